@@ -203,7 +203,10 @@ fn a_run_among_several_seeds_is_the_run_of_its_seed_alone() {
             .run()
             .ok()
             .json();
-        assert_eq!(several["results"]["runs"][index], alone["results"]["runs"][0], "seed {seed}");
+        assert_eq!(
+            several["results"]["runs"][index], alone["results"]["runs"][0],
+            "seed {seed}"
+        );
     }
 }
 

@@ -301,7 +301,10 @@ fn a_thousand_flows_share_a_link() {
     let flows = report["results"]["runs"][0]["flows"].as_array().unwrap();
     assert_eq!(flows.len(), 1000);
     assert!(flows.iter().all(|flow| flow["packets_delivered"] == 10));
-    assert_eq!(report["results"]["runs"][0]["total"]["packets_delivered"], 10_000);
+    assert_eq!(
+        report["results"]["runs"][0]["total"]["packets_delivered"],
+        10_000
+    );
 }
 
 #[test]
@@ -342,7 +345,10 @@ fn a_timeline_that_loses_everything_ends_the_run_where_it_ends() {
         .ok();
     let report = ran.json();
     assert_eq!(report["results"]["runs"][0]["duration_s"], 99.999);
-    assert_eq!(report["results"]["runs"][0]["total"]["packets_delivered"], 0);
+    assert_eq!(
+        report["results"]["runs"][0]["total"]["packets_delivered"],
+        0
+    );
     assert_eq!(report["results"]["runs"][0]["total"]["goodput_bps"], 0.0);
 }
 

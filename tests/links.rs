@@ -78,7 +78,11 @@ fn a_trace_begins_anew_as_if_it_were_written_out() {
                 .within(&folder)
                 .run()
                 .ok();
-            (rows("packets.csv"), rows("slots.csv"), ran["results"]["runs"].clone())
+            (
+                rows("packets.csv"),
+                rows("slots.csv"),
+                ran["results"]["runs"].clone(),
+            )
         };
         let (looped, written) = (run("--loop once.csv"), run("long.csv"));
         assert_eq!(looped.0, written.0, "{scheme}");
@@ -124,7 +128,10 @@ fn acknowledgements_come_as_their_trace_lets_them() {
             .within(&folder)
             .run()
             .ok();
-        (ran.json()["results"]["runs"][0]["total"].clone(), ran.stderr)
+        (
+            ran.json()["results"]["runs"][0]["total"].clone(),
+            ran.stderr,
+        )
     };
     let number = |total: &serde_json::Value, name: &str| total[name].as_f64().unwrap();
     let (clean, _) = run("");
@@ -172,17 +179,25 @@ fn a_comparison_holds_the_runs_of_both_links() {
         let coupled = ran(&format!("tcp --link coupled {scheme} phy.csv"));
         for (link, alone) in [("timeline", &timeline), ("coupled", &coupled)] {
             for part in ["runs", "mean"] {
-                assert_eq!(both["results"]["links"][link][part], alone["results"][part], "{link} {part}");
+                assert_eq!(
+                    both["results"]["links"][link][part], alone["results"][part],
+                    "{link} {part}"
+                );
             }
             // What the links share, and what is their own, are the parameters of each.
-            let own = both["results"]["links"][link]["params"].as_object().unwrap();
+            let own = both["results"]["links"][link]["params"]
+                .as_object()
+                .unwrap();
             let mut params = both["params"].as_object().unwrap().clone();
             assert!(!own.is_empty() && own.keys().all(|name| !params.contains_key(name)));
             params.extend(own.clone());
             assert_eq!(&params, alone["params"].as_object().unwrap(), "{link}");
         }
-        let mean =
-            |report: &serde_json::Value| report["results"]["mean"]["goodput_bps"]["mean"].as_f64().unwrap();
+        let mean = |report: &serde_json::Value| {
+            report["results"]["mean"]["goodput_bps"]["mean"]
+                .as_f64()
+                .unwrap()
+        };
         let gap = mean(&coupled) - mean(&timeline);
         let shown = &both["results"]["gap"]["goodput_bps"];
         assert!((shown["gap"].as_f64().unwrap() - gap).abs() < 1e-6);
@@ -210,7 +225,8 @@ fn a_comparison_on_a_channel_is_one_on_its_trace() {
     let made = ran("--seed 3 --seeds 2 --channel bernoulli:0.02 --rate 975kbps");
     for link in ["timeline", "coupled"] {
         assert_eq!(
-            made["results"]["links"][link]["runs"][1], from_file["results"]["links"][link]["runs"][0],
+            made["results"]["links"][link]["runs"][1],
+            from_file["results"]["links"][link]["runs"][0],
             "{link}"
         );
         assert_ne!(

@@ -137,7 +137,9 @@ fn tcp_over_a_timeline_that_is_too_long_for_memory_takes_little_of_it() {
         });
         let ran = finish(child).ok();
         let highest = watcher.join().unwrap();
-        assert!(ran.json()["results"]["runs"][0]["total"]["packets_delivered"].as_u64() > Some(1000));
+        assert!(
+            ran.json()["results"]["runs"][0]["total"]["packets_delivered"].as_u64() > Some(1000)
+        );
         assert!(highest > 0 && highest < TCP_LIMIT, "{flags}: {highest} kB");
     }
 }

@@ -42,7 +42,11 @@ fn logs_hold_the_same_in_every_form_and_the_auditor_reads_them_all() {
             let checked =
                 |rule: &Value| rule["rule"] == "parts" && rule["checks"].as_u64() > Some(0);
             assert!(
-                report["results"]["rules"].as_array().unwrap().iter().any(checked),
+                report["results"]["rules"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(checked),
                 "{name}"
             );
             report
@@ -242,7 +246,10 @@ fn every_record_of_a_qlog_parses_and_its_times_rise() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!(run["results"]["runs"][0]["total"]["packets_retransmitted"], lost);
+    assert_eq!(
+        run["results"]["runs"][0]["total"]["packets_retransmitted"],
+        lost
+    );
 }
 
 #[test]

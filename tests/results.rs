@@ -49,7 +49,10 @@ fn assert_metrics(row: &BTreeMap<String, String>, metrics: &Value) {
             Value::Number(number) => {
                 let (field, number) = (field.parse::<f64>().unwrap(), number.as_f64().unwrap());
                 // The parser of JSON rounds the last digit as it likes.
-                assert!((field - number).abs() <= 1e-14 * number.abs(), "{name}: {field} {number}");
+                assert!(
+                    (field - number).abs() <= 1e-14 * number.abs(),
+                    "{name}: {field} {number}"
+                );
                 numbers += 1;
             }
             Value::String(text) => assert_eq!(field, text, "{name}"),
@@ -99,7 +102,10 @@ fn flows_of_their_own_have_their_settings_and_the_total_only_what_is_common() {
         .ok();
     let rows = rows(&folder.read("rows.csv"));
     let column = |name: &str| -> Vec<String> { rows.iter().map(|row| row[name].clone()).collect() };
-    let names: Vec<String> = column("cc").iter().map(|cc| cc.split(':').next().unwrap().to_owned()).collect();
+    let names: Vec<String> = column("cc")
+        .iter()
+        .map(|cc| cc.split(':').next().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["", "bbr", "reno"]);
     assert_eq!(column("start"), ["1s", "1s", "1s"]);
 }
@@ -107,11 +113,25 @@ fn flows_of_their_own_have_their_settings_and_the_total_only_what_is_common() {
 #[test]
 fn a_comparison_has_rows_for_both_links() {
     let folder = folder();
-    tmt("tcp --compare-links --scheme arq --duration 5s --results rows.csv.gz phy.csv").within(&folder).run().ok();
+    tmt("tcp --compare-links --scheme arq --duration 5s --results rows.csv.gz phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
     let text = bash(&folder, "gzip -dc rows.csv.gz").ok();
     let rows = rows(text.text());
-    let links: Vec<(&str, &str)> = rows.iter().map(|row| (&*row["link"], &*row["scope"])).collect();
-    assert_eq!(links, [("timeline", "total"), ("timeline", "flow"), ("coupled", "total"), ("coupled", "flow")]);
+    let links: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (&*row["link"], &*row["scope"]))
+        .collect();
+    assert_eq!(
+        links,
+        [
+            ("timeline", "total"),
+            ("timeline", "flow"),
+            ("coupled", "total"),
+            ("coupled", "flow")
+        ]
+    );
 }
 
 /// Cells of a Parquet file as text, as CSV has them.
@@ -149,12 +169,22 @@ fn parquet(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
 fn parquet_has_the_cells_of_csv() {
     let folder = folder();
     for (command, file) in [
-        ("tcp --seeds 2 --flows 2 --start 0s..1s --duration 5s timeline.csv --results", "tcp"),
-        ("apply --scheme arq --scheme harq:10/12,rounds=2 --summary-only phy.csv --summary", "apply"),
+        (
+            "tcp --seeds 2 --flows 2 --start 0s..1s --duration 5s timeline.csv --results",
+            "tcp",
+        ),
+        (
+            "apply --scheme arq --scheme harq:10/12,rounds=2 --summary-only phy.csv --summary",
+            "apply",
+        ),
         ("stats timeline.csv --summary", "stats"),
     ] {
         for end in ["csv", "parquet"] {
-            tmt(command).arg(format!("{file}.{end}")).within(&folder).run().ok();
+            tmt(command)
+                .arg(format!("{file}.{end}"))
+                .within(&folder)
+                .run()
+                .ok();
         }
         // Quotes inside of a field are doubled in CSV; `rows` drops them all.
         let mut expected = parquet(&folder, &format!("{file}.parquet"));
@@ -162,7 +192,11 @@ fn parquet_has_the_cells_of_csv() {
             *field = field.replace('"', "");
         }
         assert!(!expected.is_empty());
-        assert_eq!(rows(&folder.read(&format!("{file}.csv"))), expected, "{file}");
+        assert_eq!(
+            rows(&folder.read(&format!("{file}.csv"))),
+            expected,
+            "{file}"
+        );
     }
 }
 
@@ -178,12 +212,21 @@ fn summaries_have_a_row_per_scheme_and_per_trace() {
         assert_eq!(row["rtt_ns"], "30000000");
         assert_eq!(row["feedback_delay_ns"], "0");
         for name in ["scheme", "delivered", "delay_p95_s", "residual_loss"] {
-            let expected = scheme[name].as_str().map_or_else(|| scheme[name].to_string(), str::to_owned);
+            let expected = scheme[name]
+                .as_str()
+                .map_or_else(|| scheme[name].to_string(), str::to_owned);
             let number = |text: &str| text.parse::<f64>().ok();
-            assert!(row[name] == expected || number(&row[name]) == number(&expected), "{name}");
+            assert!(
+                row[name] == expected || number(&row[name]) == number(&expected),
+                "{name}"
+            );
         }
     }
-    let stats = tmt("stats --json --summary stats.csv phy.csv").within(&folder).run().ok().json();
+    let stats = tmt("stats --json --summary stats.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok()
+        .json();
     let row = &rows(&folder.read("stats.csv"))[0];
     assert_eq!(row["slots"], stats["results"]["slots"].to_string());
     assert_eq!(row["lldu_bytes"], "25");
@@ -196,17 +239,45 @@ fn unknown_forms_of_results_are_refused() {
     for (command, flag, words) in [
         ("tcp timeline.csv", "--results rows.json", "ends in .csv"),
         ("tcp timeline.csv", "--results rows.arrow", "ends in .csv"),
-        ("tcp timeline.csv", "--results -", "cannot both go to stdout"),
+        (
+            "tcp timeline.csv",
+            "--results -",
+            "cannot both go to stdout",
+        ),
         ("tcp timeline.csv", "--delays -", "cannot both go to stdout"),
-        ("tcp --seeds 2 --start 0s..1s timeline.csv", "--delays delays.csv", "several runs need {seed}"),
-        ("tcp --compare-links --scheme arq phy.csv", "--delays delays.csv", "--compare-links"),
-        ("tcp timeline.csv", "--results timeline.csv", "more than once"),
-        ("apply --scheme arq --summary-only phy.csv", "--summary link.txt", "ends in .json, .csv"),
-        ("stats phy.csv", "--summary stats.xlsx", "ends in .json, .csv"),
+        (
+            "tcp --seeds 2 --start 0s..1s timeline.csv",
+            "--delays delays.csv",
+            "several runs need {seed}",
+        ),
+        (
+            "tcp --compare-links --scheme arq phy.csv",
+            "--delays delays.csv",
+            "--compare-links",
+        ),
+        (
+            "tcp timeline.csv",
+            "--results timeline.csv",
+            "more than once",
+        ),
+        (
+            "apply --scheme arq --summary-only phy.csv",
+            "--summary link.txt",
+            "ends in .json, .csv",
+        ),
+        (
+            "stats phy.csv",
+            "--summary stats.xlsx",
+            "ends in .json, .csv",
+        ),
         ("stats phy.csv", "--summary -", "cannot both go to stdout"),
         ("stats phy.csv", "--summary phy.csv", "more than once"),
     ] {
-        tmt(command).arg_list(flag).within(&folder).run().fails(2, &[words]);
+        tmt(command)
+            .arg_list(flag)
+            .within(&folder)
+            .run()
+            .fails(2, &[words]);
     }
 }
 
@@ -221,7 +292,10 @@ fn the_distribution_of_delays_is_that_of_the_report() {
         "tcp --path split --terrestrial-rtt 20ms --flows 2 --cc bbr arq.csv",
         "tcp --link synthetic --rate 200Mbps --rtt 10ms --duration 60s --flows 2",
     ] {
-        let report = tmt(run).arg_list("--json --delays delays.csv -o report.json").within(&folder).run();
+        let report = tmt(run)
+            .arg_list("--json --delays delays.csv -o report.json")
+            .within(&folder)
+            .run();
         report.ok();
         let report: Value = serde_json::from_str(&folder.read("report.json")).unwrap();
         let run_ = &report["results"]["runs"][0];
@@ -230,16 +304,26 @@ fn the_distribution_of_delays_is_that_of_the_report() {
         let flows = flows.map(|(flow, metrics)| (flow.to_string(), metrics));
         for (flow, metrics) in flows.chain([(String::new(), &run_["total"])]) {
             for (kind, prefix) in [("delay", "delay"), ("queueing", "queueing_delay")] {
-                let rows = rows.iter().filter(|row| row["flow"] == flow && row["kind"] == kind);
+                let rows = rows
+                    .iter()
+                    .filter(|row| row["flow"] == flow && row["kind"] == kind);
                 let values: Vec<(f64, u64, f64)> = rows
                     .map(|row| {
                         let number = |name: &str| row[name].parse::<f64>().unwrap();
-                        (number("delay"), row["count"].parse().unwrap(), number("share"))
+                        (
+                            number("delay"),
+                            row["count"].parse().unwrap(),
+                            number("share"),
+                        )
                     })
                     .collect();
                 let count: u64 = values.iter().map(|value| value.1).sum();
                 assert!(count > 100, "{run} {flow} {kind}: {count}");
-                assert!(values.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].2 <= pair[1].2));
+                assert!(
+                    values
+                        .windows(2)
+                        .all(|pair| pair[0].0 < pair[1].0 && pair[0].2 <= pair[1].2)
+                );
                 assert!((values.last().unwrap().2 - 1.0).abs() < 1e-9);
                 let metric = |name: &str| metrics[format!("{prefix}_{name}_s")].as_f64().unwrap();
                 for (percent, name) in [(50, "p50"), (85, "p85"), (95, "p95"), (99, "p99")] {
@@ -249,12 +333,25 @@ fn the_distribution_of_delays_is_that_of_the_report() {
                         so_far += value.1;
                         so_far >= rank
                     });
-                    assert!((found.unwrap().0 - metric(name)).abs() < 1e-9, "{run} {flow} {kind} {name}");
+                    assert!(
+                        (found.unwrap().0 - metric(name)).abs() < 1e-9,
+                        "{run} {flow} {kind} {name}"
+                    );
                 }
-                let off = if metrics[format!("{prefix}_percentiles")] == "exact" { 1e-9 } else { 2e-3 };
-                let sum: f64 = values.iter().map(|&(value, count, _)| value * f64::from(u32::try_from(count).unwrap())).sum();
+                let off = if metrics[format!("{prefix}_percentiles")] == "exact" {
+                    1e-9
+                } else {
+                    2e-3
+                };
+                let sum: f64 = values
+                    .iter()
+                    .map(|&(value, count, _)| value * f64::from(u32::try_from(count).unwrap()))
+                    .sum();
                 let mean = sum / f64::from(u32::try_from(count).unwrap());
-                assert!((mean - metric("mean")).abs() <= off * metric("mean").max(1.0), "{run} {flow} {kind}: {mean}");
+                assert!(
+                    (mean - metric("mean")).abs() <= off * metric("mean").max(1.0),
+                    "{run} {flow} {kind}: {mean}"
+                );
                 if kind == "delay" {
                     let served = metrics["packets_sent"].as_u64().unwrap();
                     assert!(count <= served);
@@ -269,7 +366,11 @@ fn the_distribution_of_delays_is_that_of_the_report() {
 fn the_goodput_of_the_series_adds_up_to_what_was_delivered() {
     let folder = folder();
     let run = "tcp --flows 2 --cc newreno --series series.csv timeline.csv";
-    tmt(run).arg_list("--series-interval 200ms").within(&folder).run().ok();
+    tmt(run)
+        .arg_list("--series-interval 200ms")
+        .within(&folder)
+        .run()
+        .ok();
     let rows_ = rows(&folder.read("series.csv"));
     for flow in ["0", "1"] {
         let (mut bits, mut last, mut delivered) = (0.0, 0.0, 0.0);
@@ -282,7 +383,10 @@ fn the_goodput_of_the_series_adds_up_to_what_was_delivered() {
             delivered = row["delivered"].parse().unwrap();
         }
         let expected = delivered * 8.0 * 1460.0;
-        assert!(delivered > 10.0 && (bits - expected).abs() < 1.0, "{bits} {expected}");
+        assert!(
+            delivered > 10.0 && (bits - expected).abs() < 1.0,
+            "{bits} {expected}"
+        );
     }
     tmt(run).within(&folder).run().ok();
     let rows_ = rows(&folder.read("series.csv"));
@@ -296,26 +400,49 @@ fn one_table_serves_one_run_and_many() {
     let labels = |text: &str| -> Vec<String> {
         let lines = text.lines().skip(1).take_while(|line| !line.is_empty());
         let label = |line: &str| line.split("  ").next().unwrap().to_owned();
-        lines.map(label).filter(|label| !label.starts_with('±')).collect()
+        lines
+            .map(label)
+            .filter(|label| !label.starts_with('±'))
+            .collect()
     };
     let ran = |flags: &str| {
-        let ran = tmt("tcp --flows 4 --start 0s..8s --bytes 60kB -q").arg_list(flags).arg("timeline.csv");
+        let ran = tmt("tcp --flows 4 --start 0s..8s --bytes 60kB -q")
+            .arg_list(flags)
+            .arg("timeline.csv");
         ran.within(&folder).run().ok()
     };
     let (one, many) = (ran("--seed 1"), ran("--seeds 6"));
     assert_eq!(labels(one.text()), labels(many.text()));
     assert!(labels(one.text()).len() > 35);
-    let of_links = tmt("tcp --compare-links --scheme arq --seeds 2 --flows 5 --start 0s..1s --cc cubic phy.csv");
+    let of_links = tmt(
+        "tcp --compare-links --scheme arq --seeds 2 --flows 5 --start 0s..1s --cc cubic phy.csv",
+    );
     let of_links = of_links.within(&folder).run().ok();
     for text in [one.text(), many.text(), of_links.text()] {
         for line in text.lines() {
-            assert!(line.chars().count() <= 80, "{}: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= 80,
+                "{}: {line}",
+                line.chars().count()
+            );
         }
     }
-    let line = many.text().lines().find(|line| line.starts_with("completion time")).unwrap();
+    let line = many
+        .text()
+        .lines()
+        .find(|line| line.starts_with("completion time"))
+        .unwrap();
     assert!(line.ends_with("runs only"), "{line}");
-    assert!(many.stderr.contains("warning: ") && many.stderr.contains("runs ended before"), "{}", many.stderr);
+    assert!(
+        many.stderr.contains("warning: ") && many.stderr.contains("runs ended before"),
+        "{}",
+        many.stderr
+    );
     assert!(!many.text().contains(".000000\npackets"));
-    let flows: Vec<&str> = one.text().lines().filter(|line| line.contains(" cubic")).collect();
+    let flows: Vec<&str> = one
+        .text()
+        .lines()
+        .filter(|line| line.contains(" cubic"))
+        .collect();
     assert!(flows.len() >= 4, "{}", one.text());
 }

@@ -108,7 +108,10 @@ fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
 
 /// A delay of the statistics in ms, with one decimal.
 fn millis(stats: &Value, which: &str) -> String {
-    format!("{:.1}", stats[format!("delay_{which}_s")].as_f64().unwrap() * 1e3)
+    format!(
+        "{:.1}",
+        stats[format!("delay_{which}_s")].as_f64().unwrap() * 1e3
+    )
 }
 
 /// A Starlink pair: lost packets, bursts of losses, and the delays in ms (smallest, median, largest).
@@ -242,6 +245,8 @@ fn the_main_job_of_the_readme_gives_a_report() {
     let report = bash(&scratch, &script).ok().json();
     assert_eq!(report["params"]["rtt_ns"], 6_000_000);
     // Ten of twelve slots of 1500 B every 10 ms carry data, 1 Mbps; the queue holds two packets.
-    let goodput = report["results"]["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();
+    let goodput = report["results"]["runs"][0]["total"]["goodput_bps"]
+        .as_f64()
+        .unwrap();
     assert!((500_000.0..=1_000_000.0).contains(&goodput), "{goodput}");
 }

@@ -1,33 +1,51 @@
 //! Checks JSON documents against docs/schemas: the keywords of JSON Schema (2020-12) that these schemas use. Any other
 //! keyword is an error, so that none is ignored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
 use super::project;
 
+/// The files of docs/schemas, by name.
+static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let files = fs::read_dir(project("docs/schemas")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let parsed = files.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let schema = serde_json::from_slice(&fs::read(&path).unwrap());
+        (
+            name,
+            schema.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        )
+    });
+    parsed.collect()
+});
+
 /// The content of a file of docs/schemas.
-pub(crate) fn schema(file: &str) -> Value {
-    let path = project(&format!("docs/schemas/{file}"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {}", path.display()));
-    serde_json::from_str(&text).unwrap()
+pub(crate) fn schema(file: &str) -> &'static Value {
+    SCHEMAS
+        .get(file)
+        .unwrap_or_else(|| panic!("no docs/schemas/{file}"))
 }
 
 /// Checks a document of `tmt` against the schema that it names.
 pub(crate) fn check(document: &Value) -> Result<(), String> {
     let name = document["schema"].as_str().ok_or("no schema is named")?;
-    let file = name.strip_prefix("tmt.").and_then(|name| name.split_once('/'));
+    let file = name
+        .strip_prefix("tmt.")
+        .and_then(|name| name.split_once('/'));
     let (file, _) = file.ok_or("expected tmt.NAME/VERSION")?;
     let file = format!("{file}.json");
     let whole = schema(&file);
-    Checker { file, whole: &whole }.check(&whole, document, "")
+    Checker { file: &file, whole }.check(whole, document, "")
 }
 
 /// The schema of one file.
 struct Checker<'a> {
-    file: String,
+    file: &'a str,
     whole: &'a Value,
 }
 
@@ -35,17 +53,18 @@ impl Checker<'_> {
     /// Calls `then` with the schema that a reference points to.
     fn follow<T>(&self, reference: &Value, then: impl FnOnce(&Checker<'_>, &Value) -> T) -> T {
         let (file, pointer) = reference.as_str().unwrap().split_once('#').unwrap();
-        let found = |whole: &Value| whole.pointer(pointer).cloned();
-        let missing = || panic!("{}: {reference} leads nowhere", self.file);
-        if file.is_empty() {
-            return then(self, &found(self.whole).unwrap_or_else(missing));
-        }
-        let whole = schema(file);
-        let other = Checker {
-            file: file.to_owned(),
-            whole: &whole,
+        let other = match file {
+            "" => Checker { ..*self },
+            file => Checker {
+                file,
+                whole: schema(file),
+            },
         };
-        then(&other, &found(&whole).unwrap_or_else(missing))
+        let found = other.whole.pointer(pointer);
+        then(
+            &other,
+            found.unwrap_or_else(|| panic!("{}: {reference} leads nowhere", self.file)),
+        )
     }
 
     fn check(&self, schema: &Value, found: &Value, at: &str) -> Result<(), String> {
@@ -69,18 +88,24 @@ impl Checker<'_> {
                     expect(is_listed, &format!("one of {value}"))?;
                 }
                 "minimum" => {
-                    let holds = found.as_f64().is_none_or(|found| Some(found) >= value.as_f64());
+                    let holds = found
+                        .as_f64()
+                        .is_none_or(|found| Some(found) >= value.as_f64());
                     expect(holds, &format!("at least {value}"))?;
                 }
                 "required" => {
-                    let Some(object) = found.as_object() else { continue };
+                    let Some(object) = found.as_object() else {
+                        continue;
+                    };
                     for name in value.as_array().unwrap() {
                         let name = name.as_str().unwrap();
                         expect(object.contains_key(name), &format!("a field {name}"))?;
                     }
                 }
                 "properties" => {
-                    let Some(object) = found.as_object() else { continue };
+                    let Some(object) = found.as_object() else {
+                        continue;
+                    };
                     for (name, schema) in value.as_object().unwrap() {
                         if let Some(inner) = object.get(name) {
                             self.check(schema, inner, &format!("{at}/{name}"))?;
@@ -89,7 +114,8 @@ impl Checker<'_> {
                 }
                 "additionalProperties" => {
                     let known = schema.get("properties").and_then(Value::as_object);
-                    let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+                    let is_known =
+                        |name: &String| known.is_some_and(|known| known.contains_key(name));
                     for (name, inner) in found.as_object().into_iter().flatten() {
                         if is_known(name) {
                         } else if value == &Value::Bool(false) {
@@ -133,7 +159,12 @@ impl Checker<'_> {
     fn evaluated(&self, schema: &Map<String, Value>) -> BTreeSet<String> {
         let own = schema.get("properties").and_then(Value::as_object);
         let mut names: BTreeSet<String> = own.into_iter().flat_map(Map::keys).cloned().collect();
-        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        for part in schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             names.extend(self.evaluated(part.as_object().unwrap()));
         }
         if let Some(reference) = schema.get("$ref") {
@@ -157,5 +188,7 @@ fn has_type(found: &Value, types: &Value) -> bool {
         "object" => found.is_object(),
         other => panic!("unknown type {other}"),
     };
-    types.as_array().map_or_else(|| has(types), |types| types.iter().any(has))
+    types
+        .as_array()
+        .map_or_else(|| has(types), |types| types.iter().any(has))
 }

@@ -62,7 +62,9 @@ pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
 }
 
 /// The cells of a row. Arrays and objects are JSON text.
-pub(crate) fn cells(row: &Map<String, Value>) -> impl Iterator<Item = (&str, Option<records::Value>)> {
+pub(crate) fn cells(
+    row: &Map<String, Value>,
+) -> impl Iterator<Item = (&str, Option<records::Value>)> {
     row.iter().map(|(name, value)| (name.as_str(), cell(value)))
 }
 

@@ -190,11 +190,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 const SCHEMA: &str = "tmt.model/1";
 
 /// The name of the model, and its keys with their values: an array for a key that is swept.
-fn params(
-    model: &Model,
-    pairs: &[String],
-    sweeps: &[Sweep],
-) -> Result<Map<String, Value>, String> {
+fn params(model: &Model, pairs: &[String], sweeps: &[Sweep]) -> Result<Map<String, Value>, String> {
     let fixed = fixed(model, pairs)?;
     let mut params = Map::from_iter([("model".to_owned(), value!(model.name))]);
     for (key, given) in fixed.pairs() {
@@ -253,7 +249,10 @@ fn list(flags: &Flags) -> Outcome {
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {
         let models: Vec<&Model> = models().collect();
-        json(&mut output, &Document::new("tmt.model-list/1", Map::new(), models))?;
+        json(
+            &mut output,
+            &Document::new("tmt.model-list/1", Map::new(), models),
+        )?;
     } else if flags.csv {
         output.write(&csv::list()?)?;
     } else {

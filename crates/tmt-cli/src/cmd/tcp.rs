@@ -53,7 +53,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         warning!("tcp", "{unfinished}");
     }
     if args.json {
-        json(&mut output, &Document::new(SCHEMA, report.params(), &report.results))?;
+        json(
+            &mut output,
+            &Document::new(SCHEMA, report.params(), &report.results),
+        )?;
     } else {
         output.write(report.text().as_bytes())?;
     }
@@ -74,7 +77,9 @@ fn rows(args: &Args, reports: &[&Report<'_>]) -> Outcome<Option<Output>> {
         return Ok(None);
     };
     let mut table = Records::default();
-    reports.iter().try_for_each(|report| report.add_rows(&mut table))?;
+    reports
+        .iter()
+        .try_for_each(|report| report.add_rows(&mut table))?;
     let mut output = Output::create(Some(path))?;
     document::write(table, &mut output, logs::results_form(path)?, SCHEMA)?;
     Ok(Some(output))

@@ -172,7 +172,12 @@ impl Records {
         line(&mut self.columns.iter().map(|column| quoted(&column.name)));
         for row in 0..self.rows {
             let text = |column: &Column| column.values.get(&row).map(Value::text);
-            line(&mut self.columns.iter().map(|column| quoted(&text(column).unwrap_or_default())));
+            line(
+                &mut self
+                    .columns
+                    .iter()
+                    .map(|column| quoted(&text(column).unwrap_or_default())),
+            );
         }
     }
 }
@@ -245,14 +250,19 @@ mod tests {
             ("mixed", Some(Value::Real(0.1))),
             ("on", None),
         ]);
-        table.row([("mixed", Some(Value::Real(f64::INFINITY))), ("words", text("x"))]);
+        table.row([
+            ("mixed", Some(Value::Real(f64::INFINITY))),
+            ("words", text("x")),
+        ]);
         table.row([("words", Some(Value::Whole(7)))]);
         table
     }
 
     #[test]
     fn fields_of_csv_are_quoted_where_they_must_be() {
-        let csv = table().write(Vec::new(), TableForm::Text(None), &[]).unwrap();
+        let csv = table()
+            .write(Vec::new(), TableForm::Text(None), &[])
+            .unwrap();
         assert_eq!(
             String::from_utf8(csv).unwrap(),
             "never,seed,scheme,mixed,on,words\n,-3,\"harq:10/12,rounds=3\",2,true,\n,4,\"say \"\"arq\"\"\",0.1,,\n,,,,,x\n,,,,,7\n"

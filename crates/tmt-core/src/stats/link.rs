@@ -7,9 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{
-    Counts, RunLengths, Runs, equal_runs, serialize_histogram, total,
-};
+use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, serialize_histogram, total};
 use crate::types::{Fate, Lldu, Slot, Span, to_f64};
 
 /// Statistics of the slots of a trace, which are the same for every scheme.

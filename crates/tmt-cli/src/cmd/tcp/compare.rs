@@ -132,7 +132,13 @@ fn split(timeline: &Params, coupled: &Params) -> (Params, [Params; 2]) {
     };
     let owned = |(name, value): (&String, &Value)| (name.clone(), value.clone());
     let common = timeline.iter().filter(is_common).map(owned).collect();
-    let own = |params: &Params| params.iter().filter(|pair| !is_common(pair)).map(owned).collect();
+    let own = |params: &Params| {
+        params
+            .iter()
+            .filter(|pair| !is_common(pair))
+            .map(owned)
+            .collect()
+    };
     (common, [own(timeline), own(coupled)])
 }
 
@@ -148,7 +154,9 @@ fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
         None => "-".to_owned(),
         Some(estimate) => {
             let value = table::significant(line.show.scaled(estimate.mean));
-            let ci95 = estimate.ci95.map(|half| table::rounded(line.show.scaled(half), 2));
+            let ci95 = estimate
+                .ci95
+                .map(|half| table::rounded(line.show.scaled(half), 2));
             let ci95 = ci95.map_or_else(String::new, |half| format!(" ± {half}"));
             format!("{value}{ci95}")
         }
@@ -162,17 +170,24 @@ fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
     let of_timeline = timeline.lines();
     let extra: Vec<&Line> = {
         let known: BTreeSet<&str> = of_timeline.iter().map(|line| line.label.as_str()).collect();
-        of_coupled.values().filter(|line| !known.contains(line.label.as_str())).collect()
+        of_coupled
+            .values()
+            .filter(|line| !known.contains(line.label.as_str()))
+            .collect()
     };
     let none = |line: &&Line| Line {
         mean: None,
         label: line.label.clone(),
         show: line.show,
     };
-    let pairs = of_timeline.iter().map(|line| (Some(line), of_coupled.get(&line.label)));
+    let pairs = of_timeline
+        .iter()
+        .map(|line| (Some(line), of_coupled.get(&line.label)));
     let pairs = pairs.chain(extra.iter().map(|line| (None, Some(*line))));
     for (timeline, coupled) in pairs {
-        let Some(line) = timeline.or(coupled) else { continue };
+        let Some(line) = timeline.or(coupled) else {
+            continue;
+        };
         let missing = none(&line);
         let (one, other) = (timeline.unwrap_or(&missing), coupled.unwrap_or(&missing));
         let gap = one.mean.zip(other.mean);
@@ -185,8 +200,15 @@ fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
             }
         }
     }
-    let interval = if runs > 1 { "± 95 % of the mean. " } else { "" };
-    format!("{table}{interval}gap: coupled - timeline, in percent of the timeline\n{}", left_out.concat())
+    let interval = if runs > 1 {
+        "± 95 % of the mean. "
+    } else {
+        ""
+    };
+    format!(
+        "{table}{interval}gap: coupled - timeline, in percent of the timeline\n{}",
+        left_out.concat()
+    )
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Delays, Explain, HEADERS, LARGEST, PacketHistory, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog,
+    Delays, Explain, HEADERS, LARGEST, PacketHistory, PacketLog, Pcap, PcapFlow, Qlog, Series,
+    SlotLog,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};

@@ -108,33 +108,48 @@ impl<'a> Report<'a> {
     pub(super) fn add_rows(&self, table: &mut Records) -> Outcome {
         let mut params = self.plan.params.clone();
         let flows = params.remove("flows");
-        let flows: &[Value] = flows.as_ref().and_then(Value::as_array).map_or(&[], |flows| flows);
+        let flows: &[Value] = flows
+            .as_ref()
+            .and_then(Value::as_array)
+            .map_or(&[], |flows| flows);
         let none = Map::new();
         // What all flows have in common stands in the rows of the total, too.
         let first = flows.first().and_then(Value::as_object).unwrap_or(&none);
         let common = first.iter().map(|(name, value)| {
             let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));
-            let value = if is_common { value.clone() } else { Value::Null };
+            let value = if is_common {
+                value.clone()
+            } else {
+                Value::Null
+            };
             (name.clone(), value)
         });
         let common: Map<String, Value> = common.collect();
         for run in &self.results.runs {
-            let mut row = |flow: Option<usize>, metrics: &Map<String, Value>, of_flow: &Map<_, _>| {
-                let scope = if flow.is_some() { "flow" } else { "total" };
-                let whole = |number: u64| i64::try_from(number).ok().map(records::Value::Whole);
-                let identity = [
-                    ("seed", whole(run.seed)),
-                    ("offset_s", run.offset_s.map(records::Value::Real)),
-                    ("scope", Some(records::Value::Text(scope.to_owned()))),
-                    ("flow", flow.and_then(|flow| whole(flow as u64))),
-                    ("duration_s", Some(records::Value::Real(run.report.duration_s))),
-                ];
-                let settings = cells(of_flow).chain(cells(&params));
-                table.row(identity.into_iter().chain(cells(metrics)).chain(settings));
-            };
+            let mut row =
+                |flow: Option<usize>, metrics: &Map<String, Value>, of_flow: &Map<_, _>| {
+                    let scope = if flow.is_some() { "flow" } else { "total" };
+                    let whole = |number: u64| i64::try_from(number).ok().map(records::Value::Whole);
+                    let identity = [
+                        ("seed", whole(run.seed)),
+                        ("offset_s", run.offset_s.map(records::Value::Real)),
+                        ("scope", Some(records::Value::Text(scope.to_owned()))),
+                        ("flow", flow.and_then(|flow| whole(flow as u64))),
+                        (
+                            "duration_s",
+                            Some(records::Value::Real(run.report.duration_s)),
+                        ),
+                    ];
+                    let settings = cells(of_flow).chain(cells(&params));
+                    table.row(identity.into_iter().chain(cells(metrics)).chain(settings));
+                };
             row(None, &object(&run.report.total)?, &common);
             for (number, (metrics, flow)) in run.report.flows.iter().zip(flows).enumerate() {
-                row(Some(number), &object(metrics)?, flow.as_object().unwrap_or(&none));
+                row(
+                    Some(number),
+                    &object(metrics)?,
+                    flow.as_object().unwrap_or(&none),
+                );
             }
         }
         Ok(())
@@ -182,9 +197,8 @@ impl<'a> Report<'a> {
                 let count = counts.get(&attempt).copied().unwrap_or(0);
                 (format!("LLDUs delivered in attempt {attempt}"), count)
             });
-            let later = (most > SHOWN_ATTEMPTS).then(|| {
-                ("LLDUs delivered later".to_owned(), table::later(counts))
-            });
+            let later = (most > SHOWN_ATTEMPTS)
+                .then(|| ("LLDUs delivered later".to_owned(), table::later(counts)));
             let counts = one.chain(later);
             counts.map(|(label, count)| (label, to_f64(count)))
         });
@@ -205,9 +219,14 @@ impl<'a> Report<'a> {
         runs: impl Iterator<Item = I>,
         show: Show,
     ) -> Vec<Line> {
-        let runs = runs.map(|run| run.into_iter().map(|(label, number)| (label.into(), number)));
+        let runs = runs.map(|run| {
+            run.into_iter()
+                .map(|(label, number)| (label.into(), number))
+        });
         let runs: Vec<Vec<(String, f64)>> = runs.map(Iterator::collect).collect();
-        let named = runs.iter().map(|run| run.iter().map(|(name, number)| (name.as_str(), *number)));
+        let named = runs
+            .iter()
+            .map(|run| run.iter().map(|(name, number)| (name.as_str(), *number)));
         let means = means(self.plan, named);
         let line = |(label, mean)| Line {
             label,
@@ -271,7 +290,11 @@ impl<'a> Report<'a> {
             let means = means(self.plan, numbers);
             let values = shown.iter().map(|(_, name, show)| {
                 let mean = means.get(*name).map(|mean| mean.mean);
-                if self.runs() == 1 { show.text(mean) } else { average(*show, mean) }
+                if self.runs() == 1 {
+                    show.text(mean)
+                } else {
+                    average(*show, mean)
+                }
             });
             let control = plan.flow.algorithm.to_string();
             let (name, parameters) = control.split_once(':').unwrap_or((&control, ""));

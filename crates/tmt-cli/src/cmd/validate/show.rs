@@ -242,7 +242,10 @@ pub(super) fn list(
 ) -> Outcome {
     if as_json {
         let figures: Vec<&Figure> = figures.collect();
-        return json(output, &Document::new("tmt.validate-list/1", Map::new(), figures));
+        return json(
+            output,
+            &Document::new("tmt.validate-list/1", Map::new(), figures),
+        );
     }
     if as_csv {
         let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
