@@ -7,9 +7,9 @@ use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::types::{Metadata, Span};
 
-use crate::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note, print_unless_quiet};
 use crate::input::{TraceArgs, note_cut};
+use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};

@@ -21,8 +21,8 @@ use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
 use tmt_core::format::records::Records;
 
-use crate::document::{self, Document};
 use crate::exit::{Outcome, warning};
+use crate::output::document::{self, Document};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {

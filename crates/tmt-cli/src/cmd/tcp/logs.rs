@@ -14,8 +14,8 @@ use tmt_core::format::table::TableForm;
 
 use super::args::Args;
 use super::explain::PacketFlag;
-use crate::document::table_form;
 use crate::exit::{Failure, Outcome};
+use crate::output::document::table_form;
 use crate::output::{Output, is_stdout, refuse_shared_files};
 use crate::provenance::{TOOL, new_head};
 
