@@ -40,9 +40,8 @@ pub(crate) struct Args {
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write the summary: one object or row per scheme
-    ///
-    /// JSON, or a table in the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
+    /// Write the summary to a file: JSON, or a row per scheme in the format of the extension (.csv, .csv.gz, .csv.zst,
+    /// .parquet)
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     #[command(flatten)]

@@ -31,9 +31,7 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Write the results as a row of a table, or as JSON
-    ///
-    /// JSON, or the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
+    /// Write the results to a file too: JSON, or a row in the format of the extension (.csv, .csv.gz, .csv.zst, .parquet)
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     /// Output file [default: stdout, as for `-`]
