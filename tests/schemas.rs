@@ -66,7 +66,7 @@ fn of_parameters() -> Value {
 /// Metrics and parameters of the schema are those of their registries. With `SCHEMAS=overwrite` the test writes them.
 #[test]
 fn the_schema_of_tcp_has_the_metrics_and_parameters_of_the_registries() {
-    let mut expected = schema("tcp.json");
+    let mut expected = schema("tcp.json").clone();
     for (name, part) in [
         ("parameters", of_parameters()),
         ("metrics", of_metrics(Metrics::ALL)),
@@ -110,14 +110,15 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
     "tcp --json --packet 200B --link coupled --scheme arq --feedback-loss 0.1 --explain 1 phy.csv",
     "tcp --json --link coupled --scheme fec:3/5 --channel bernoulli:0.1 --rate 100kbps --packet 200B --duration 5s",
     "tcp --json --link synthetic --rate 1Mbps --duration 5s --loss bernoulli:0.02 --queue codel --return-loss bernoulli:0.1",
-    "tcp --json --packet 200B --rtt 20ms --path split --overlap shift --return-trace phy.csv --loop --duration 5s timeline.csv",
+    "tcp --json --packet 200B --rtt 20ms --path split --overlap shift --loop --duration 5s slots.csv",
+    "tcp --json --packet 200B --rtt 20ms --return-trace phy.csv --lldu 30B timeline.csv",
     "tcp --json --packet 200B --compare-links --scheme harq:3/5 --seeds 2 phy.csv",
     "apply --scheme arq --scheme none --summary-only --summary - phy.csv",
     "stats --json timeline.csv",

@@ -1,18 +1,34 @@
 //! Checks JSON documents against docs/schemas: the keywords of JSON Schema (2020-12) that these schemas use. Any other
 //! keyword is an error, so that none is ignored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
 use super::project;
 
+/// The files of docs/schemas, by name.
+static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let files = fs::read_dir(project("docs/schemas")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let parsed = files.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let schema = serde_json::from_slice(&fs::read(&path).unwrap());
+        (
+            name,
+            schema.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        )
+    });
+    parsed.collect()
+});
+
 /// The content of a file of docs/schemas.
-pub(crate) fn schema(file: &str) -> Value {
-    let path = project(&format!("docs/schemas/{file}"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {}", path.display()));
-    serde_json::from_str(&text).unwrap()
+pub(crate) fn schema(file: &str) -> &'static Value {
+    SCHEMAS
+        .get(file)
+        .unwrap_or_else(|| panic!("no docs/schemas/{file}"))
 }
 
 /// Checks a document of `tmt` against the schema that it names.
@@ -24,16 +40,12 @@ pub(crate) fn check(document: &Value) -> Result<(), String> {
     let (file, _) = file.ok_or("expected tmt.NAME/VERSION")?;
     let file = format!("{file}.json");
     let whole = schema(&file);
-    Checker {
-        file,
-        whole: &whole,
-    }
-    .check(&whole, document, "")
+    Checker { file: &file, whole }.check(whole, document, "")
 }
 
 /// The schema of one file.
 struct Checker<'a> {
-    file: String,
+    file: &'a str,
     whole: &'a Value,
 }
 
@@ -41,17 +53,18 @@ impl Checker<'_> {
     /// Calls `then` with the schema that a reference points to.
     fn follow<T>(&self, reference: &Value, then: impl FnOnce(&Checker<'_>, &Value) -> T) -> T {
         let (file, pointer) = reference.as_str().unwrap().split_once('#').unwrap();
-        let found = |whole: &Value| whole.pointer(pointer).cloned();
-        let missing = || panic!("{}: {reference} leads nowhere", self.file);
-        if file.is_empty() {
-            return then(self, &found(self.whole).unwrap_or_else(missing));
-        }
-        let whole = schema(file);
-        let other = Checker {
-            file: file.to_owned(),
-            whole: &whole,
+        let other = match file {
+            "" => Checker { ..*self },
+            file => Checker {
+                file,
+                whole: schema(file),
+            },
         };
-        then(&other, &found(&whole).unwrap_or_else(missing))
+        let found = other.whole.pointer(pointer);
+        then(
+            &other,
+            found.unwrap_or_else(|| panic!("{}: {reference} leads nowhere", self.file)),
+        )
     }
 
     fn check(&self, schema: &Value, found: &Value, at: &str) -> Result<(), String> {

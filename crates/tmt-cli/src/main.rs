@@ -6,13 +6,12 @@
 //! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
 //! - [`provenance`]: name and version of this program, and the heads that it writes.
 //! - [`stderr`], [`progress`], [`exit`]: lines and progress bar on stderr; exit codes and their messages.
-//! - [`input`], [`output`], [`quantity`]: inputs; atomic output files; flags that take a quantity.
-//! - [`document`]: JSON documents and tidy tables of results.
+//! - [`input`], [`output`], [`quantity`]: inputs; atomic output files, and the shape of JSON documents and tidy tables; flags
+//!   that take a quantity.
 //! - [`table`]: text tables.
 //! - [`cmd`]: the commands.
 
 mod cmd;
-mod document;
 mod exit;
 mod input;
 mod output;

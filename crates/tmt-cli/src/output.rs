@@ -1,5 +1,7 @@
 //! Outputs. A file is written atomically: it appears complete, or not at all.
 
+pub(crate) mod document;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

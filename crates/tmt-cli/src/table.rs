@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
-use crate::document::Document;
 use crate::exit::Outcome;
+use crate::output::document::Document;
 use crate::output::{Output, json};
 
 /// Number of attempts with a row of their own in a table. JSON has all attempts.

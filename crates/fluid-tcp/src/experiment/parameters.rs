@@ -263,7 +263,7 @@ parameters! {
     compare_links: bool = false; "Compare the coupled link with the timeline link" =>
         new(Group::CoupledLink).flag().not_shown().needs(&["scheme"])
         .detail("Runs both on the same trace with the same parameters and seeds, the timeline as from `tmt apply`. Prints \
-                 coupled - timeline, absolute and in percent of the timeline's value.");
+                 both, and coupled - timeline in percent of the timeline's value.");
     unit: Unit; "Unit of the numbers in the trace" =>
         new(Group::Input).not_shown().otherwise("s in text; ns in integers of Arrow and Parquet", "")
         .detail("Required for doubles in Arrow and Parquet whose names do not end in _s, _ms, _us or _ns.");

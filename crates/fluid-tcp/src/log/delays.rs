@@ -13,7 +13,7 @@ use crate::simulation::Setup;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::tally::DelayDistributions;
 
-/// Columns of the table (docs/metrics.md, Sec. 3). Rows of all flows together have no flow.
+/// Columns of the table (docs/results.md, Sec. 4). Rows of all flows together have no flow.
 const COLUMNS: &[Column] = &[
     maybe("flow", Kind::Count),
     always("kind", Kind::Word),

@@ -7,7 +7,7 @@ use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate};
 use tmt_core::types::{Metadata, Span};
 
-use crate::document::{Document, Shape};
+use crate::output::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
@@ -48,9 +48,8 @@ pub(crate) struct Args {
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write the summary: one object or row per scheme
-    ///
-    /// JSON, or a table in the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
+    /// Write the summary to a file: JSON, or a row per scheme in the format of the extension (.csv, .csv.gz, .csv.zst,
+    /// .parquet)
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     #[command(flatten)]

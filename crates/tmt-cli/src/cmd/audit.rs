@@ -4,9 +4,9 @@ use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_wi
 use serde::Serialize;
 use tmt_core::format::Options;
 
-use crate::document::Document;
 use crate::exit::{Failure, Outcome, print_line};
 use crate::input::{self, Input};
+use crate::output::document::Document;
 use crate::table::{Report, print};
 
 /// Flags of `tmt audit`.

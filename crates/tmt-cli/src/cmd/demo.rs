@@ -18,8 +18,8 @@ use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, to_f64};
 
-use crate::document::Document;
 use crate::exit::{Failure, Outcome};
+use crate::output::document::Document;
 use crate::table::{Report, number, print};
 
 /// Flags of `tmt demo`.

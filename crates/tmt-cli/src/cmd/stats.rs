@@ -8,7 +8,7 @@ use tmt_core::stats::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally, ratio, wrong_unit};
 use tmt_core::types::Span;
 
-use crate::document::{Document, Shape};
+use crate::output::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
@@ -28,9 +28,7 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Write the results as a row of a table, or as JSON
-    ///
-    /// JSON, or the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
+    /// Write the results to a file too: JSON, or a row in the format of the extension (.csv, .csv.gz, .csv.zst, .parquet)
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     /// Output file [default: stdout, as for `-`]

@@ -24,7 +24,7 @@ use fluid_tcp::simulation::probe::{All, NoProbe};
 use rayon::prelude::*;
 use tmt_core::format::records::Records;
 
-use crate::document::{self, Document};
+use crate::output::document::{self, Document};
 use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
 

@@ -14,8 +14,8 @@ use tmt_core::types::Span;
 
 use self::figure::{Figure, figures};
 use self::run::Runs;
-use crate::document::Document;
 use crate::exit::{Failure, Outcome};
+use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::progress::Work;
 use crate::quantity::whole;

@@ -1,5 +1,5 @@
 //! Writes tidy tables: rows whose columns are known only at run time, as CSV, plain or compressed, or as Parquet
-//! (docs/metrics.md, Sec. 8).
+//! (docs/results.md, Sec. 3).
 //!
 //! Unlike a [`super::table`], such a table has no head and no end line: every reader of CSV opens it, and what the rows
 //! have in common is repeated in columns.

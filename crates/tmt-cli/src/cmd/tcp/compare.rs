@@ -14,7 +14,7 @@ use super::args::Args;
 use super::given::{self, Source};
 use super::report::{self, Line, Report, Results};
 use super::spool::Files;
-use crate::document::Document;
+use crate::output::document::Document;
 use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
 use crate::progress::Work;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::Args;
-use crate::document::Document;
+use crate::output::document::Document;
 use crate::exit::Outcome;
 use crate::table::{self, Report};
 

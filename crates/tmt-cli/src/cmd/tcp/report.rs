@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use tmt_core::format::records::{self, Records};
 use tmt_core::types::to_f64;
 
-use crate::document::{cells, object};
 use crate::exit::Outcome;
+use crate::output::document::{cells, object};
 use crate::table::{self, SHOWN_ATTEMPTS};
 
 /// Means of metrics over runs, by name.

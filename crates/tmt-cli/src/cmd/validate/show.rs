@@ -6,8 +6,8 @@ use serde_json::Map;
 use super::figure::{Comparison, Figure, percent};
 use super::rules::Bound;
 use super::run::Runs;
-use crate::document::Document;
 use crate::exit::Outcome;
+use crate::output::document::Document;
 use crate::output::{self, Output, json};
 use crate::table::{Report, significant, wrap};
 

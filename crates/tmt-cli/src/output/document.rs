@@ -1,4 +1,4 @@
-//! What commands report for programs: JSON documents of one shape, and tidy tables (docs/metrics.md, Sec. 1 and 8).
+//! What commands report for programs: JSON documents of one shape, and tidy tables (docs/results.md).
 
 use serde::Serialize;
 use serde_json::{Map, Value};
