@@ -89,7 +89,9 @@ impl TraceArgs {
             Spacing::Rate { rate, lldu } => ("--rate and --lldu", rate.0 == 0 || lldu.0 == 0),
         };
         if is_zero {
-            return Err(Failure::usage(format!("{flag}: found 0, expected more than 0")));
+            return Err(Failure::usage(format!(
+                "{flag}: found 0, expected more than 0"
+            )));
         }
         if columns.spacing.is_some() || columns.maps_times() {
             return Err(Failure::usage(format!(

@@ -236,13 +236,17 @@ impl FormatArgs {
     /// compression, that of the name applies.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
         let is_stream = path.is_none_or(is_stream);
-        let by_name = path.filter(|path| !is_stdout(path)).map(Form::from_file_name);
+        let by_name = path
+            .filter(|path| !is_stdout(path))
+            .map(Form::from_file_name);
         let by_name = by_name.unwrap_or(Ok(None));
         let form = match (self.format, by_name) {
             (None, Ok(name)) => name.unwrap_or_default(),
             (None, Err(_)) if is_stream => Form::default(),
             (None, Err(error)) => return Err(Failure::usage(format!("{error}; or give --format"))),
-            (Some(flag), Ok(Some(name))) if flag.compression.is_none() && name.compression.is_some() => {
+            (Some(flag), Ok(Some(name)))
+                if flag.compression.is_none() && name.compression.is_some() =>
+            {
                 if flag.format == Format::Parquet {
                     return Err(Failure::usage(format!(
                         "--format parquet compresses its columns itself: expected a name for --output without {name}"

@@ -6,8 +6,8 @@
 
 pub mod arrow;
 mod batch;
-mod columns;
 pub mod columnar;
+mod columns;
 pub mod compression;
 mod form;
 pub mod import;

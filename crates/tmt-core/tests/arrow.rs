@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::formats::{
-    LARGEST,     Reading, Row, assert_rows, cells, checked, columns, config, end_line, fixture, fixture_rows,
-    heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+    LARGEST, Reading, Row, assert_rows, cells, checked, columns, config, end_line, fixture,
+    fixture_rows, heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
 };
 use arrow_array::{
-    Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, Float32Array, Float64Array,
-    Int16Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, Float32Array,
+    Float64Array, Int16Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
     TimestampNanosecondArray, UInt64Array,
 };
 use arrow_ipc::CompressionType;
@@ -460,19 +460,31 @@ fn integers_durations_and_timestamps_of_any_width_are_read() {
     let t: [i64; 3] = [0, 5, 5];
     let d: [Option<i64>; 3] = [Some(1), None, Some(2)];
     let narrow = |values: &[i64]| -> ArrayRef {
-        Arc::new(values.iter().map(|&v| i16::try_from(v).unwrap()).collect::<Int16Array>())
+        Arc::new(
+            values
+                .iter()
+                .map(|&v| i16::try_from(v).unwrap())
+                .collect::<Int16Array>(),
+        )
     };
     let stamp = |zero: i64| -> ArrayRef {
         let values: Vec<i64> = t.iter().map(|t| t + zero).collect();
         Arc::new(TimestampMillisecondArray::from(values).with_timezone("+02:00"))
     };
     let delays: ArrayRef = Arc::new(DurationMicrosecondArray::from(d.to_vec()));
-    let wide: ArrayRef = Arc::new(d.iter().map(|d| d.map(i64::cast_unsigned)).collect::<UInt64Array>());
+    let wide: ArrayRef = Arc::new(
+        d.iter()
+            .map(|d| d.map(i64::cast_unsigned))
+            .collect::<UInt64Array>(),
+    );
     for (name, times) in [
         ("tx_time_ms", integers(&t)),
         ("tx_time_ms", narrow(&t)),
         ("tx_time_ms", doubles(&[0.0, 5.0, 5.0])),
-        ("tx_time", Arc::new(DurationMillisecondArray::from(t.to_vec())) as ArrayRef),
+        (
+            "tx_time",
+            Arc::new(DurationMillisecondArray::from(t.to_vec())) as ArrayRef,
+        ),
         ("tx_time", stamp(0)),
         ("tx_time", stamp(1_700_000_000_000)),
         ("tx_time", stamp(-1_700_000_000_000)),
@@ -490,7 +502,8 @@ fn integers_durations_and_timestamps_of_any_width_are_read() {
 #[test]
 fn times_that_leave_the_range_are_refused_with_their_row() {
     let micros = |values: &[u64]| -> ArrayRef { Arc::new(UInt64Array::from(values.to_vec())) };
-    let stamps = |values: &[i64]| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(values.to_vec())) };
+    let stamps =
+        |values: &[i64]| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(values.to_vec())) };
     for (name, times, expected) in [
         ("tx_time_us", micros(&[0, u64::MAX]), "TooLarge"),
         ("tx_time_us", micros(&[0, (LARGEST / 1000) + 1]), "TooLarge"),
@@ -510,14 +523,18 @@ fn times_that_leave_the_range_are_refused_with_their_row() {
 fn file(rows: &[Row], head: &Metadata) -> Vec<u8> {
     let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
     let mut writer = TraceWriter::new(Vec::new(), "arrow".parse().unwrap(), head).unwrap();
-    lldus.chunks(1000).for_each(|rows| writer.write(rows).unwrap());
+    lldus
+        .chunks(1000)
+        .for_each(|rows| writer.write(rows).unwrap());
     writer.finish(&end_line(rows)).unwrap()
 }
 
 #[test]
 fn a_file_has_a_footer_that_lists_its_batches() {
     // Two full batches and a rest; the last batch has the end line and no rows.
-    let rows: Vec<Row> = (0..70_000).map(|j| (10 * j, j % 3, 1 + (j % 5) as u32)).collect();
+    let rows: Vec<Row> = (0..70_000)
+        .map(|j| (10 * j, j % 3, 1 + (j % 5) as u32))
+        .collect();
     for (head, batches) in [(head(), 4), (Metadata::new(), 3)] {
         let bytes = file(&rows, &head);
         let reader = FileReader::try_new(std::io::Cursor::new(&bytes), None).unwrap();
@@ -538,7 +555,9 @@ fn bodies_of_a_file_are_aligned() {
     let bytes = file(&rows, &head());
     // The times, which are unmistakable.
     let times: Vec<u8> = rows.iter().flat_map(|row| row.0.to_le_bytes()).collect();
-    let at = bytes.windows(times.len()).position(|window| window == times);
+    let at = bytes
+        .windows(times.len())
+        .position(|window| window == times);
     assert_eq!(at.unwrap() % 64, 0);
 }
 

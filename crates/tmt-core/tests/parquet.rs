@@ -45,7 +45,6 @@ fn written(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-
 proptest! {
     #![proptest_config(config(48))]
 

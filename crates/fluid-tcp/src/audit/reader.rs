@@ -133,7 +133,11 @@ impl<R: Read> LogReader<R> {
         let mut form = tally.at(Rule::Form, self.location);
         if self.ended && self.csv.get_ref().last != b'\n' {
             // An end line that lost its last digits would still be one.
-            form.check(false, "an end line without its line end: the log is cut", expected);
+            form.check(
+                false,
+                "an end line without its line end: the log is cut",
+                expected,
+            );
         } else {
             form.check(self.ended, found, expected);
         }

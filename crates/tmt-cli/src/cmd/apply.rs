@@ -70,7 +70,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = args.format.head(head(reader.metadata(), scheme, &rtt, feedback_delay));
+        let head = args
+            .format
+            .head(head(reader.metadata(), scheme, &rtt, feedback_delay));
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use tmt_core::Result;
 use tmt_core::format::{
-    Columns,     FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter, Unit,
-    recognise,
+    Columns, FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter,
+    Unit, recognise,
 };
 use tmt_core::types::{EndLine, Metadata, Slot, Time};
 

@@ -22,6 +22,9 @@ pub(crate) const NAMES: [&str; COLUMNS] = ["tx_time", "decode_delay", "attempts"
 /// Names in Arrow and Parquet, in the order in which columns are written.
 pub(crate) const BINARY_NAMES: [&str; 3] = ["tx_time_ns", "decode_delay_ns", NAMES[ATTEMPTS]];
 
+/// Ends of the names of times in tables other than traces, in text and in Parquet.
+pub(crate) const TIME_ENDS: [&str; 2] = ["_s", "_ns"];
+
 /// Keys of a mapping, by column, and that of the interval.
 const KEYS: [&str; COLUMNS] = ["tx", "delay", "attempts", "erased"];
 const INTERVAL: &str = "interval";
@@ -55,9 +58,7 @@ impl Spacing {
                 .as_nanos()
                 .checked_mul(row)
                 .and_then(Time::from_nanos),
-            Self::Rate { rate, lldu } => {
-                rate.time_of_bit(8 * u128::from(lldu.0) * u128::from(row))
-            }
+            Self::Rate { rate, lldu } => rate.time_of_bit(8 * u128::from(lldu.0) * u128::from(row)),
         }
     }
 }
@@ -110,13 +111,22 @@ impl FromStr for Columns {
                 if interval.is_zero() {
                     return Err(QuantityError::new(value, "an interval above zero"));
                 }
-                columns.spacing.replace(Spacing::Interval(interval)).is_some()
+                columns
+                    .spacing
+                    .replace(Spacing::Interval(interval))
+                    .is_some()
             } else {
-                let at = KEYS.iter().position(|known| *known == key).ok_or_else(wrong)?;
+                let at = KEYS
+                    .iter()
+                    .position(|known| *known == key)
+                    .ok_or_else(wrong)?;
                 match value.parse::<Span>() {
                     Ok(delay) if at == DECODE_DELAY => {
                         if delay.is_zero() {
-                            return Err(QuantityError::new(value, "a delay above zero, since 0 means erased"));
+                            return Err(QuantityError::new(
+                                value,
+                                "a delay above zero, since 0 means erased",
+                            ));
                         }
                         columns.delay.replace(delay).is_some() || columns.names[at].is_some()
                     }
@@ -141,7 +151,9 @@ impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = KEYS.iter().zip(&self.names);
         let names = names.filter_map(|(key, name)| Some(format!("{key}={}", name.as_ref()?)));
-        let delay = self.delay.map(|delay| format!("{}={delay}", KEYS[DECODE_DELAY]));
+        let delay = self
+            .delay
+            .map(|delay| format!("{}={delay}", KEYS[DECODE_DELAY]));
         let interval = self.spacing.and_then(|spacing| match spacing {
             Spacing::Interval(interval) => Some(format!("{INTERVAL}={interval}")),
             Spacing::Rate { .. } => None,
@@ -252,14 +264,22 @@ impl Columns {
                     let at = number.and_then(|number| number.checked_sub(1));
                     let wrong = || {
                         ErrorKind::format(
-                            format!("a text without a header, where {} is to be '{name}'", NAMES[column]),
-                            format!("a header, or the number of the column, such as {}=1", KEYS[column]),
+                            format!(
+                                "a text without a header, where {} is to be '{name}'",
+                                NAMES[column]
+                            ),
+                            format!(
+                                "a header, or the number of the column, such as {}=1",
+                                KEYS[column]
+                            ),
                         )
                     };
                     Some(at.ok_or_else(wrong)?)
                 }
                 None if column == TX_TIME => Some(0),
-                None if column == DECODE_DELAY && self.needs_delays() && self.delay.is_none() => Some(1),
+                None if column == DECODE_DELAY && self.needs_delays() && self.delay.is_none() => {
+                    Some(1)
+                }
                 None => None,
             };
             let is_read = match column {
@@ -278,7 +298,10 @@ impl Columns {
             units: [None; 2],
             are_known: [false; 2],
             attempts: None,
-            delay: self.delay.or(Span::from_nanos(SHORTEST_DELAY_NS)).unwrap_or_default(),
+            delay: self
+                .delay
+                .or(Span::from_nanos(SHORTEST_DELAY_NS))
+                .unwrap_or_default(),
         }
     }
 }
@@ -306,7 +329,11 @@ impl Places {
     ///
     /// # Errors
     /// The options contradict the name.
-    pub(crate) fn unit(&self, column: usize, options: Option<Unit>) -> Result<Option<Unit>, ErrorKind> {
+    pub(crate) fn unit(
+        &self,
+        column: usize,
+        options: Option<Unit>,
+    ) -> Result<Option<Unit>, ErrorKind> {
         match (self.units[column], options) {
             (Some(named), Some(unit)) if named != unit => Err(ErrorKind::UnitOfName {
                 name: NAMES[column],
@@ -323,7 +350,12 @@ fn is_name_of(name: &str, column: usize) -> bool {
     let rest = name.strip_prefix(NAMES[column]);
     match rest {
         Some("") => true,
-        Some(rest) => column < 2 && rest.starts_with('_') && unit_of(rest).is_some() && rest.matches('_').count() == 1,
+        Some(rest) => {
+            column < 2
+                && rest.starts_with('_')
+                && unit_of(rest).is_some()
+                && rest.matches('_').count() == 1
+        }
         None => false,
     }
 }

@@ -264,9 +264,19 @@ mod tests {
 
     #[test]
     fn an_unknown_extension_is_refused_with_the_known_ones() {
-        for name in ["a.json", "a.txt.bz2", "b/a.CSV.xz", "a.json.gz", "phy-0.01", "a.parquet.gz"] {
+        for name in [
+            "a.json",
+            "a.txt.bz2",
+            "b/a.CSV.xz",
+            "a.json.gz",
+            "phy-0.01",
+            "a.parquet.gz",
+        ] {
             let error = Form::from_file_name(name).unwrap_err().to_string();
-            assert!(error.starts_with(name) && error.contains(".parquet"), "{error}");
+            assert!(
+                error.starts_with(name) && error.contains(".parquet"),
+                "{error}"
+            );
         }
     }
 
@@ -282,8 +292,13 @@ mod tests {
     fn every_kind_is_detected_from_its_first_bytes() {
         let gzip = FileKind::Compressed(Compression::Gzip);
         let zstd = FileKind::Compressed(Compression::Zstd);
-        let [text, file, arrow, parquet] =
-            [Format::Csv, Format::Arrow, Format::ArrowStream, Format::Parquet].map(FileKind::Plain);
+        let [text, file, arrow, parquet] = [
+            Format::Csv,
+            Format::Arrow,
+            Format::ArrowStream,
+            Format::Parquet,
+        ]
+        .map(FileKind::Plain);
         for (first, kind) in [
             (&b"\x1f\x8b\x08\0\0\0\0\0"[..], gzip),
             (b"\x1f\x8b", gzip),

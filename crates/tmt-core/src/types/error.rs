@@ -190,7 +190,9 @@ pub enum ErrorKind {
         unit: &'static str,
     },
     /// A unit was given that is not the one in the name of a column.
-    #[error("{name}: found unit {unit} for a column whose name says {named}, expected no unit or {named}")]
+    #[error(
+        "{name}: found unit {unit} for a column whose name says {named}, expected no unit or {named}"
+    )]
     UnitOfName {
         /// Name of the column in traces.
         name: &'static str,

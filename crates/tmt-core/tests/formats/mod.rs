@@ -201,7 +201,11 @@ pub(crate) fn columns(cells: &Cells, is_old: bool) -> Vec<(&'static str, ArrayRe
     let attempts: ArrayRef = if is_old {
         Arc::new(attempts.collect::<UInt32Array>())
     } else {
-        Arc::new(attempts.map(|count| count.map(i64::from)).collect::<Int64Array>())
+        Arc::new(
+            attempts
+                .map(|count| count.map(i64::from))
+                .collect::<Int64Array>(),
+        )
     };
     let [time, delay] = if is_old {
         ["tx_time", "decode_delay"]

@@ -96,7 +96,10 @@ impl Storage for Files {
             timeline,
             head: reader.metadata().clone(),
             end: reader.end().and_then(|end| end.end_line),
-            notes: reading_notes(&name, &reader).iter().map(|note| escaped(note)).collect(),
+            notes: reading_notes(&name, &reader)
+                .iter()
+                .map(|note| escaped(note))
+                .collect(),
             name: escaped(&name),
         })
     }

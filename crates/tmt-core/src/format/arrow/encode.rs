@@ -7,9 +7,9 @@
 use std::iter::repeat_n;
 
 use arrow_ipc::{
-    Block, Buffer, Field, FieldArgs, FieldNode, Footer, FooterArgs, Int, IntArgs, KeyValue, KeyValueArgs, Message,
-    MessageArgs, MessageHeader, MetadataVersion, RecordBatch, RecordBatchArgs, Schema, SchemaArgs,
-    Type,
+    Block, Buffer, Field, FieldArgs, FieldNode, Footer, FooterArgs, Int, IntArgs, KeyValue,
+    KeyValueArgs, Message, MessageArgs, MessageHeader, MetadataVersion, RecordBatch,
+    RecordBatchArgs, Schema, SchemaArgs, Type,
 };
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
@@ -46,7 +46,14 @@ pub fn file_head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
 fn schema_message<R: Row>(metadata: &Metadata, before: usize, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
     let schema = schema::<R>(&mut builder, metadata).as_union_value();
-    message(builder, MessageHeader::Schema, schema, None, (before, 0), out);
+    message(
+        builder,
+        MessageHeader::Schema,
+        schema,
+        None,
+        (before, 0),
+        out,
+    );
 }
 
 /// The columns of `R`, and the head if there is one.
@@ -109,7 +116,10 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
     if rows.is_empty() {
         return (0, 0);
     }
-    let erased = rows.iter().filter(|row| row.decode_delay().is_zero()).count();
+    let erased = rows
+        .iter()
+        .filter(|row| row.decode_delay().is_zero())
+        .count();
     let lengths = record_batch::<R>(rows.len(), erased, None, out);
     words(rows, |row| row.tx_time().as_nanos(), out);
     if erased > 0 {

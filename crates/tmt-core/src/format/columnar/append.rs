@@ -149,7 +149,9 @@ impl Table {
         let times = |index: usize| {
             let array = column(records, layout, index)?;
             Some(match layout.quantities[index]? {
-                Quantity::Doubles(unit) => Times::Doubles(array.as_primitive::<Float64Type>().clone(), unit),
+                Quantity::Doubles(unit) => {
+                    Times::Doubles(array.as_primitive::<Float64Type>().clone(), unit)
+                }
                 Quantity::Integers(unit) => Times::Integers(integers(array), unit, 0),
                 Quantity::Timestamps(unit) => Times::Integers(integers(array), unit, zero),
             })
@@ -180,7 +182,11 @@ impl Table {
         if found < previous {
             return Err(ErrorKind::OutOfOrder { previous, found });
         }
-        let erased = self.erased.as_ref().map(|flags| flags.value(row)).transpose()?;
+        let erased = self
+            .erased
+            .as_ref()
+            .map(|flags| flags.value(row))
+            .transpose()?;
         let (nanos, is_missing) = match &self.decode_delay {
             // The delay of an erased slot has no meaning, whatever it is.
             _ if erased == Some(true) => (0, false),
@@ -188,7 +194,10 @@ impl Table {
             Some(delays) => match delays.value(row, NAMES[DECODE_DELAY], double::delay_nanos)? {
                 // Zero means erased, but this row says that it was received.
                 Some(nanos) => (nanos, nanos == 0 && erased.is_some()),
-                None => (0, erased.is_some() || !self.null_is_erased || delays.is_nan(row)),
+                None => (
+                    0,
+                    erased.is_some() || !self.null_is_erased || delays.is_nan(row),
+                ),
             },
         };
         let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
@@ -228,7 +237,10 @@ impl Table {
         let (Some(times), Some(delays)) = (times.nanos(), delays.nanos()) else {
             return false;
         };
-        if times.null_count() > 0 || self.erased.is_some() || (delays.null_count() > 0 && !self.null_is_erased) {
+        if times.null_count() > 0
+            || self.erased.is_some()
+            || (delays.null_count() > 0 && !self.null_is_erased)
+        {
             return false;
         }
         let mut received = [0; CHUNK];
@@ -302,7 +314,9 @@ impl Times {
             Self::Doubles(array, unit) => {
                 let value = array.is_valid(row).then(|| array.value(row));
                 let value = value.filter(|value| !value.is_nan());
-                value.map(|value| from_double(value, *unit, field)).transpose()
+                value
+                    .map(|value| from_double(value, *unit, field))
+                    .transpose()
             }
             Self::Integers(array, unit, zero) => {
                 let Some(value) = array.value(row) else {
@@ -311,7 +325,9 @@ impl Times {
                 let found = value - i128::from(*zero);
                 if found < 0 && *zero != 0 {
                     return Err(ErrorKind::format(
-                        format!("{field} '{value}', a timestamp before that of the first row ({zero})"),
+                        format!(
+                            "{field} '{value}', a timestamp before that of the first row ({zero})"
+                        ),
                         "times that do not decrease",
                     ));
                 }
@@ -321,7 +337,9 @@ impl Times {
                     return Err(ErrorKind::Negative { field, found });
                 }
                 let nanos = u64::try_from(found * i128::from(unit.nanos()));
-                let nanos = nanos.ok().filter(|&nanos| nanos <= MAX_NANOS.unsigned_abs());
+                let nanos = nanos
+                    .ok()
+                    .filter(|&nanos| nanos <= MAX_NANOS.unsigned_abs());
                 nanos.map(Some).ok_or_else(|| {
                     let found = found_text();
                     ErrorKind::TooLarge { field, found }

@@ -2,10 +2,22 @@
 
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use super::Options;
-use crate::format::columns::{ATTEMPTS, BINARY_NAMES, COLUMNS, DECODE_DELAY, ERASED, NAMES, Places, TX_TIME};
+use crate::format::columns::{
+    ATTEMPTS, BINARY_NAMES, COLUMNS, Columns, DECODE_DELAY, ERASED, NAMES, Places, TX_TIME,
+};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result};
+
+/// Options for reading the columns.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Unit of numbers in columns whose names say none; `None` refuses doubles, and integers of a foreign table.
+    pub unit: Option<Unit>,
+    /// Whether the column `attempts` is read if there is one.
+    pub attempts: bool,
+    /// Which columns are read.
+    pub columns: Columns,
+}
 
 /// Type and unit of a column of times or delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +53,11 @@ impl Layout {
     /// # Errors
     /// A column is missing, ambiguous or of an unsupported type, or its unit is unknown.
     pub(crate) fn of(schema: &Schema, options: &Options) -> Result<Self> {
-        let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
+        let names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| &**field.name())
+            .collect();
         let places = options
             .columns
             .find(&names, options.attempts)
@@ -55,7 +71,8 @@ impl Layout {
         for (column, expected) in [(ATTEMPTS, "integers"), (ERASED, "booleans or integers")] {
             let found = type_of(column);
             let fits = found.is_none_or(|found| {
-                found.is_integer() || (column == ERASED && matches!(found, DataType::Boolean | DataType::Float64))
+                found.is_integer()
+                    || (column == ERASED && matches!(found, DataType::Boolean | DataType::Float64))
             });
             if let Some(found) = found.filter(|_| !fits) {
                 return Err(wrong_type(column, found, expected));
@@ -83,7 +100,12 @@ impl Layout {
 }
 
 /// Type and unit of a column of times or delays.
-fn quantity(column: usize, found: &DataType, places: &Places, given: Option<Unit>) -> Result<Quantity> {
+fn quantity(
+    column: usize,
+    found: &DataType,
+    places: &Places,
+    given: Option<Unit>,
+) -> Result<Quantity> {
     let name = NAMES[column];
     let unit = || places.unit(column, given).map_err(Error::new);
     Ok(match found {

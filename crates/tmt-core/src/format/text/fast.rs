@@ -255,7 +255,8 @@ impl FastParser {
     /// Learns the layout of a row that the exact parser accepted.
     pub(super) fn learn(&mut self, line: &[u8], slot: &Slot) {
         let mut fields = line.splitn(3, |byte| *byte == self.separator);
-        self.time.learn(fields.next().unwrap_or(&[]), self.decimals[TX_TIME]);
+        self.time
+            .learn(fields.next().unwrap_or(&[]), self.decimals[TX_TIME]);
         // An erasure does not show the layout of delays.
         if !slot.is_erased() {
             self.delay

@@ -1,10 +1,9 @@
 //! Layout of a text trace: its separator and the order of its columns (docs/trace-format.md, Sec. 3).
 
-use super::decoder::Options;
 use super::field::shown;
 use crate::format::columns::{Columns, DECODE_DELAY, NAMES, Places, TX_TIME};
-use crate::format::unit::Unit;
 use crate::format::form::{FileKind, Format, recognise};
+use crate::format::unit::Unit;
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
 
@@ -47,14 +46,15 @@ pub(super) struct FirstLine {
 }
 
 impl FirstLine {
-    /// Determines the layout, and whether the line is a header.
+    /// Determines the layout, and whether the line is a header. `unit` is that of columns whose names say none.
     ///
     /// # Errors
     /// A column that is missing, with place 0, or one that is ambiguous, with its place in the line (from 1).
     pub(super) fn read(
         line: &[u8],
-        options: Options,
         columns: &Columns,
+        attempts: bool,
+        unit: Option<Unit>,
     ) -> Result<Self, (usize, ErrorKind)> {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
@@ -68,7 +68,6 @@ impl FirstLine {
         let found: Vec<_> = fields(separator, line).collect();
         let first = found.first();
         let is_header = first.is_none_or(|(_, field)| Decimal::parse(field).is_none());
-        let attempts = options.attempts;
         let (places, ignored) = if is_header {
             let names: Vec<_> = found
                 .iter()
@@ -84,11 +83,11 @@ impl FirstLine {
             let places = columns.numbered(attempts).map_err(|kind| (1, kind))?;
             (places, Vec::new())
         };
-        let unit = |column| {
-            let unit = places.unit(column, options.unit).map_err(|kind| (1, kind))?;
+        let unit_of = |column| {
+            let unit = places.unit(column, unit).map_err(|kind| (1, kind))?;
             Ok(unit.unwrap_or_default())
         };
-        let units = [unit(TX_TIME)?, unit(DECODE_DELAY)?];
+        let units = [unit_of(TX_TIME)?, unit_of(DECODE_DELAY)?];
         Ok(Self {
             layout: Layout {
                 separator,
@@ -103,7 +102,9 @@ impl FirstLine {
 
 /// A name without the quotes that some programs put around every name.
 fn unquoted(name: &[u8]) -> &[u8] {
-    let inner = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
+    let inner = name
+        .strip_prefix(b"\"")
+        .and_then(|name| name.strip_suffix(b"\""));
     inner.unwrap_or(name)
 }
 
@@ -137,8 +138,12 @@ mod tests {
     #[test]
     fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
-            let first = FirstLine::read(line.as_bytes(), Options::default(), &Columns::default()).unwrap();
-            assert_eq!((first.layout.separator, first.is_header), (separator, false), "{line}");
+            let first = FirstLine::read(line.as_bytes(), &Columns::default(), false, None).unwrap();
+            assert_eq!(
+                (first.layout.separator, first.is_header),
+                (separator, false),
+                "{line}"
+            );
         }
     }
 
@@ -148,11 +153,7 @@ mod tests {
         } else {
             columns.parse().unwrap()
         };
-        let options = Options {
-            attempts,
-            ..Options::default()
-        };
-        let first = FirstLine::read(line.as_bytes(), options, &columns);
+        let first = FirstLine::read(line.as_bytes(), &columns, attempts, None);
         first
             .map(|first| first.layout.places.at)
             .map_err(|(place, kind)| format!("{place}: {kind}"))
@@ -161,7 +162,10 @@ mod tests {
     #[test]
     fn a_header_may_name_the_columns_in_any_order() {
         let line = "rssi;decode_delay;attempts;tx_time";
-        let (wanted, unwanted) = ([Some(3), Some(1), Some(2), None], [Some(3), Some(1), None, None]);
+        let (wanted, unwanted) = (
+            [Some(3), Some(1), Some(2), None],
+            [Some(3), Some(1), None, None],
+        );
         assert_eq!(places(line, "", true), Ok(wanted));
         assert_eq!(places(line, "", false), Ok(unwanted));
         let line = "rssi,decode_delay_ms,tx_time_ns";
@@ -171,27 +175,63 @@ mod tests {
     #[test]
     fn a_mapping_selects_columns_by_name_or_by_number() {
         for (line, columns, expected) in [
-            ("time,lost,snr", "tx=time,erased=lost", [Some(0), None, None, Some(1)]),
-            ("time,lost,d_ms", "tx=time,erased=lost,delay=d_ms", [Some(0), Some(2), None, Some(1)]),
-            ("tx_time,lost", "erased=lost,delay=3ms", [Some(0), None, None, Some(1)]),
-            ("tx_time,decode_delay,lost", "erased=lost", [Some(0), Some(1), None, Some(2)]),
-            ("lost,x", "interval=1ms,erased=lost", [None, None, None, Some(0)]),
+            (
+                "time,lost,snr",
+                "tx=time,erased=lost",
+                [Some(0), None, None, Some(1)],
+            ),
+            (
+                "time,lost,d_ms",
+                "tx=time,erased=lost,delay=d_ms",
+                [Some(0), Some(2), None, Some(1)],
+            ),
+            (
+                "tx_time,lost",
+                "erased=lost,delay=3ms",
+                [Some(0), None, None, Some(1)],
+            ),
+            (
+                "tx_time,decode_delay,lost",
+                "erased=lost",
+                [Some(0), Some(1), None, Some(2)],
+            ),
+            (
+                "lost,x",
+                "interval=1ms,erased=lost",
+                [None, None, None, Some(0)],
+            ),
             ("1,2,3", "tx=3,delay=1", [Some(2), Some(0), None, None]),
             ("0", "interval=1ms,erased=1", [None, None, None, Some(0)]),
             ("5,0.1", "interval=1ms", [None, Some(1), None, None]),
         ] {
-            assert_eq!(places(line, columns, true), Ok(expected), "{line} {columns}");
+            assert_eq!(
+                places(line, columns, true),
+                Ok(expected),
+                "{line} {columns}"
+            );
         }
     }
 
     #[test]
     fn a_column_that_is_missing_or_ambiguous_is_refused() {
         for (line, columns, words) in [
-            ("time,delay", "tx=time", "0: found 'time,delay', expected a column decode_delay"),
+            (
+                "time,delay",
+                "tx=time",
+                "0: found 'time,delay', expected a column decode_delay",
+            ),
             ("time,lost", "tx=when,erased=lost", "expected a column when"),
-            ("tx_time,decode_delay,tx_time_ms", "", "17+the columns tx_time and tx_time_ms"),
+            (
+                "tx_time,decode_delay,tx_time_ms",
+                "",
+                "17+the columns tx_time and tx_time_ms",
+            ),
             ("a,b,a", "tx=a,erased=b", "5: found column a more than once"),
-            ("1,2", "tx=time", "1: found a text without a header, where tx_time is to be 'time'"),
+            (
+                "1,2",
+                "tx=time",
+                "1: found a text without a header, where tx_time is to be 'time'",
+            ),
         ] {
             let error = places(line, columns, true).unwrap_err();
             let words = words.replace("17+", "22: found ");

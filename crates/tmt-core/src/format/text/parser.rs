@@ -114,7 +114,8 @@ impl RowParser {
 
         // Without a column of times, all are set once the number of the row is known.
         let (tx_at, tx_time) = tx_time.unwrap_or((0, b"0"));
-        let nanos = field::nanos(tx_time, units[TX_TIME], NAMES[TX_TIME]).map_err(|kind| (kind, tx_at))?;
+        let nanos =
+            field::nanos(tx_time, units[TX_TIME], NAMES[TX_TIME]).map_err(|kind| (kind, tx_at))?;
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         let row_line = rows.piece_lines();
         let piece = rows.piece();
@@ -144,7 +145,8 @@ impl RowParser {
                 (at, Span::ZERO)
             }
             Some((at, text)) => {
-                let nanos = field::delay_nanos(text, units[DECODE_DELAY]).map_err(|kind| (kind, at))?;
+                let nanos =
+                    field::delay_nanos(text, units[DECODE_DELAY]).map_err(|kind| (kind, at))?;
                 // Zero means erased, but this row says that it was received.
                 rows.missing += u64::from(nanos == 0 && erased.is_some());
                 (at, Span::from_nanos(nanos).unwrap_or(Span::MAX))

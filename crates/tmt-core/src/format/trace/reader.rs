@@ -63,7 +63,10 @@ impl<'a> TraceReader<'a> {
         if let FileKind::Compressed(outer) = kind {
             input = Box::new(Decompressor::new(outer, input)?);
             kind = peek_kind(&mut input)?;
-            if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow | Format::ArrowStream)) {
+            if !matches!(
+                kind,
+                FileKind::Plain(Format::Csv | Format::Arrow | Format::ArrowStream)
+            ) {
                 return Err(Error::new(ErrorKind::format(
                     format!("{} inside {}", kind.name(), outer.name()),
                     format!("a text or Arrow trace inside {}", outer.name()),

@@ -58,9 +58,9 @@ impl<'a> Text<'a> {
         let chunk = options.chunk.max(1);
         let mut decoder = Decoder::of_table(
             text::Options {
-            unit: options.unit,
-            allow_cut: options.allow_cut,
-            attempts: options.attempts,
+                unit: options.unit,
+                allow_cut: options.allow_cut,
+                attempts: options.attempts,
             },
             options.columns.clone(),
         );
