@@ -479,8 +479,14 @@ fn tables_of_other_programs_give_the_bytes_of_the_text() {
             let ran = run().arg(&file).run().ok().says(notes);
             assert!(ran.stdout == *expected, "{command} {flags} {name}");
             for word in ["without a delay", "timestamps", "ignored"] {
-                let expected = notes.iter().any(|note| note.contains(word) || note.contains("columns"));
-                assert!(expected || !ran.stderr.contains(word), "{name}: {}", ran.stderr);
+                let expected = notes
+                    .iter()
+                    .any(|note| note.contains(word) || note.contains("columns"));
+                assert!(
+                    expected || !ran.stderr.contains(word),
+                    "{name}: {}",
+                    ran.stderr
+                );
             }
             let piped = run().input(std::fs::read(&file).unwrap()).run().ok();
             assert!(piped.stdout == *expected, "{command} {flags} {name}, piped");
@@ -531,9 +537,16 @@ fn without_a_head_there_are_only_header_and_rows() {
     assert_eq!(ran.text(), format!("tx_time,decode_delay\n{rows}"));
     let folder = Folder::new();
     folder.write("phy.csv", trace(50, 7));
-    for (command, form) in [("inject --bernoulli 0", "csv"), ("apply --scheme arq", "arrow")] {
+    for (command, form) in [
+        ("inject --bernoulli 0", "csv"),
+        ("apply --scheme arq", "arrow"),
+    ] {
         let run = |flags: &str, name: &str| {
-            let run = tmt(command).arg_list(flags).arg("phy.csv").arg("-o").arg(name);
+            let run = tmt(command)
+                .arg_list(flags)
+                .arg("phy.csv")
+                .arg("-o")
+                .arg(name);
             run.within(&folder).run().ok();
             let again = tmt("inject --bernoulli 0 --seed 2 --no-head --allow-cut").arg(name);
             again.within(&folder).run().ok().stdout
@@ -575,13 +588,33 @@ fn wrong_mappings_are_refused_with_what_is_expected() {
         ("--columns tx=a,tx=b", 2, &[columns]),
         ("--columns snr=a", 2, &[columns]),
         ("--columns tx=a,interval=1ms", 2, &[columns]),
-        ("--columns erased=lost,delay=0ms", 2, &["a delay above zero"]),
-        ("--columns tx=time --interval 1ms", 2, &["--interval cannot be combined"]),
+        (
+            "--columns erased=lost,delay=0ms",
+            2,
+            &["a delay above zero"],
+        ),
+        (
+            "--columns tx=time --interval 1ms",
+            2,
+            &["--interval cannot be combined"],
+        ),
         ("--interval 0ms", 2, &["--interval: found 0"]),
         ("--rate 1Mbps", 2, &["--lldu"]),
-        ("--columns tx=when,erased=lost", 1, &["found 'time,lost', expected a column when"]),
-        ("--columns tx=time", 1, &["expected a column decode_delay", "--columns"]),
-        ("--columns tx=time,erased=lost", 1, &[":3:3: found erased '2', expected 0 or 1"]),
+        (
+            "--columns tx=when,erased=lost",
+            1,
+            &["found 'time,lost', expected a column when"],
+        ),
+        (
+            "--columns tx=time",
+            1,
+            &["expected a column decode_delay", "--columns"],
+        ),
+        (
+            "--columns tx=time,erased=lost",
+            1,
+            &[":3:3: found erased '2', expected 0 or 1"],
+        ),
     ] {
         let refused = tmt("stats").arg_list(flags).input(table).run();
         refused.fails(code, words);
@@ -609,7 +642,7 @@ fn python() -> Option<String> {
 }
 
 /// Reads every form with every library and writes it back.
-const ROUND_TRIPS: &str = r#"
+const ROUND_TRIPS: &str = r##"
 import duckdb, pandas, polars, pyarrow as pa, pyarrow.feather as feather, pyarrow.parquet as parquet
 for name in ["x.arrow", "x.feather", "x.ipc"]:
     pandas.read_feather(name).to_feather("pandas-" + name)
@@ -631,13 +664,20 @@ pandas.read_csv("x.csv", comment="#").to_csv("pandas-x.csv", index=False)
 polars.read_csv("x.csv", comment_prefix="#").write_csv("polars-x.csv")
 assert held["decode_delay_ns"].null_count == 70000 // 97
 assert [str(field.type) for field in held.schema] == ["int64", "int64", "int64"]
-"#;
+"##;
 
 #[test]
 fn other_programs_open_what_is_written_and_their_files_give_the_same_bytes() {
     let Some(python) = python() else { return };
     let folder = Folder::new();
-    for name in ["x.csv", "x.arrow", "x.feather", "x.ipc", "x.arrows", "x.parquet"] {
+    for name in [
+        "x.csv",
+        "x.arrow",
+        "x.feather",
+        "x.ipc",
+        "x.arrows",
+        "x.parquet",
+    ] {
         let run = tmt("apply --scheme none -o").arg(name);
         run.input(trace(SLOTS, 97)).within(&folder).run().ok();
     }
