@@ -73,7 +73,10 @@ fn the_median_is_the_same_however_the_trace_arrives() {
     }
     // A row that is refused is reported with its line, after the rows before it.
     let broken = text + "1,1,x\n";
-    tmt(flags).input(broken).run().fails(1, &["<stdin>:90002:1"]);
+    tmt(flags)
+        .input(broken)
+        .run()
+        .fails(1, &["<stdin>:90002:1"]);
 }
 
 #[test]

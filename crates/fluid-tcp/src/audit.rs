@@ -201,7 +201,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             let finished = slots.finish(self.latest, &mut tally);
             finished.map_err(AuditError::Slots)?;
         }
-        if !self.log.ended {
+        if !self.log.is_whole() {
             self.log.check_end(&mut tally);
         }
         let known = if self.flows.values().all(Flow::is_complete) {

@@ -13,7 +13,6 @@ use ::parquet::file::metadata::{
 };
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array};
 use bytes::Bytes;
 use proptest::prelude::*;
 use tmt_core::ErrorKind;

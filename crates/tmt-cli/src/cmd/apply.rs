@@ -4,12 +4,12 @@ use serde::Serialize;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate};
+use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate, wrong_unit};
 use tmt_core::types::{Metadata, Span};
 
-use crate::output::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_reading};
+use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt, SchemeParser};
@@ -78,6 +78,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     });
     let decode_delay = delays.median();
     let typical = (decode_delay, rate.per_second());
+    let delay_s = decode_delay.map(Span::as_secs_f64);
+    if let Some(found) = wrong_unit(rate.per_second().map(f64::recip), delay_s) {
+        warning!("apply", "{found}: are the times in another unit (--unit)?");
+    }
     let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let (feedback_delay, origin) = feedback?;
     if let Some(text) = rtt.warning() {
@@ -132,9 +136,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     outputs.iter_mut().try_for_each(Output::close)?;
     outputs.into_iter().try_for_each(Output::finish)?;
     if let Some(summary) = summaries.first() {
-        if let Some(found) = &summary.implausible {
-            warning!("apply", "{found}: are the times in another unit (--unit)?");
-        }
         headline!(
             "apply",
             "{} over {}, {} erased; {rtt}, feedback delay {origin}",

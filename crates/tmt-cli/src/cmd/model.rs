@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json as value};
 use tmt_core::model::{Arguments, Model, Outcome as Answer};
 
 use self::sweep::Sweep;
-use crate::output::document::Document;
 use crate::exit::{Failure, Outcome, warning};
+use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::progress::Work;
 

@@ -8,9 +8,9 @@ use tmt_core::stats::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally, ratio, wrong_unit};
 use tmt_core::types::Span;
 
-use crate::output::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
+use crate::output::document::{Document, Shape};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
 

@@ -24,8 +24,8 @@ use fluid_tcp::simulation::probe::{All, NoProbe};
 use rayon::prelude::*;
 use tmt_core::format::records::Records;
 
-use crate::output::document::{self, Document};
 use crate::exit::{Outcome, headline};
+use crate::output::document::{self, Document};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {

@@ -8,7 +8,8 @@ mod layout;
 mod source;
 
 pub(crate) use layout::Layout;
-pub use source::{Batch, Next, Options, Source, panics_are_contained};
+pub use layout::Options;
+pub use source::{Batch, Next, Source, panics_are_contained};
 pub(crate) use source::{Item, catch_panics};
 
 use arrow_schema::{DataType, Field};

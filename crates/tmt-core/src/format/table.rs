@@ -13,6 +13,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 
 use crate::format::columnar::head::END;
+use crate::format::columns::TIME_ENDS;
 use crate::format::compression::Block;
 use crate::format::form::{Compression, Form, FormError, Format};
 use crate::format::parquet::ColumnFile;
@@ -53,9 +54,6 @@ pub struct Column {
     /// Whether a row may have no value in this column.
     pub optional: bool,
 }
-
-/// Ends of the names of times, in text and in Parquet.
-pub(crate) const TIME_ENDS: [&str; 2] = ["_s", "_ns"];
 
 impl Column {
     /// The name in text, and the name in Parquet: with the unit of times.

@@ -8,55 +8,18 @@ use serde::{Serialize, Serializer};
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::plausible::wrong_unit;
 use crate::stats::reordering::Reordering;
 use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, serialize_histogram, total};
 use crate::types::{Fate, Lldu, Slot, Span, Time, to_f64};
 
 /// Statistics of the slots of a trace, which are the same for every scheme.
 #[derive(Debug, Clone, Default)]
-pub struct SlotTally {
-    runs: Runs,
-    /// Transmission times of the first and the last slot.
-    span: Option<(Time, Time)>,
-    /// Decoding delays of the first received slots.
-    delays: Vec<Span>,
-}
-
-/// Received slots whose delays are kept for the median.
-const SAMPLE: usize = 4096;
+pub struct SlotTally(Runs);
 
 impl SlotTally {
     /// Adds the next slots, in order of time.
     pub fn slots(&mut self, slots: &[Slot]) {
-        self.runs.extend(slots, Slot::is_erased, |_, _| ());
-        if let (Some(first), Some(last)) = (slots.first(), slots.last()) {
-            let begin = self.span.map_or(first.tx_time(), |(begin, _)| begin);
-            self.span = Some((begin, last.tx_time()));
-        }
-        let missing = SAMPLE - self.delays.len();
-        if missing > 0 {
-            let received = slots.iter().filter(|slot| !slot.is_erased());
-            self.delays
-                .extend(received.take(missing).map(Slot::decode_delay));
-        }
-    }
-
-    /// Mean time between two slots, s; `None` for a single slot.
-    #[must_use]
-    pub fn period_s(&self) -> Option<f64> {
-        let steps = (total(&self.runs.bursts()) + total(&self.runs.gaps())).checked_sub(1)?;
-        let (first, last) = self.span.filter(|_| steps > 0)?;
-        Some(last.since(first).as_secs_f64() / to_f64(steps))
-    }
-
-    /// Lower median of the decoding delays of the first 4096 received slots, s; `None` if there is none.
-    #[must_use]
-    pub fn median_delay_s(&self) -> Option<f64> {
-        let mut delays = self.delays.clone();
-        delays.sort_unstable();
-        let median = delays.get(delays.len().checked_sub(1)? / 2)?;
-        Some(median.as_secs_f64())
+        self.0.extend(slots, Slot::is_erased, |_, _| ());
     }
 }
 
@@ -200,9 +163,6 @@ pub struct LinkSummary {
     /// Gaps between bursts of LLDUs that were not delivered, by length.
     #[serde(serialize_with = "serialize_histogram")]
     pub gaps_after: RunLengths,
-    /// What suggests that the times of the slots were read in a wrong unit ([`wrong_unit`]).
-    #[serde(skip)]
-    pub implausible: Option<String>,
 }
 
 fn delay<S: Serializer>(quantiles: &Quantiles, serializer: S) -> Result<S::Ok, S::Error> {
@@ -221,8 +181,7 @@ impl LinkSummary {
         slots: &SlotTally,
         lldus: &LlduTally,
     ) -> Self {
-        let implausible = wrong_unit(slots.period_s(), slots.median_delay_s());
-        let (bursts_before, gaps_before) = (slots.runs.bursts(), slots.runs.gaps());
+        let (bursts_before, gaps_before) = (slots.0.bursts(), slots.0.gaps());
         let slots_erased = total(&bursts_before);
         let slots = slots_erased + total(&gaps_before);
         Self {
@@ -250,7 +209,6 @@ impl LinkSummary {
             gaps_before,
             bursts_after: lldus.runs.bursts(),
             gaps_after: lldus.runs.gaps(),
-            implausible,
         }
     }
 }
@@ -267,43 +225,4 @@ pub(crate) fn by_attempts(counts: &Counts) -> BTreeMap<u32, u64> {
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| to_f64(part) / to_f64(whole))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Against the definitions, computed from all slots at once, whatever the batches.
-    #[test]
-    fn period_and_median_delay_are_those_of_all_slots() {
-        for (count, batch) in [(1, 1), (2, 1), (9, 4), (6_000, 1_000), (6_000, 4_097)] {
-            let slots: Vec<Slot> = (0..count)
-                .filter_map(|number: u64| {
-                    let at = Time::from_nanos(5_000 + number * number * 10)?;
-                    let delay = if number % 3 == 1 {
-                        0
-                    } else {
-                        1 + number * 7 % 1_000
-                    };
-                    Slot::new(at, Span::from_nanos(delay)?)
-                })
-                .collect();
-            let mut tally = SlotTally::default();
-            slots.chunks(batch).for_each(|slots| tally.slots(slots));
-            let last = (count - 1) as f64;
-            let period = (count > 1).then(|| last * last * 10.0 / last / 1e9);
-            match (tally.period_s(), period) {
-                (Some(found), Some(period)) => assert!((found / period - 1.0).abs() < 1e-12),
-                (found, period) => assert_eq!(found, period),
-            }
-            let received = slots.iter().map(Slot::decode_delay);
-            let mut delays: Vec<Span> = received.filter(|delay| !delay.is_zero()).collect();
-            delays.truncate(4096);
-            delays.sort_unstable();
-            let median = delays[(delays.len() - 1) / 2].as_secs_f64();
-            assert_eq!(tally.median_delay_s(), Some(median), "{count} {batch}");
-        }
-        assert_eq!(SlotTally::default().period_s(), None);
-        assert_eq!(SlotTally::default().median_delay_s(), None);
-    }
 }

@@ -68,6 +68,25 @@ fn form_refuses_impossible_values_in_the_head() {
     );
 }
 
+#[test]
+fn names_of_times_may_have_their_unit_all_or_none() {
+    let old = "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n";
+    let new = "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,\
+               acked_s\n";
+    let renamed = report(&with(TIMELINE_LOG, &[(old, new)]), Some(TIMELINE));
+    assert!(renamed.passed(), "{:#?}", renamed.rules);
+    assert_eq!(renamed.totals, report(TIMELINE_LOG, Some(TIMELINE)).totals);
+    for mixed in [new.replace("sent_s", "sent"), new.replace("copy", "copy_s")] {
+        assert_eq!(on_timeline(&[(old, &mixed)]), ["form 13"], "{mixed}");
+    }
+}
+
+#[test]
+fn an_end_line_without_its_line_end_is_a_cut() {
+    let log = TIMELINE_LOG.strip_suffix('\n').unwrap();
+    assert_eq!(broken(&report(log, Some(TIMELINE))), ["form 23"]);
+}
+
 /// If a key has two values, either could be meant.
 #[test]
 fn form_refuses_every_known_key_that_is_given_more_than_once() {

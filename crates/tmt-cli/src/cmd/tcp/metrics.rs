@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::Args;
-use crate::output::document::Document;
 use crate::exit::Outcome;
+use crate::output::document::Document;
 use crate::table::{self, Report};
 
 #[derive(Debug, Serialize)]

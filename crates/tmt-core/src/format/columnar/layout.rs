@@ -2,12 +2,22 @@
 
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use super::Options;
 use crate::format::columns::{
-    ATTEMPTS, BINARY_NAMES, COLUMNS, DECODE_DELAY, ERASED, NAMES, Places, TX_TIME,
+    ATTEMPTS, BINARY_NAMES, COLUMNS, Columns, DECODE_DELAY, ERASED, NAMES, Places, TX_TIME,
 };
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result};
+
+/// Options for reading the columns.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Unit of numbers in columns whose names say none; `None` refuses doubles, and integers of a foreign table.
+    pub unit: Option<Unit>,
+    /// Whether the column `attempts` is read if there is one.
+    pub attempts: bool,
+    /// Which columns are read.
+    pub columns: Columns,
+}
 
 /// Type and unit of a column of times or delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,20 +9,7 @@ use arrow_array::RecordBatch;
 
 use super::append::{self, append};
 use super::layout::Layout;
-use crate::format::columns::Columns;
-use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Result, Slot};
-
-/// Options for reading the columns.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Unit of numbers in columns whose names say none; `None` refuses doubles, and integers of a foreign table.
-    pub unit: Option<Unit>,
-    /// Whether the column `attempts` is read if there is one.
-    pub attempts: bool,
-    /// Which columns are read.
-    pub columns: Columns,
-}
 
 /// Result of [`Source::next_batch`].
 #[derive(Debug, Clone, PartialEq)]

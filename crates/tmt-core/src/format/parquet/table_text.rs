@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 use super::corrupt;
 use super::open::{Batches, Opened};
 use crate::format::columnar::head;
-use crate::format::table::TIME_ENDS;
+use crate::format::columns::TIME_ENDS;
 use crate::format::text::encode;
 use crate::types::{Error, ErrorKind, Result};
 

@@ -308,10 +308,11 @@ impl Decoder {
             self.read_head_comment(text)?;
         } else if !text.trim_ascii_start().is_empty() {
             self.close_head()?;
-            let first =
-                FirstLine::read(text, self.options, &self.columns).map_err(|(column, kind)| {
-                    Error::at(kind, Position::of_line(self.line, column as u64))
-                })?;
+            let Options { attempts, unit, .. } = self.options;
+            let first = FirstLine::read(text, &self.columns, attempts, unit);
+            let first = first.map_err(|(column, kind)| {
+                Error::at(kind, Position::of_line(self.line, column as u64))
+            })?;
             let parser = RowParser::new(first.layout, self.has_head);
             self.parser = Some(parser);
             self.ignored = first.ignored;

@@ -1,6 +1,5 @@
 //! Layout of a text trace: its separator and the order of its columns (docs/trace-format.md, Sec. 3).
 
-use super::decoder::Options;
 use super::field::shown;
 use crate::format::columns::{Columns, DECODE_DELAY, NAMES, Places, TX_TIME};
 use crate::format::form::{FileKind, Format, recognise};
@@ -47,14 +46,15 @@ pub(super) struct FirstLine {
 }
 
 impl FirstLine {
-    /// Determines the layout, and whether the line is a header.
+    /// Determines the layout, and whether the line is a header. `unit` is that of columns whose names say none.
     ///
     /// # Errors
     /// A column that is missing, with place 0, or one that is ambiguous, with its place in the line (from 1).
     pub(super) fn read(
         line: &[u8],
-        options: Options,
         columns: &Columns,
+        attempts: bool,
+        unit: Option<Unit>,
     ) -> Result<Self, (usize, ErrorKind)> {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
@@ -68,7 +68,6 @@ impl FirstLine {
         let found: Vec<_> = fields(separator, line).collect();
         let first = found.first();
         let is_header = first.is_none_or(|(_, field)| Decimal::parse(field).is_none());
-        let attempts = options.attempts;
         let (places, ignored) = if is_header {
             let names: Vec<_> = found
                 .iter()
@@ -84,13 +83,11 @@ impl FirstLine {
             let places = columns.numbered(attempts).map_err(|kind| (1, kind))?;
             (places, Vec::new())
         };
-        let unit = |column| {
-            let unit = places
-                .unit(column, options.unit)
-                .map_err(|kind| (1, kind))?;
+        let unit_of = |column| {
+            let unit = places.unit(column, unit).map_err(|kind| (1, kind))?;
             Ok(unit.unwrap_or_default())
         };
-        let units = [unit(TX_TIME)?, unit(DECODE_DELAY)?];
+        let units = [unit_of(TX_TIME)?, unit_of(DECODE_DELAY)?];
         Ok(Self {
             layout: Layout {
                 separator,
@@ -141,8 +138,7 @@ mod tests {
     #[test]
     fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
-            let first =
-                FirstLine::read(line.as_bytes(), Options::default(), &Columns::default()).unwrap();
+            let first = FirstLine::read(line.as_bytes(), &Columns::default(), false, None).unwrap();
             assert_eq!(
                 (first.layout.separator, first.is_header),
                 (separator, false),
@@ -157,11 +153,7 @@ mod tests {
         } else {
             columns.parse().unwrap()
         };
-        let options = Options {
-            attempts,
-            ..Options::default()
-        };
-        let first = FirstLine::read(line.as_bytes(), options, &columns);
+        let first = FirstLine::read(line.as_bytes(), &columns, attempts, None);
         first
             .map(|first| first.layout.places.at)
             .map_err(|(place, kind)| format!("{place}: {kind}"))
