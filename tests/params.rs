@@ -76,6 +76,7 @@ fn endpoint() -> impl Strategy<Value = String> {
         let value = match parameter.kind {
             Kind::Duration => format!("{}ms", 150 * draw),
             Kind::Count(..) => draw.to_string(),
+            Kind::Bytes => format!("{}B", 10 * draw),
             _ if parameter.key == "rwnd" => format!("{}pkt", 4 * draw),
             _ => words[usize::try_from(draw).unwrap() % words.len()].to_owned(),
         };

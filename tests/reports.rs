@@ -170,7 +170,7 @@ fn a_lost_packets_story_agrees_with_the_log() {
 #[test]
 fn a_packet_that_was_never_sent_has_no_story() {
     let run = tmt(
-        "tcp --link synthetic --rate 1Mbps --rtt 100ms --bytes 15kB --duration 9s --explain 10",
+        "tcp --link synthetic --rate 1Mbps --rtt 100ms --bytes 14600B --duration 9s --explain 10",
     )
     .run();
     assert_eq!(run.stdout, b"");

@@ -81,7 +81,9 @@ pub(crate) struct Args {
     /// Write recovery metrics and losses of the senders as qlog (JSON-SEQ)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) qlog: Option<String>,
-    /// List every metric with its unit and definition, and exit; with --json as JSON
+    /// List all metrics with unit and definition, and exit
+    ///
+    /// With --json as JSON.
     #[arg(long)]
     pub(crate) metrics: bool,
     /// Explain the course of one packet: N of the first flow, or FLOW:N, counted from 0
