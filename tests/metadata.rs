@@ -24,6 +24,7 @@ fn the_head_passes_through_in_order_and_every_stage_adds_its_lines() {
         "# stage: tmt inject --bernoulli 0.2 --seed 4",
         "# scheme: harq:2/3",
         "# feedback_delay_ns: 0",
+        "# decode_delay_median_ns: 2003000",
         "# stage: tmt apply --scheme harq:2/3 --rtt 20ms --feedback-delay 0s",
     ]);
     let found = comments(applied.text());

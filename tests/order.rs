@@ -73,7 +73,10 @@ fn the_median_is_the_same_however_the_trace_arrives() {
     }
     // A row that is refused is reported with its line, after the rows before it.
     let broken = text + "1,1,x\n";
-    tmt(flags).input(broken).run().fails(1, &["<stdin>:90002:1"]);
+    tmt(flags)
+        .input(broken)
+        .run()
+        .fails(1, &["<stdin>:90002:1"]);
 }
 
 #[test]
@@ -251,10 +254,9 @@ fn a_receive_window_of_6_mib_is_the_default_and_warns_where_it_limits() {
     let found = tmt(run).arg_list("--rwnd 64kB").run().ok();
     assert_eq!(found.json()["params"]["rwnd_packets"], 42);
     assert!(!found.stderr.contains("the receive window"));
-    tmt(run)
-        .arg_list("--rwnd 1kB")
-        .run()
-        .fails(2, &["--rwnd 1000B", "at least one packet"]);
+    // Less than a packet lets one packet pass.
+    let found = tmt(run).arg_list("--rwnd 1kB").run().ok();
+    assert_eq!(found.json()["params"]["rwnd_packets"], 1);
 }
 
 /// README's table of order of delivery and profile is what its commands give.

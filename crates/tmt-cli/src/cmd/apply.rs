@@ -79,10 +79,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let mut head = head(reader.metadata(), scheme, &rtt, feedback_delay);
-        if let Some(span) = decode_delay.filter(|_| head.is_head()) {
-            head.set("decode_delay_median_ns", span.as_nanos().to_string());
-        }
+        let head = head(
+            reader.metadata(),
+            scheme,
+            &rtt,
+            feedback_delay,
+            decode_delay,
+        );
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
@@ -166,7 +169,13 @@ fn file_name(scheme: &SchemeSpec) -> String {
 }
 
 /// The head of a timeline: that of the trace, and the keys of this stage.
-fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) -> Metadata {
+fn head(
+    input: &Metadata,
+    scheme: &SchemeSpec,
+    rtt: &Rtt,
+    feedback_delay: Span,
+    decode_delay: Option<Span>,
+) -> Metadata {
     if !input.is_head() {
         return Metadata::new();
     }
@@ -180,6 +189,9 @@ fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) 
     head.set("scheme", scheme.text());
     head.set("rtt_ns", rtt_ns.to_string());
     head.set("feedback_delay_ns", delay_ns.to_string());
+    if let Some(median) = decode_delay {
+        head.set("decode_delay_median_ns", median.as_nanos().to_string());
+    }
     if let Some(stored) = rtt.overridden {
         provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
     }

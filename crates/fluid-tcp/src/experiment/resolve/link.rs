@@ -8,7 +8,6 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
-use super::coupled::acausal;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -239,6 +238,14 @@ impl Experiment {
             })
             .collect()
     }
+}
+
+/// What is wrong with repeats if the feedback takes less time than decoding.
+pub(super) fn acausal(decode_delay: Option<Span>, feedback_delay: Span) -> Option<String> {
+    let decode_delay = decode_delay.filter(|decode_delay| *decode_delay > feedback_delay)?;
+    Some(format!(
+        "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat leaves before the receiver can have asked for it"
+    ))
 }
 
 /// Warns of a timeline whose repeats were not causal, if its head has what shows it.
