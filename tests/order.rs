@@ -48,7 +48,7 @@ fn a_repeat_leaves_when_the_receiver_has_asked_for_it() {
     // The others would be decoded after the trace.
     assert_eq!(repeated.len(), 6, "{repeated:?}");
     let delay = |row: &&str| row.split(',').nth(1) == Some("0.572000000") || row.contains(",0,");
-    assert!(repeated.iter().all(|row| delay(&row)), "{repeated:?}");
+    assert!(repeated.iter().all(delay), "{repeated:?}");
     assert!(repeated[0].starts_with("0.000000000,0.572000000"));
 }
 
