@@ -48,7 +48,7 @@ fn a_repeat_leaves_when_the_receiver_has_asked_for_it() {
     // The others would be decoded after the trace.
     assert_eq!(repeated.len(), 6, "{repeated:?}");
     let delay = |row: &&str| row.split(',').nth(1) == Some("0.572000000") || row.contains(",0,");
-    assert!(repeated.iter().all(|row| delay(&row)), "{repeated:?}");
+    assert!(repeated.iter().all(delay), "{repeated:?}");
     assert!(repeated[0].starts_with("0.000000000,0.572000000"));
 }
 
@@ -254,10 +254,9 @@ fn a_receive_window_of_6_mib_is_the_default_and_warns_where_it_limits() {
     let found = tmt(run).arg_list("--rwnd 64kB").run().ok();
     assert_eq!(found.json()["params"]["rwnd_packets"], 42);
     assert!(!found.stderr.contains("the receive window"));
-    tmt(run)
-        .arg_list("--rwnd 1kB")
-        .run()
-        .fails(2, &["--rwnd 1000B", "at least one packet"]);
+    // Less than a packet lets one packet pass.
+    let found = tmt(run).arg_list("--rwnd 1kB").run().ok();
+    assert_eq!(found.json()["params"]["rwnd_packets"], 1);
 }
 
 /// README's table of order of delivery and profile is what its commands give.

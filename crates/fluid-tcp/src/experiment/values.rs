@@ -169,24 +169,22 @@ fn packets(text: &str) -> Result<u64, String> {
 pub enum ReceiverWindow {
     /// In packets; 2^40 or more are unlimited.
     Packets(u64),
-    /// In bytes: as many whole packets as fit.
+    /// In bytes: as many whole packets as fit, at least one.
     Bytes(Bytes),
     /// It never limits the sender.
     Unlimited,
 }
 
 impl ReceiverWindow {
-    /// The window in packets of this size; `None` if none fits.
+    /// The window in packets of this size, at least one.
     #[must_use]
-    pub fn packets(self, packet: Bytes) -> Option<u64> {
-        match self {
-            Self::Packets(packets) => Some(packets.min(MAX_PACKETS)),
-            Self::Bytes(bytes) => {
-                let packets = bytes.0.checked_div(packet.0).unwrap_or(MAX_PACKETS);
-                (packets > 0).then_some(packets.min(MAX_PACKETS))
-            }
-            Self::Unlimited => Some(MAX_PACKETS),
-        }
+    pub fn packets(self, packet: Bytes) -> u64 {
+        let packets = match self {
+            Self::Packets(packets) => packets,
+            Self::Bytes(bytes) => bytes.0.checked_div(packet.0).unwrap_or(MAX_PACKETS),
+            Self::Unlimited => MAX_PACKETS,
+        };
+        packets.clamp(1, MAX_PACKETS)
     }
 }
 

@@ -6,7 +6,7 @@ use tmt_core::channel::SlotChannel;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
-use super::link::Link;
+use super::link::{Link, acausal};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::note::Note;
@@ -213,12 +213,4 @@ impl Experiment {
         };
         Ok((rows, slots))
     }
-}
-
-/// What is wrong with repeats if the feedback takes less time than decoding.
-pub(super) fn acausal(decode_delay: Option<Span>, feedback_delay: Span) -> Option<String> {
-    let decode_delay = decode_delay.filter(|decode_delay| *decode_delay > feedback_delay)?;
-    Some(format!(
-        "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat leaves before the receiver can have asked for it"
-    ))
 }

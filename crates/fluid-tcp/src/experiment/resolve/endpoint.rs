@@ -24,17 +24,7 @@ impl Experiment {
     pub(super) fn endpoint(&self) -> Result<Endpoint> {
         let mut endpoint = self.profile().endpoint();
         self.write_endpoint(&mut endpoint);
-        let (window, packet) = (self.receiver_window(), self.packet());
-        let Some(packets) = window.packets(packet) else {
-            return refused(
-                "rwnd",
-                format!(
-                    "`rwnd` {}: expected at least one packet of {packet}",
-                    window.text()
-                ),
-            );
-        };
-        endpoint.rwnd = packets;
+        endpoint.rwnd = self.receiver_window().packets(self.packet());
         self.check_timeouts(&mut endpoint)?;
         if self.path() == PathKind::Split {
             // The proxy acknowledges at once.

@@ -339,6 +339,14 @@ impl Experiment {
     }
 }
 
+/// What is wrong with repeats if the feedback takes less time than decoding.
+pub(super) fn acausal(decode_delay: Option<Span>, feedback_delay: Span) -> Option<String> {
+    let decode_delay = decode_delay.filter(|decode_delay| *decode_delay > feedback_delay)?;
+    Some(format!(
+        "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat leaves before the receiver can have asked for it"
+    ))
+}
+
 /// Warns of a timeline whose repeats were not causal, if its head has what shows it.
 fn repeated_early(head: &Metadata) -> Option<Note> {
     let scheme: SchemeSpec = head.get("scheme")?.parse().ok()?;
