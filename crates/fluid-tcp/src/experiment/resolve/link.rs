@@ -9,7 +9,7 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
-use super::packing::fill_warning;
+use super::packing::{fill_warning, packing_text};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -143,13 +143,18 @@ impl Experiment {
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
         let mut notes = Vec::from_iter(rows.note.map(Note::from));
         notes.push(format!("link {kind}, {rate_text}{rtt_note}").into());
-        notes.push(format!(
-            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}), packing {packing} ({packing_origin}): {}",
-            match packing {
-                Packing::Packet => format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
-                Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
-            }
-        ).into());
+        notes.push(
+            format!(
+                "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}){}: {}",
+                packing_text(packing, &packing_origin),
+                match packing {
+                    Packing::Packet =>
+                        format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
+                    Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
+                }
+            )
+            .into(),
+        );
         let remedy = match kind {
             LinkKind::Coupled => {
                 "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
