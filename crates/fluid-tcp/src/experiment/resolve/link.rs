@@ -10,8 +10,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::stats::{ratio, wrong_unit};
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
-use super::coupled::acausal;
-use super::packing::fill_warning;
+use super::packing::{fill_warning, packing_text};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -158,13 +157,18 @@ impl Experiment {
         let mut notes = rows.notes;
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
-        notes.push(format!(
-            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}), packing {packing} ({packing_origin}): {}",
-            match packing {
-                Packing::Packet => format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
-                Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
-            }
-        ).into());
+        notes.push(
+            format!(
+                "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}){}: {}",
+                packing_text(packing, &packing_origin),
+                match packing {
+                    Packing::Packet =>
+                        format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
+                    Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
+                }
+            )
+            .into(),
+        );
         let remedy = match kind {
             LinkKind::Coupled => {
                 "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"

@@ -69,6 +69,14 @@ pub(super) fn is_from_mahimahi(head: &Metadata) -> bool {
         .any(|(key, value)| matches!(key, "command" | "stage") && is_conversion(value, "mahimahi"))
 }
 
+/// Part of a note: packing and its origin, unless it is the default.
+pub(super) fn packing_text(packing: Packing, origin: &str) -> String {
+    match (packing, origin) {
+        (Packing::Packet, "default") => String::new(),
+        _ => format!(", packing {packing} ({origin})"),
+    }
+}
+
 /// A warning if packets, or ACKs, of this size leave much of the LLDUs that they begin unused.
 pub(super) fn fill_warning(
     packing: Packing,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tmt_core::types::{Bytes, Time};
 
 use super::link::{keep_known, loop_period};
-use super::packing::fill_warning;
+use super::packing::{fill_warning, packing_text};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
 use crate::experiment::note::Note;
@@ -52,9 +52,10 @@ impl Experiment {
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(
             format!(
-                "return path: trace of {} of {lldu} ({origin}), header {}, packing {packing} ({packing_origin}): {}",
+                "return path: trace of {} of {lldu} ({origin}), header {}{}: {}",
                 counted(timeline.len(), "LLDU"),
                 self.lldu_header(),
+                packing_text(packing, &packing_origin),
                 match packing {
                     Packing::Packet => format!("{} per ACK of {ACK}", counted(lldus, "LLDU")),
                     Packing::Bytes => format!("{payload} B per LLDU for ACKs"),
