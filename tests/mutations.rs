@@ -260,7 +260,7 @@ fn a_changed_setting_is_noticed_where_the_log_depends_on_it() {
             "synthetic" => &["packet_bytes", "rate_bps"],
             "lost ACKs" => &["packet_bytes", "rate_bps", "buffer"],
             "coupled" => &["units_per_packet", "lldus_per_packet", "feedback_delay_ns"],
-            "coupled in order" => &["units_per_packet", "lldus_per_packet", "scheme"],
+            "coupled in order" => &["units_per_packet", "lldus_per_packet"],
             "split coupled" => &["units_per_packet", "lldus_per_packet", "terrestrial_rtt_ns"],
             _ => &[],
         };
