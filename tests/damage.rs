@@ -482,3 +482,13 @@ fn an_output_over_its_own_input_is_refused_in_every_form() {
         }
     }
 }
+
+#[test]
+fn an_intact_zstd_frame_with_a_large_window_is_not_called_damaged() {
+    // Magic, no checksum and no size, a window of 2^31 B, and a last raw block of one byte.
+    let frame = [0x28_u8, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 9, 0, 0, b'0'];
+    tmt("stats").input(frame).run().fails(
+        1,
+        &["a zstd frame with a window above 128 MiB, expected a window of up to 128 MiB"],
+    );
+}

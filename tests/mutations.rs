@@ -183,6 +183,7 @@ fn every_changed_row_is_noticed() {
         // A lost ACK is like one that was not sent.
         let beside = beside - usize::from(logged.name == "lost ACKs");
         for (kind, change) in ALWAYS.iter().chain(&BESIDE[..beside]) {
+            let mut tried = 0;
             for _ in 0..TRIALS {
                 let by = if random(&mut state, 2) == 0 { 1 } else { -1 };
                 let changed = (0..10_000).find_map(|_| {
@@ -191,7 +192,9 @@ fn every_changed_row_is_noticed() {
                     change(&mut row, by)?;
                     Some((line, row.join(",")))
                 });
-                let (line, row) = changed.unwrap();
+                // On a synthetic link no part of a wait can be moved to the queue.
+                let Some((line, row)) = changed else { continue };
+                tried += 1;
                 let mut changed = lines.clone();
                 changed[line] = &row;
                 if logged.passes(&(changed.join("\n") + "\n")) {
@@ -201,6 +204,7 @@ fn every_changed_row_is_noticed() {
                     ));
                 }
             }
+            assert!(tried > 0, "{}: {kind}", logged.name);
         }
     }
     assert!(escaped.is_empty(), "{}", escaped.join("\n"));
@@ -260,7 +264,7 @@ fn a_changed_setting_is_noticed_where_the_log_depends_on_it() {
             "synthetic" => &["packet_bytes", "rate_bps"],
             "lost ACKs" => &["packet_bytes", "rate_bps", "buffer"],
             "coupled" => &["units_per_packet", "lldus_per_packet", "feedback_delay_ns"],
-            "coupled in order" => &["units_per_packet", "lldus_per_packet", "scheme"],
+            "coupled in order" => &["units_per_packet", "lldus_per_packet"],
             "split coupled" => &["units_per_packet", "lldus_per_packet", "terrestrial_rtt_ns"],
             _ => &[],
         };

@@ -48,6 +48,9 @@ struct BlockByBlock {
     has_output: bool,
 }
 
+/// The decoder's message for a frame whose window exceeds its limit.
+const WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
+
 /// Bytes at the start of a zstd frame that determine the length of its header.
 const ZSTD_START: usize = 5;
 
@@ -99,7 +102,15 @@ impl<R: Read> Decompressor<R> {
     fn corrupt(&mut self, found: impl Into<String>) -> io::Error {
         self.state = StreamState::Failed;
         let (format, found) = (self.format, found.into());
-        let error = Error::new(ErrorKind::Corrupt { format, found });
+        let error = Error::new(if found == WINDOW_TOO_LARGE {
+            // Intact, but the decoder would allocate what its header states.
+            ErrorKind::format(
+                "a zstd frame with a window above 128 MiB",
+                "a window of up to 128 MiB, as of zstd --long=27",
+            )
+        } else {
+            ErrorKind::Corrupt { format, found }
+        });
         io::Error::new(io::ErrorKind::InvalidData, error)
     }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ::parquet::basic::Type as Physical;
+use ::parquet::basic::{Compression, Type as Physical};
 use ::parquet::column::page::{Page, PageReader as _};
 use ::parquet::errors::Result as ParquetResult;
 use ::parquet::file::metadata::ParquetMetaData;
@@ -15,14 +15,15 @@ use ::parquet::file::reader::ChunkReader;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
 use super::corrupt;
-use crate::types::Result;
+use crate::types::{Error, ErrorKind, Result};
 
 /// Checks the pages of the `columns`, given as root indices of a flat schema.
 ///
 /// Other errors of a page are reported when the rows are read.
 ///
 /// # Errors
-/// A dictionary claims more values than it contains, or a column has more or fewer rows than its row group.
+/// A column is compressed with a method that is not supported, a dictionary claims more values than it contains, or a
+/// column has more or fewer rows than its row group.
 pub(super) fn check<T: ChunkReader + 'static>(
     input: &Arc<T>,
     metadata: &ParquetMetaData,
@@ -33,6 +34,17 @@ pub(super) fn check<T: ChunkReader + 'static>(
         for (leaf, column) in group.columns().iter().enumerate() {
             if !columns.contains(&schema.get_column_root_idx(leaf)) {
                 continue;
+            }
+            let unsupported = match column.compression() {
+                Compression::BROTLI(_) => Some("Brotli"),
+                Compression::LZO => Some("LZO"),
+                _ => None,
+            };
+            if let Some(method) = unsupported {
+                return Err(Error::new(ErrorKind::format(
+                    format!("a Parquet column compressed with {method}"),
+                    "Snappy, gzip, LZ4, zstd or no compression",
+                )));
             }
             let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
             let found = SerializedPageReader::new(Arc::clone(input), column, rows, None)
