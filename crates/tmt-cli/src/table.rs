@@ -57,11 +57,17 @@ pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
         .map_or_else(|| "-".to_owned(), ToString::to_string)
 }
 
-/// Width of a terminal that every table fits, columns.
-const TERMINAL: usize = 80;
+/// Width of a terminal that every table fits, columns, as the tables take it.
+const TERMINAL_U16: u16 = 80;
 
-/// Spaces between two columns of a table.
-const GAP: usize = 2;
+/// The same for lengths of texts.
+const TERMINAL: usize = TERMINAL_U16 as usize;
+
+/// Spaces between two columns of a table, as the tables take them.
+const GAP_U16: u16 = 2;
+
+/// The same for lengths of texts.
+const GAP: usize = GAP_U16 as usize;
 
 /// A table with a header. The first column has names, the others numbers unless [`Report::left`] is called.
 ///
@@ -159,7 +165,7 @@ impl Report {
         table.load_style(presets::NOTHING);
         if self.wrapped.is_some() {
             table.set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_width(TERMINAL as u16);
+            table.set_width(TERMINAL_U16);
         } else {
             table.set_content_arrangement(ContentArrangement::Disabled);
         }
@@ -181,7 +187,7 @@ impl Report {
                 CellAlignment::Right
             });
             let is_last = index == last;
-            column.set_padding((0, if is_last { 0 } else { GAP as u16 }));
+            column.set_padding((0, if is_last { 0 } else { GAP_U16 }));
             if self
                 .wrapped
                 .is_some_and(|wrapped| columns[index] != wrapped)

@@ -234,7 +234,7 @@ mod tests {
                 .collect();
             let mut tally = SlotTally::default();
             slots.chunks(batch).for_each(|slots| tally.slots(slots));
-            let last = (count - 1) as f64;
+            let last = to_f64(count - 1);
             let period = (count > 1).then(|| last * last * 10.0 / last / 1e9);
             match (tally.period_s(), period) {
                 (Some(found), Some(period)) => assert!((found / period - 1.0).abs() < 1e-12),
