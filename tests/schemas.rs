@@ -65,6 +65,10 @@ fn of_parameters() -> Value {
 
 /// Metrics and parameters of the schema are those of their registries. With `SCHEMAS=overwrite` the test writes them.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a switch of the test, as TRYCMD is"
+)]
 fn the_schema_of_tcp_has_the_metrics_and_parameters_of_the_registries() {
     let mut expected = schema("tcp.json").clone();
     for (name, part) in [

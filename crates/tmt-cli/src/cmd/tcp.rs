@@ -97,7 +97,7 @@ fn rows(args: &Args, reports: &[&Report<'_>]) -> Outcome<Option<Output>> {
         .iter()
         .try_for_each(|report| report.add_rows(&mut table))?;
     let mut output = Output::create(Some(path))?;
-    document::write(table, &mut output, logs::results_form(path)?, SCHEMA)?;
+    document::write(&table, &mut output, logs::results_form(path)?, SCHEMA)?;
     Ok(Some(output))
 }
 

@@ -49,7 +49,7 @@ impl<P: Serialize, R: Serialize> Document<P, R> {
         for row in results.iter().filter_map(Value::as_object) {
             table.row(cells(row).chain(cells(&params)));
         }
-        write(table, output, form, self.schema)
+        write(&table, output, form, self.schema)
     }
 }
 
@@ -83,7 +83,7 @@ fn cell(value: &Value) -> Option<records::Value> {
 
 /// Writes a tidy table.
 pub(crate) fn write(
-    table: Records,
+    table: &Records,
     output: &mut Output,
     form: TableForm,
     schema: &'static str,

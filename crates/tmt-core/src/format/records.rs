@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 
 use crate::format::compression::Block;
@@ -188,25 +188,31 @@ impl Column {
     }
 
     fn array(&self, rows: usize) -> ArrayRef {
-        let values = (0..rows).map(|row| self.values.get(&row));
         match self.kind() {
-            Kind::Truth => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
-                Some(Value::Truth(truth)) => Some(*truth),
+            Kind::Truth => self.array_of::<BooleanArray, _>(rows, |value| match value {
+                Value::Truth(truth) => Some(*truth),
                 _ => None,
-            }))),
-            Kind::Whole => Arc::new(Int64Array::from_iter(values.map(|value| match value {
-                Some(Value::Whole(whole)) => Some(*whole),
+            }),
+            Kind::Whole => self.array_of::<Int64Array, _>(rows, |value| match value {
+                Value::Whole(whole) => Some(*whole),
                 _ => None,
-            }))),
-            Kind::Real => Arc::new(Float64Array::from_iter(values.map(|value| match value {
-                Some(Value::Real(real)) => real.is_finite().then_some(*real),
-                Some(Value::Whole(whole)) => Some(real(*whole)),
+            }),
+            Kind::Real => self.array_of::<Float64Array, _>(rows, |value| match value {
+                Value::Real(real) => real.is_finite().then_some(*real),
+                Value::Whole(whole) => Some(real(*whole)),
                 _ => None,
-            }))),
-            Kind::Text => Arc::new(StringArray::from_iter(
-                values.map(|value| value.map(Value::text)),
-            )),
+            }),
+            Kind::Text => self.array_of::<StringArray, _>(rows, |value| Some(value.text())),
         }
+    }
+
+    fn array_of<A: Array + FromIterator<Option<T>> + 'static, T>(
+        &self,
+        rows: usize,
+        read: fn(&Value) -> Option<T>,
+    ) -> ArrayRef {
+        let values = (0..rows).map(|row| read(self.values.get(&row)?));
+        Arc::new(values.collect::<A>())
     }
 }
 
@@ -226,9 +232,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::RecordBatch;
     use arrow_array::cast::AsArray as _;
     use arrow_array::types::{Float64Type, Int64Type};
-    use arrow_array::{Array as _, RecordBatch};
     use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 

@@ -158,7 +158,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
 enum Log {
     Packets(PacketLog<Output>),
     Series(Series<Output>),
-    Delays(Delays<Output>),
+    Delays(Box<Delays<Output>>),
     Slots(SlotLog<Output>),
     Qlog(Qlog<Output>),
     Pcap(Pcap<Output>),
@@ -169,7 +169,7 @@ impl Log {
         match self {
             Self::Packets(log) => log,
             Self::Series(log) => log,
-            Self::Delays(log) => log,
+            Self::Delays(log) => &mut **log,
             Self::Slots(log) => log,
             Self::Qlog(log) => log,
             Self::Pcap(log) => log,
@@ -223,7 +223,8 @@ impl<'a> Logs<'a> {
                     let interval = args.series_interval;
                     Series::new(open(path)?, form()?, &head, setup, interval).map(Log::Series)
                 }
-                "delays" => Delays::new(open(path)?, form()?, &head, setup).map(Log::Delays),
+                "delays" => Delays::new(open(path)?, form()?, &head, setup)
+                    .map(|log| Log::Delays(Box::new(log))),
                 "slots" => SlotLog::new(open(path)?, form()?, &head).map(Log::Slots),
                 "qlog" => {
                     Qlog::new(open(path)?, setup.packet, flows, TOOL, &plan.settings).map(Log::Qlog)
