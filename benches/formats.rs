@@ -57,7 +57,7 @@ fn stream(lldus: &[Lldu]) -> Vec<u8> {
 }
 
 fn batches(stream: &[u8]) -> Vec<Batch> {
-    let mut stream = arrow::open(stream, Options::default()).unwrap();
+    let mut stream = arrow::open(stream, &Options::default()).unwrap();
     let mut batches = Vec::new();
     while let Next::Batch(batch) = stream.next_batch().unwrap() {
         batches.push(batch);
@@ -96,7 +96,7 @@ fn arrow(criterion: &mut Criterion) {
     });
     group.bench_function("frame", |bencher| {
         bencher.iter(|| {
-            let mut stream = arrow::open(black_box(&bytes[..]), Options::default()).unwrap();
+            let mut stream = arrow::open(black_box(&bytes[..]), &Options::default()).unwrap();
             while let Next::Batch(_) = stream.next_batch().unwrap() {}
             assert_eq!(stream.rows(), lldus.len() as u64);
         });
@@ -118,7 +118,7 @@ fn parquet(criterion: &mut Criterion) {
     group.bench_function("write", |bencher| bencher.iter(write));
     group.bench_function("read", |bencher| {
         bencher.iter(|| {
-            let mut reader = parquet::open(file.clone(), Options::default()).unwrap();
+            let mut reader = parquet::open(file.clone(), &Options::default()).unwrap();
             let mut slots = Vec::new();
             while let Next::Batch(batch) = reader.next_batch().unwrap() {
                 batch.append(&mut slots, &mut Vec::new()).unwrap();

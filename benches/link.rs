@@ -184,8 +184,8 @@ fn measured(slots: &[Slot]) -> Vec<Slot> {
 }
 
 /// Reads the whole text, and says how many rows it has.
-fn read(text: &[u8], options: Options, batch: &mut Rows) -> usize {
-    let mut reader = TraceReader::new(text, options).unwrap();
+fn read(text: &[u8], options: &Options, batch: &mut Rows) -> usize {
+    let mut reader = TraceReader::new(text, options.clone()).unwrap();
     let mut count = 0;
     while reader.next_rows(batch).unwrap() {
         count += batch.slots.len();
@@ -216,17 +216,17 @@ fn parse(criterion: &mut Criterion) {
     let plain = Options::default();
     let attempts = Options {
         attempts: true,
-        ..plain
+        ..Options::default()
     };
 
     let mut group = criterion.benchmark_group("parse");
     let mut batch = Rows::default();
     for (name, text, options) in [
-        ("one delay", &constant, plain),
-        ("every delay different", &varied, plain),
-        ("six decimals", &six, plain),
-        ("timeline", &after_harq, plain),
-        ("timeline with attempts", &after_harq, attempts),
+        ("one delay", &constant, &plain),
+        ("every delay different", &varied, &plain),
+        ("six decimals", &six, &plain),
+        ("timeline", &after_harq, &plain),
+        ("timeline with attempts", &after_harq, &attempts),
     ] {
         let rows = read(text, options, &mut batch);
         group.throughput(Throughput::ElementsAndBytes {

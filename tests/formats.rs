@@ -344,7 +344,7 @@ fn the_programs_of_the_compressed_forms_read_what_is_written() {
     ] {
         if installed(program) {
             let (format, _) = form.split_once('.').unwrap();
-            let expected = bytes(&folder, &format!("phy.{format}"));
+            let expected = bytes(&folder, &format!("phy.{}", piped(format)));
             assert!(bash(&folder, script).ok().stdout == expected, "{script}");
         }
     }
