@@ -155,14 +155,7 @@ impl Experiment {
             )
             .into(),
         );
-        let remedy = match kind {
-            LinkKind::Coupled => {
-                "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
-            }
-            _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
-        };
-        let fill = || fill_warning(packing, "a packet", packet, payload, remedy);
-        notes.extend(packing_warning.or_else(fill));
+        notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         let mut resolved = Self {
             rtt: Some(rtt),
             lldu: Some(lldu),
@@ -181,14 +174,7 @@ impl Experiment {
                 )));
             }
             resolved.overlap = Some(self.overlap());
-            if self.overlap() == Overlap::Shift && packing == Packing::Bytes {
-                return refused(
-                    "overlap",
-                    format!(
-                        "`overlap` shift cannot be combined with packing bytes ({packing_origin}): packets that share an LLDU have no service times of their own; use `packing` packet"
-                    ),
-                );
-            }
+            self.refuse_shared_shift(packing, &packing_origin)?;
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
                 shift = Some(slot);
@@ -217,6 +203,19 @@ impl Experiment {
             end_line: rows.end,
         };
         Ok((link, trace))
+    }
+
+    /// Refuses `overlap` shift where packets share LLDUs.
+    fn refuse_shared_shift(&self, packing: Packing, origin: &str) -> Result<()> {
+        if self.overlap() != Overlap::Shift || packing == Packing::Packet {
+            return Ok(());
+        }
+        refused(
+            "overlap",
+            format!(
+                "`overlap` shift cannot be combined with packing bytes ({origin}): packets that share an LLDU have no service times of their own; use `packing` packet"
+            ),
+        )
     }
 
     /// The RTT, and the part of a note that has its origin.
@@ -267,6 +266,17 @@ impl Experiment {
             })
             .collect()
     }
+}
+
+/// A warning if packets fill little of their LLDUs on a link of this kind.
+fn fill_note(kind: LinkKind, packing: Packing, packet: Bytes, payload: NonZeroU64) -> Option<Note> {
+    let remedy = match kind {
+        LinkKind::Coupled => {
+            "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
+        }
+        _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
+    };
+    fill_warning(packing, "a packet", packet, payload, remedy)
 }
 
 /// The value of the parameter, else of the head, else the default; and its origin.
