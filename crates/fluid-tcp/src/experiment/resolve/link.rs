@@ -169,16 +169,10 @@ impl Experiment {
             )
             .into(),
         );
-        let remedy = match kind {
-            LinkKind::Coupled => {
-                "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
-            }
-            _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
-        };
-        let fill = || fill_warning(packing, "a packet", packet, payload, remedy);
-        notes.extend(packing_warning.or_else(fill));
+        notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
-            notes.extend(self.doubts(kind, &head, &timeline, usable_until, per_packet));
+            let packing = (packing, per_packet);
+            notes.extend(self.doubts(kind, &head, &timeline, usable_until, packing));
         }
         let mut resolved = Self {
             rtt: Some(rtt),
@@ -199,14 +193,7 @@ impl Experiment {
             }
             notes.extend(repeated_early(&head));
             resolved.overlap = Some(self.overlap());
-            if self.overlap() == Overlap::Shift && packing == Packing::Bytes {
-                return refused(
-                    "overlap",
-                    format!(
-                        "`overlap` shift cannot be combined with packing bytes ({packing_origin}): packets that share an LLDU have no service times of their own; use `packing` packet"
-                    ),
-                );
-            }
+            self.refuse_shared_shift(packing, &packing_origin)?;
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
                 shift = Some(slot);
@@ -243,6 +230,19 @@ impl Experiment {
         Ok((link, trace))
     }
 
+    /// Refuses `overlap` shift where packets share LLDUs.
+    fn refuse_shared_shift(&self, packing: Packing, origin: &str) -> Result<()> {
+        if self.overlap() != Overlap::Shift || packing == Packing::Packet {
+            return Ok(());
+        }
+        refused(
+            "overlap",
+            format!(
+                "`overlap` shift cannot be combined with packing bytes ({origin}): packets that share an LLDU have no service times of their own; use `packing` packet"
+            ),
+        )
+    }
+
     /// The RTT, the part of a note that has its origin, and a warning if nobody has given it.
     fn round_trip(&self, head: &Metadata) -> (Span, String, Option<Note>) {
         let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
@@ -265,7 +265,7 @@ impl Experiment {
         head: &Metadata,
         timeline: &Timeline,
         usable_until: Time,
-        per_packet: u64,
+        (packing, per_packet): (Packing, u64),
     ) -> Vec<Note> {
         let mut warnings = Vec::new();
         let period = timeline.rate().map(|rate| 1.0 / rate);
@@ -295,7 +295,8 @@ impl Experiment {
         }
         let (lldu, _) = self.lldu_size(head);
         // A header of 1 B is made for LLDUs that are much smaller than a packet.
-        if self.lldu_header.is_none() && per_packet * 4 >= per_lldu(lldu) * 5 {
+        let split = packing == Packing::Packet && per_packet * 4 >= per_lldu(lldu) * 5;
+        if self.lldu_header.is_none() && split {
             warnings.push(Note::warning(format!(
                 "the default LLDU header of {} makes a packet of {packet} take {lldus} of {lldu} instead of {} (`lldu_header` 0B)",
                 self.lldu_header(),
@@ -360,6 +361,17 @@ fn repeated_early(head: &Metadata) -> Option<Note> {
     Some(Note::warning(format!(
         "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode, or interleaver"
     )))
+}
+
+/// A warning if packets fill little of their LLDUs on a link of this kind.
+fn fill_note(kind: LinkKind, packing: Packing, packet: Bytes, payload: NonZeroU64) -> Option<Note> {
+    let remedy = match kind {
+        LinkKind::Coupled => {
+            "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
+        }
+        _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
+    };
+    fill_warning(packing, "a packet", packet, payload, remedy)
 }
 
 /// The value of the parameter, else of the head, else the default; and its origin.

@@ -100,7 +100,10 @@ mod tests {
     use super::*;
     use crate::experiment::values::LinkKind::{Coupled, Timeline};
 
-    fn head(lines: &[(&str, &str)]) -> Metadata {
+    /// Lines of a head.
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+
+    fn head(lines: Lines<'_>) -> Metadata {
         let mut head = Metadata::new();
         for (key, value) in lines {
             head.push(key, *value);
@@ -114,7 +117,7 @@ mod tests {
             ("tool", "tmt 0.1.0"),
             ("command", "tmt convert --from mahimahi --decode-delay 1ns"),
         ];
-        let cases: [(&[(&str, &str)], Option<Packing>); 6] = [
+        let cases: [(Lines<'_>, Option<Packing>); 6] = [
             (&old, Some(Packing::Bytes)),
             (&[("packing", "bytes")], Some(Packing::Bytes)),
             (&[old[1], ("packing", "packet")], Some(Packing::Packet)),
