@@ -10,7 +10,7 @@ use crate::common::{Folder, bash, project, tmt};
 
 /// The first run of a report.
 fn first_run(report: &Value) -> &Value {
-    &report["runs"][0]
+    &report["results"]["runs"][0]
 }
 
 fn number(value: &Value) -> f64 {
@@ -243,7 +243,7 @@ fn all_schemes_and_links_have_the_slots_of_the_trace_as_denominator() {
         ("--offsets 2 --duration 9s", 14.5),
     ] {
         each_scheme(&folder, arguments, |scheme, report| {
-            let run = report["runs"].as_array().unwrap().last().unwrap();
+            let run = report["results"]["runs"].as_array().unwrap().last().unwrap();
             let start = run["offset_s"].as_f64().unwrap_or(0.0);
             assert!((start - from).abs() < 10.0, "{start}");
             let expected = carried(start, start + number(&run["duration_s"]));

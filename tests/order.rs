@@ -181,7 +181,7 @@ fn the_log_has_the_reordering_that_the_report_has() {
         .run()
         .ok()
         .json();
-    let total = &report["runs"][0]["total"];
+    let total = &report["results"]["runs"][0]["total"];
     // Sec. 3.3 and 4.2.2 of RFC 4737, over the log: rows are in the order of sending.
     let log = folder.read("log.csv");
     let mut rows = log.lines().filter(|row| !row.starts_with('#'));
@@ -220,7 +220,7 @@ fn the_log_has_the_reordering_that_the_report_has() {
 fn hybla_does_not_send_millions_and_an_overload_warns() {
     let run = "tcp -q --link synthetic --rate 2.34Mbps --rtt 500ms --duration 10s --json --cc";
     let found = tmt(run).arg("hybla").run().ok();
-    let sent = found.json()["runs"][0]["total"]["packets_sent"]
+    let sent = found.json()["results"]["runs"][0]["total"]["packets_sent"]
         .as_u64()
         .unwrap();
     assert!(sent < 20_000, "{sent}");
@@ -268,7 +268,7 @@ fn readme_has_the_four_results() {
         let cells = ["rfc", "linux"].map(|profile| {
             let run = format!("tcp -q --json --cc cubic --profile {profile} {scheme}.csv");
             let report = tmt(&run).within(&folder).run().ok().json();
-            let goodput = report["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();
+            let goodput = report["results"]["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();
             format!("{:.0}", goodput / 1e3)
         });
         let row = format!("| {order}: `{scheme}` | {} |", cells.join(" | "));

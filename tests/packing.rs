@@ -9,7 +9,7 @@ use crate::common::{Folder, bash, tmt, traces};
 
 /// The totals of the only run of a report.
 fn total(report: &Value) -> &Value {
-    &report["runs"][0]["total"]
+    &report["results"]["runs"][0]["total"]
 }
 
 /// Bytes of whole packets that a run delivered in order.
