@@ -51,6 +51,17 @@ fn dependencies(name: &str) -> String {
     manifest[from..to].to_owned()
 }
 
+/// The workspace denies `unsafe_code`; only `ctor` lifts it, with a proof beside it.
+#[test]
+fn nothing_is_unsafe_but_the_look_at_stdout() {
+    let paths = ["tmt-core/src", "fluid-tcp/src", "tmt-cli/src"];
+    let found = offences(&paths, &["unsafe"]);
+    assert!(
+        matches!(&found[..], [only] if only.ends_with("#[ctor::ctor(unsafe)]")),
+        "{found:#?}"
+    );
+}
+
 #[test]
 fn dependencies_point_one_way() {
     let core = dependencies("tmt-core");

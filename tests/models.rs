@@ -269,7 +269,10 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
                 "[possible values: 000-fig5, 000-fig6",
             ],
         ),
-        ("validate 000-fig5 --seeds 1", &["1 is not in 2..=10000"]),
+        (
+            "validate 000-fig5 --seeds 1",
+            &["expected a whole number from 2 to 10000"],
+        ),
         (
             "validate 000-fig5 --duration 1s",
             &["too short", "at least"],

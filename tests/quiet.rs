@@ -16,7 +16,8 @@ const TALKATIVE: [&str; 7] = [
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("phy.csv", trace(1000, 9));
-    let timeline = tmt("apply --scheme arq phy.csv").within(&folder).run().ok();
+    let timeline = tmt("apply --scheme arq --feedback-delay decode phy.csv");
+    let timeline = timeline.within(&folder).run().ok();
     folder.write("timeline.csv", timeline.stdout);
     folder.write("cut.csv", &trace(1000, 9)[..10_000]);
     folder.write(

@@ -311,7 +311,7 @@ fn the_distribution_of_delays_is_that_of_the_report() {
                     .map(|row| {
                         let number = |name: &str| row[name].parse::<f64>().unwrap();
                         (
-                            number("delay"),
+                            number("delay_s"),
                             row["count"].parse().unwrap(),
                             number("share"),
                         )
@@ -375,7 +375,7 @@ fn the_goodput_of_the_series_adds_up_to_what_was_delivered() {
     for flow in ["0", "1"] {
         let (mut bits, mut last, mut delivered) = (0.0, 0.0, 0.0);
         for row in rows_.iter().filter(|row| row["flow"] == flow) {
-            let time: f64 = row["time"].parse().unwrap();
+            let time: f64 = row["time_s"].parse().unwrap();
             if let Ok(goodput) = row["goodput_bps"].parse::<f64>() {
                 bits += goodput * (time - last);
             }

@@ -24,12 +24,13 @@ fn warnings(stderr: &str) -> Vec<&str> {
 #[test]
 fn a_command_prints_one_headline_and_notes_only_if_asked() {
     let folder = folder();
-    let timeline = tmt("apply --scheme arq phy.csv").within(&folder).run().ok();
+    let timeline = tmt("apply --scheme arq --feedback-delay decode phy.csv");
+    let timeline = timeline.within(&folder).run().ok();
     folder.write("timeline.csv", timeline.stdout);
     for command in [
         "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
         "inject --bernoulli 0.1 --seed 5 bare.csv",
-        "apply --scheme arq --scheme none -o {scheme}.csv phy.csv",
+        "apply --scheme arq --scheme none --feedback-delay decode -o {scheme}.csv phy.csv",
         "tcp --cc cubic --buffer 20pkt timeline.csv",
         "convert --from mahimahi --rtt 20ms opportunities.txt",
     ] {

@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -200,28 +201,28 @@ fn stdout() -> io::Result<File> {
     let mut file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // Fails on a descriptor that was opened for reading.
     let _ = file.write(&[])?;
-    if is_closed(&file.metadata()?) {
-        print_line(format_args!(
-            "tmt: warning: stdout is closed, or /dev/null opened for reading and writing: what is written there is lost"
+    if STDOUT_CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other(
+            "it is closed; use -o FILE, or > /dev/null",
         ));
     }
     Ok(file)
 }
 
-/// Whether stdout was probably closed when the program started. The runtime then opens `/dev/null` for reading and
-/// writing in its place, which cannot be told apart from a parent that did so; a shell opens it for writing only.
+/// Whether stdout was closed when the program started.
 #[cfg(unix)]
-fn is_closed(stdout: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-    let null = fs::metadata("/dev/null").map(|null| null.rdev());
-    let is_null = !stdout.is_file() && null.is_ok_and(|null| null == stdout.rdev());
-    is_null
-        && fs::read_to_string("/proc/self/fdinfo/1").is_ok_and(|info| {
-            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-            // The last octal digit has the access mode: 2 is O_RDWR.
-            flags.is_some_and(|flags| flags.trim().ends_with('2'))
-        })
+/// Looks at stdout before the runtime starts, which opens `/dev/null` in the place of a closed descriptor. Afterwards that
+/// cannot be told from a parent that did so, as Python's `subprocess.DEVNULL` does.
+///
+/// `unsafe` for `ctor`: it runs before `main`, where the standard library may not be relied on. This reads one descriptor
+/// flag by a system call and stores a bool; it allocates nothing, cannot panic and touches no other state.
+#[cfg(unix)]
+#[ctor::ctor(unsafe)]
+fn look_at_stdout() {
+    let flags = rustix::io::fcntl_getfd(rustix::stdio::stdout());
+    STDOUT_CLOSED.store(flags.is_err(), Ordering::Relaxed);
 }
 
 #[cfg(windows)]

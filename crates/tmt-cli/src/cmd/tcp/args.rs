@@ -33,15 +33,15 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the metrics as a table for programs: a row per run for all flows, and one per run and flow
+    /// Write all metrics as a table for programs: a row per run and flow
     ///
-    /// Parameters are columns, too. CSV, or the format of the extension: .csv.gz, .csv.zst, .parquet.
+    /// All flows of a run together have a row, too; parameters are columns. CSV, or the format of the extension: .csv.gz, .csv.zst, .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<String>,
-    /// Write the distributions of the delays: each value with its count and cumulative share
+    /// Write the distributions of the delays
     ///
-    /// Of the delay and of the queueing delay, for all flows and for each. CSV, or the format of the extension.
-    #[arg(long, value_name = "FILE")]
+    /// Each value of the delay and of the queueing delay, with its count and cumulative share, for all flows and for each. CSV, or the format of the extension.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) delays: Option<String>,
     /// Write the state of the senders over time
     ///
