@@ -206,8 +206,8 @@ impl Columns {
         attempts: bool,
     ) -> Result<Places, (ErrorKind, Option<usize>)> {
         let mut places = self.none();
-        for column in 0..COLUMNS {
-            let (at, unit) = match &self.names[column] {
+        for (column, given) in self.names.iter().enumerate() {
+            let (at, unit) = match given {
                 Some(name) => {
                     let at = only(names, |other| other == name)?;
                     let missing = || (missing(name, names), None);

@@ -256,8 +256,12 @@ impl Table {
         if !are_counts(counts) || !are_slots(previous.as_nanos().cast_signed(), times, delays) {
             return false;
         }
-        // Checked to fit.
-        attempts.extend(counts.iter().map(|&count| count.cast_unsigned() as u32));
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "`are_counts` checked that they fit"
+        )]
+        let count = |&count: &i64| count.cast_unsigned() as u32;
+        attempts.extend(counts.iter().map(count));
         slots.extend(
             times
                 .iter()

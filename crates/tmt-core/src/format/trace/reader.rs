@@ -57,6 +57,10 @@ impl<'a> TraceReader<'a> {
     ///
     /// # Errors
     /// An error before the first row, or an I/O error.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are built for one trace"
+    )]
     pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
         let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
         let mut kind = peek_kind(&mut input)?;
@@ -104,6 +108,10 @@ impl<'a> TraceReader<'a> {
     ///
     /// # Errors
     /// As [`TraceReader::new`].
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are built for one trace"
+    )]
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, &columns_options(&options))?;
         let input = Box::new(Binary::new(source, &options));
