@@ -153,22 +153,11 @@ impl Experiment {
         let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
-        let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
         let mut notes = rows.notes;
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
-        notes.push(
-            format!(
-                "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}){}: {}",
-                packing_text(packing, &packing_origin),
-                match packing {
-                    Packing::Packet =>
-                        format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
-                    Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
-                }
-            )
-            .into(),
-        );
+        let sizes = (payload.get(), per_packet);
+        notes.push(self.lldu_note((lldu, &lldu_origin), (packing, &packing_origin), sizes));
         notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
             let packing = (packing, per_packet);
@@ -228,6 +217,26 @@ impl Experiment {
             trace.find_slots();
         }
         Ok((link, trace))
+    }
+
+    /// The note on sizes: an LLDU and its payload, and the LLDUs per packet.
+    fn lldu_note(
+        &self,
+        (lldu, lldu_origin): (Bytes, &str),
+        (packing, packing_origin): (Packing, &str),
+        (payload, per_packet): (u64, u64),
+    ) -> Note {
+        let (header, packet) = (self.lldu_header(), self.packet());
+        let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
+        let packing_text = packing_text(packing, packing_origin);
+        let fill = match packing {
+            Packing::Packet => format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
+            Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
+        };
+        let text = format!(
+            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}){packing_text}: {fill}"
+        );
+        text.into()
     }
 
     /// Refuses `overlap` shift where packets share LLDUs.
