@@ -497,9 +497,9 @@ fn tables_of_other_programs_give_the_bytes_of_the_text() {
 #[test]
 fn erasures_without_times_get_them_from_an_interval_or_a_rate() {
     let lost = [0, 1, 0, 0, 1];
-    let list: String = lost.iter().map(|lost| format!("{lost}\n")).collect();
+    let list = lost.map(|lost| format!("{lost}\n")).concat();
     let words = lost.map(|lost| if lost == 1 { "true" } else { "False" });
-    let table: String = words.iter().map(|lost| format!("-3.5;{lost}\n")).collect();
+    let table = words.map(|lost| format!("-3.5;{lost}\n")).concat();
     let table = format!("snr;lost\n{table}");
     // By hand: row i at i * 10 ms; and slot i of 1500 B at 1 Mbps at i * 12 ms.
     for (flags, period) in [("--interval 10ms", 10), ("--rate 1Mbps --lldu 1500B", 12)] {
@@ -520,7 +520,7 @@ fn erasures_without_times_get_them_from_an_interval_or_a_rate() {
     }
     // Rows keep their numbers across the pieces in which a long list is read.
     let long: String = (0..300_000)
-        .map(|at| format!("{}\n", u8::from(at % 7 == 3)))
+        .map(|at| if at % 7 == 3 { "1\n" } else { "0\n" })
         .collect();
     let run = tmt("stats --json --columns erased=1,interval=1ms").input(long);
     let stats = run.run().ok().says(&["no column of delays"]).results();
@@ -629,6 +629,7 @@ fn wrong_mappings_are_refused_with_what_is_expected() {
 }
 
 /// A Python with pandas, polars, pyarrow and DuckDB: `$TMT_PYTHON`, or python3.
+#[expect(clippy::disallowed_methods, reason = "where the tools of a test are")]
 fn python() -> Option<String> {
     let python = std::env::var("TMT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imports = "import pandas, polars, pyarrow.feather, duckdb";

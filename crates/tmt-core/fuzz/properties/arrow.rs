@@ -32,6 +32,10 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "options are built for one trace"
+)]
 fn read(input: impl Read + Send, options: Options) -> Reading {
     Reading::of(arrow::open(input, &options))
 }

@@ -124,11 +124,19 @@ fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
 }
 
 /// Reads an Arrow stream or file to its end.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "options are built for one trace"
+)]
 pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
     arrow::open(bytes, &options).map_or_else(failed, read)
 }
 
 /// Reads a Parquet file to its end.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "options are built for one trace"
+)]
 pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
     parquet::open(bytes, &options).map_or_else(failed, read)

@@ -193,7 +193,7 @@ impl Log {
 /// The logs of one run.
 pub(super) struct Logs<'a> {
     /// Each with its path as typed.
-    logs: Vec<(&'a str, Log)>,
+    files: Vec<(&'a str, Log)>,
     explain: Option<(PacketFlag, Explain)>,
     intervals: Option<Intervals>,
 }
@@ -241,7 +241,7 @@ impl<'a> Logs<'a> {
             .map(|wanted| (wanted, Explain::new(wanted.flow, wanted.packet, setup)));
         let intervals = args.interval.map(|length| Intervals::new(setup, length));
         Ok(Self {
-            logs,
+            files: logs,
             explain,
             intervals,
         })
@@ -249,7 +249,7 @@ impl<'a> Logs<'a> {
 
     /// The probes of the run.
     pub(super) fn probes(&mut self) -> All<'_> {
-        let logs = self.logs.iter_mut().map(|(_, log)| log.probe());
+        let logs = self.files.iter_mut().map(|(_, log)| log.probe());
         let explain = self.explain.iter_mut();
         let explain = explain.map(|(_, explain)| explain as &mut dyn Probe);
         let intervals = self.intervals.iter_mut();
@@ -269,7 +269,7 @@ impl<'a> Logs<'a> {
             report.write(intervals.finish().as_bytes())?;
             report.write(b"\n")?;
         }
-        for (path, log) in self.logs {
+        for (path, log) in self.files {
             let mut files = log.finish().map_err(|error| Failure::io(path, &error))?;
             // Closed, as the logs of many runs would exceed the number of open files.
             files.iter_mut().try_for_each(Output::close)?;
