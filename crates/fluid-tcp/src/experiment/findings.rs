@@ -5,11 +5,15 @@ use tmt_core::types::to_f64;
 use super::counted::counted;
 use super::note::Note;
 use super::plan::{LinkPlan, Plan};
+use super::values::BufferSize;
 use crate::endpoint::LossDetection;
 use crate::simulation::metrics::{Metrics, RunReport};
 
 /// Share of the retransmissions, in tenths, from which spurious ones are worth a warning.
 const SPURIOUS_TENTHS: u64 = 1;
+
+/// Spurious retransmissions from which they are worth a warning if no packet was overtaken.
+const LEAST_SPURIOUS: u64 = 10;
 
 /// Share of the arrivals above which reordering is worth a warning.
 const REORDERED: f64 = 0.01;
@@ -37,12 +41,15 @@ impl Plan {
         let reordered = shares
             .filter(|_| self.path.split.is_none())
             .fold(0.0, f64::max);
-        let mut seen = Vec::new();
-        if again > 0 && spurious * 10 >= again * SPURIOUS_TENTHS {
-            seen.push(format!(
-                "{spurious} of {again} retransmissions were spurious"
-            ));
+        let many = again > 0 && spurious * 10 >= again * SPURIOUS_TENTHS;
+        let spurious_text = format!("{spurious} of {again} retransmissions were spurious");
+        if reordered == 0.0 {
+            let timeouts = sum(|run| run.rto_events);
+            let needless = sum(|run| run.spurious_timeouts);
+            let text = self.repeated_in_vain(timeouts, needless)?;
+            return (many && spurious >= LEAST_SPURIOUS).then(|| format!("{spurious_text}{text}"));
         }
+        let mut seen = Vec::from_iter(many.then_some(spurious_text));
         if reordered > REORDERED {
             let worst = if runs.len() > 1 {
                 ", in the worst run"
@@ -58,24 +65,16 @@ impl Plan {
             return None;
         }
         let seen = seen.join(" and ");
-        let endpoint = self.flows.first()?.flow.endpoint;
-        if reordered == 0.0 {
-            let f_rto = (!endpoint.f_rto).then_some("`f_rto` on");
-            let sack = (!endpoint.sack).then_some("`sack` on");
-            let ways: Vec<&str> = [sack, f_rto, Some("a larger `min_rto`")]
-                .into_iter()
-                .flatten()
-                .collect();
-            return Some(format!(
-                "{seen}, although no packet was overtaken: the senders gave up packets that were only late; remedies: {}",
-                ways.join(", ")
-            ));
-        }
+        let cause = if many {
+            "the link reorders, and senders take that for loss"
+        } else {
+            "the link reorders"
+        };
         let in_order = match self.link {
             LinkPlan::Coupled(_) => "`in_order` flow (or `,in-order` in `scheme`)",
             _ => "`,in-order` at the end of the scheme of `tmt apply`",
         };
-        let rack = match endpoint.loss_detection {
+        let rack = match self.flows.first()?.flow.endpoint.loss_detection {
             LossDetection::Rack => String::new(),
             LossDetection::DupAcks => {
                 ", or detect losses by time: `loss_detection` rack, part of `profile` linux"
@@ -83,7 +82,27 @@ impl Plan {
             }
         };
         Some(format!(
-            "{seen}: the link reorders, and senders take that for loss; deliver in order: {in_order}{rack}"
+            "{seen}: {cause}; deliver in order: {in_order}{rack}"
+        ))
+    }
+
+    /// The cause and the remedies of spurious retransmissions where no packet was overtaken. `needless` of the `timeouts`
+    /// were spurious, as far as F-RTO is on.
+    fn repeated_in_vain(&self, timeouts: u64, needless: u64) -> Option<String> {
+        let endpoint = self.flows.first()?.flow.endpoint;
+        let remedies = [
+            (!endpoint.sack).then_some("`sack` on"),
+            (!endpoint.f_rto).then_some("`f_rto` on"),
+            (needless > 0).then_some("a larger `min_rto`"),
+        ];
+        let remedies: Vec<&str> = remedies.into_iter().flatten().collect();
+        let remedies = match &remedies[..] {
+            [] => String::new(),
+            some => format!("; {}", some.join(", or ")),
+        };
+        let timeouts = counted(timeouts, "timeout");
+        Some(format!(
+            ", although no packet was overtaken: senders repeated what had arrived, after {timeouts}{remedies}"
         ))
     }
 
@@ -102,9 +121,12 @@ impl Plan {
                 runs.iter().filter(over).count()
             ),
         };
+        let queue = match self.resolved.buffer() {
+            BufferSize::Unlimited => "the queue".to_owned(),
+            _ => format!("the queue of {}", counted(self.buffer, "packet")),
+        };
         Some(format!(
-            "the queue of {} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",
-            counted(self.buffer, "packet"),
+            "{queue} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",
             worst.packets_dropped,
             counted(worst.packets_sent, "packet")
         ))
@@ -119,9 +141,16 @@ impl Plan {
             .iter()
             .filter(|run| run.completion_time_s.is_none())
             .count();
+        // A trace that is not repeated ends the runs, whatever their duration.
+        let ends = self.link.trace().is_some() && !self.resolved.looped();
+        let remedy = if ends {
+            "`loop` with a `duration`"
+        } else {
+            "a longer `duration`"
+        };
         (cut > 0).then(|| {
             format!(
-                "{cut} of {} runs ended before their transfers: they have no completion time, and the mean of the others is too small; a longer `duration` lets them finish",
+                "{cut} of {} runs ended before their transfers: they have no completion time, and the mean of the others is too small; {remedy} lets them finish",
                 runs.len()
             )
         })

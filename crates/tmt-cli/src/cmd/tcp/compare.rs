@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fluid_tcp::experiment::{self, Note, Params};
-use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -73,7 +72,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let gap = gaps(&timeline.results.mean, &coupled.results.mean);
     for (link, report) in [("timeline", &timeline), ("coupled", &coupled)] {
         let on_link = |note: Note| Note {
-            text: format!("link {link}: {}", note.text),
+            text: format!("{link} link: {}", note.text),
             ..note
         };
         let findings: Vec<Note> = report.findings().into_iter().map(on_link).collect();
@@ -118,17 +117,6 @@ fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Li
     let pairs: experiment::Result<Vec<_>> = runs.collect();
     let pairs = pairs.map_err(|error| source.failure(error))?.into_iter();
     let (timeline, coupled): (Vec<_>, Vec<_>) = pairs.unzip();
-    for (link, plan, runs) in [
-        ("timeline", &plans.timeline, &timeline),
-        ("coupled", &plans.coupled, &coupled),
-    ] {
-        let results: Vec<&RunReport> = runs.iter().map(|(_, report, _)| report).collect();
-        let mut findings = plan.findings(&results);
-        for finding in &mut findings {
-            finding.text.insert_str(0, &format!("{link} link: "));
-        }
-        source.print_notes(&findings);
-    }
     Ok(Links {
         timeline: Report::new(&plans.timeline, timeline),
         coupled: Report::new(&plans.coupled, coupled),
