@@ -96,9 +96,9 @@ fn invalid_numbers_are_refused_at_their_column() {
 #[test]
 fn an_empty_field_is_refused_at_its_column() {
     refused(
-        ";1;3\n",
+        "1;2;3\n;1;3\n",
         "NotANumber { field: \"tx_time\", found: \"\" }",
-        1,
+        2,
         1,
     );
     refused(

@@ -10,6 +10,8 @@
 //!   files at the time at which that is sent. It gives readers the segment size, window scale and SACK.
 //! - The last segment of a finite transfer has PSH and FIN, in every copy. The receiver acknowledges the FIN and leaves
 //!   its own direction open.
+//! - Data segments have as many NOP options as make their headers as long as `headers` says, in steps of 4 bytes. The
+//!   last segment of a transfer has the payload that is left.
 //! - Sequence numbers count bytes from 1. Packet n begins at 1 + n · payload modulo 2^32.
 //! - The payload is zeros. It is not stored, but it is part of the length on the wire and of the checksums.
 //! - The receiver's window is that of its settings, limited by 16 bits and the largest window scale.
@@ -30,7 +32,7 @@ use crate::link::Transmission;
 use crate::simulation::probe::Probe;
 use crate::simulation::{Flow, Setup};
 
-/// Length in bytes of the IPv4 and TCP headers of a data packet, which have no options.
+/// Length in bytes of the IPv4 and TCP headers of a packet without options.
 pub const HEADERS: u64 = 40;
 
 /// Largest packet in bytes, given by the 16 bits of IPv4's total length.
@@ -66,6 +68,8 @@ struct Connection {
     unscaled: u16,
     /// Number of packets of a finite transfer.
     packets: Option<u64>,
+    /// Payload of a finite transfer of a given size, bytes.
+    bytes: Option<u64>,
     begun: bool,
 }
 
@@ -93,9 +97,14 @@ pub struct Pcap<W> {
     /// Segments of simulated handshakes that are not written yet, by time: file, flow and number of the segment.
     handshakes: VecDeque<(Time, usize, usize, usize)>,
     payload: u16,
+    /// NOPs with which a data segment has headers of the size that the run counts.
+    padding: usize,
     zeros: Vec<u8>,
     error: Option<io::Error>,
 }
+
+/// Options of a data segment.
+const NOPS: [Element; 40] = [const { Element::Noop }; 40];
 
 /// Index of the sender's file; below that of the receiver's.
 const SENDER: usize = 0;
@@ -108,11 +117,17 @@ impl<W: Write> Pcap<W> {
     /// Packets that are not longer than their headers or longer than IPv4 allows, or an error of the output.
     pub fn new(sender: W, receiver: W, setup: &Setup) -> io::Result<Self> {
         let packet = setup.packet;
-        let payload = u16::try_from(packet.0.saturating_sub(HEADERS))
+        // Options take whole words, at most ten. All flows have the same headers.
+        let headers = setup
+            .flows
+            .first()
+            .map_or(HEADERS, |flow| flow.endpoint.headers.0);
+        let padding = headers.saturating_sub(HEADERS).min(NOPS.len() as u64) / 4 * 4;
+        let payload = u16::try_from(packet.0.saturating_sub(HEADERS + padding))
             .ok()
             .filter(|payload| *payload > 0 && packet.0 <= LARGEST)
             .ok_or_else(|| {
-                let least = HEADERS + 1;
+                let least = HEADERS + padding + 1;
                 let found = format!("found packets of {packet}, expected {least} B to {LARGEST} B");
                 io::Error::new(io::ErrorKind::InvalidInput, found)
             })?;
@@ -127,6 +142,7 @@ impl<W: Write> Pcap<W> {
             flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
             handshakes: handshakes(setup),
             payload,
+            padding: usize::try_from(padding).unwrap_or(0),
             zeros: vec![0; usize::from(payload)],
             error: None,
         })
@@ -141,6 +157,15 @@ impl<W: Write> Pcap<W> {
         self.error.map_or(Ok(self.files), Err)
     }
 
+    /// Payload of a packet: the last one of a transfer has what is left.
+    fn payload_of(&self, copy: Transmission) -> u16 {
+        let rest = self.flows[copy.flow]
+            .bytes
+            .map(|bytes| bytes.saturating_sub(copy.packet.saturating_mul(self.payload.into())));
+        let rest = rest.and_then(|rest| u16::try_from(rest).ok());
+        rest.map_or(self.payload, |rest| rest.min(self.payload))
+    }
+
     /// The sequence number at which a packet begins.
     fn seq(&self, packet: u64) -> u32 {
         // Sequence numbers have 32 bits.
@@ -150,8 +175,13 @@ impl<W: Write> Pcap<W> {
 
     /// The sequence number after a packet. The last packet carries the FIN, which takes one.
     fn seq_after(&self, flow: usize, next: u64) -> u32 {
-        let has_fin = self.flows[flow].packets == Some(next);
-        self.seq(next).wrapping_add(has_fin.into())
+        let Connection { packets, bytes, .. } = self.flows[flow];
+        if packets != Some(next) {
+            return self.seq(next);
+        }
+        // SYN and FIN take one each.
+        let end = bytes.map(|bytes| u32::try_from((bytes + 2) & u64::from(u32::MAX)).unwrap_or(0));
+        end.unwrap_or_else(|| self.seq(next).wrapping_add(1))
     }
 
     /// Writes the headers of `segments`, each to all of `files`, after the handshakes before them.
@@ -186,7 +216,8 @@ impl<W: Write> Pcap<W> {
             last: self.flows[copy.flow].packets == Some(copy.packet + 1),
             acknowledged: Some(1),
             window: u16::MAX,
-            payload: self.payload,
+            options: &NOPS[..self.padding],
+            payload: self.payload_of(copy),
             ..Segment::default()
         };
         self.write(at, &[file], &[segment]);
@@ -205,7 +236,9 @@ impl<W: Write> Pcap<W> {
     /// Writes segments of a handshake: 0 is the SYN, 1 the SYN/ACK, 2 the ACK.
     fn handshake(&mut self, at: Time, files: &[usize], flow: usize, steps: RangeInclusive<usize>) {
         let connection = self.flows[flow];
-        let mut options = vec![Element::MaximumSegmentSize(self.payload)];
+        let mut options = vec![Element::MaximumSegmentSize(
+            self.payload + u16::try_from(self.padding).unwrap_or(0),
+        )];
         if connection.sack {
             options.push(Element::SelectiveAcknowledgementPermitted);
         }
@@ -269,6 +302,7 @@ impl Connection {
             window: window(bytes.div_ceil(1 << scale)),
             unscaled: window(bytes),
             packets: flow.packets,
+            bytes: flow.bytes.map(|bytes| bytes.0),
             begun: flow.endpoint.handshake,
         }
     }
