@@ -243,7 +243,11 @@ fn all_schemes_and_links_have_the_slots_of_the_trace_as_denominator() {
         ("--offsets 2 --duration 9s", 14.5),
     ] {
         each_scheme(&folder, arguments, |scheme, report| {
-            let run = report["results"]["runs"].as_array().unwrap().last().unwrap();
+            let run = report["results"]["runs"]
+                .as_array()
+                .unwrap()
+                .last()
+                .unwrap();
             let start = run["offset_s"].as_f64().unwrap_or(0.0);
             assert!((start - from).abs() < 10.0, "{start}");
             let expected = carried(start, start + number(&run["duration_s"]));

@@ -268,7 +268,9 @@ fn readme_has_the_four_results() {
         let cells = ["rfc", "linux"].map(|profile| {
             let run = format!("tcp -q --json --cc cubic --profile {profile} {scheme}.csv");
             let report = tmt(&run).within(&folder).run().ok().json();
-            let goodput = report["results"]["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();
+            let goodput = report["results"]["runs"][0]["total"]["goodput_bps"]
+                .as_f64()
+                .unwrap();
             format!("{:.0}", goodput / 1e3)
         });
         let row = format!("| {order}: `{scheme}` | {} |", cells.join(" | "));

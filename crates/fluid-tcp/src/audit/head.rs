@@ -211,18 +211,24 @@ impl Head {
         let answer = terrestrial.saturating_sub(toward);
         let proxied = keys.text_is("path", "split")?;
         let back = if proxied { Span::ZERO } else { feedback };
+        let back = back.saturating_add(answer);
+        let in_order = keys.get("in_order")?.and_then(|scope| scope.parse().ok());
         let shifted = keys.text_is("overlap", "shift")?;
         Ok(Self {
             link,
             forward,
             feedback,
             feedback_delay: keys.optional_span("feedback_delay_ns")?.unwrap_or_default(),
-            back: back.saturating_add(answer),
+            back,
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            acks: ack_rules(keys, proxied)?,
-            in_order: keys.get("in_order")?.and_then(|scope| scope.parse().ok()),
+            acks: ack_rules(keys, proxied)?.map(|rules| AckRules {
+                back,
+                any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled { .. }),
+                ..rules
+            }),
+            in_order,
             capacity_packets: capacity(keys, packet_bytes)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,
@@ -233,31 +239,34 @@ impl Head {
     }
 }
 
-/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once.
+/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once. The ACKs of a proxy do not cross
+/// the return link.
 fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding> {
-    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
-    let path = match (is_queued, keys.get("return_loss")?) {
-        (Some(_), _) => AckPath::Queued,
-        (None, Some(_)) => AckPath::Lossy,
-        (None, None) => AckPath::Clear,
+    let at_once = AckRules {
+        every: 1,
+        timer: Span::ZERO,
+        quick: 0,
+        path: AckPath::Clear,
+        back: Span::ZERO,
+        any_order: false,
     };
-    let (every, timer, quick) = if proxied {
-        (1, Span::ZERO, 0)
-    } else if keys.get("delayed_ack")?.is_some() {
-        let timer = keys.span("delayed_ack_timer_ns")?;
-        (
-            keys.number("delayed_ack")?,
-            timer,
-            keys.number("quick_acks")?,
-        )
-    } else {
+    if proxied {
+        return Ok(Some(at_once));
+    }
+    if keys.get("delayed_ack")?.is_none() {
         return Ok(None);
-    };
+    }
+    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
     Ok(Some(AckRules {
-        every,
-        timer,
-        quick,
-        path,
+        every: keys.number("delayed_ack")?,
+        timer: keys.span("delayed_ack_timer_ns")?,
+        quick: keys.number("quick_acks")?,
+        path: match (is_queued, keys.get("return_loss")?) {
+            (Some(_), _) => AckPath::Queued,
+            (None, Some(_)) => AckPath::Lossy,
+            (None, None) => AckPath::Clear,
+        },
+        ..at_once
     }))
 }
 
