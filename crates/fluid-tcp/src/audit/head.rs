@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use strum::EnumString;
+use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
@@ -72,9 +73,21 @@ pub(super) enum Link {
     Coupled {
         units_per_packet: u64,
         interleave: u64,
+        repeats: Repeats,
     },
     /// A constant rate. A service takes 8 · size · 10^9 / rate ns, rounded down or up because the fraction is carried.
     Synthetic { service: [Span; 2] },
+}
+
+/// The repeats of a packet on a coupled link without lost feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeats {
+    /// There are none.
+    Never,
+    /// All units are needed, so that none is sent after the data is complete.
+    Needed,
+    /// There are redundant units.
+    More,
 }
 
 /// Scope of in-order delivery.
@@ -109,6 +122,8 @@ pub(super) struct Head {
     pub(super) proxied: bool,
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
+    /// Whether the link's feedback can be lost.
+    pub(super) loses_feedback: bool,
     /// When ACKs are sent, `None` if the head does not have it.
     pub(super) acks: Option<AckRules>,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
@@ -177,6 +192,11 @@ impl<'a> Keys<'a> {
         self.get(key)?.map(|_| self.span(key)).transpose()
     }
 
+    pub(super) fn scheme(self) -> Result<SchemeSpec, Finding> {
+        let scheme = self.text("scheme")?.parse();
+        scheme.map_err(|_| self.unfit("scheme", "a scheme of 'tmt apply --scheme'"))
+    }
+
     /// The finding that a key has another value than expected.
     pub(super) fn unfit(self, key: &str, expected: impl Display) -> Finding {
         let value = shown(self.0.get(key).unwrap_or_default().as_bytes());
@@ -198,6 +218,7 @@ impl Head {
             "coupled" => Link::Coupled {
                 units_per_packet: keys.number("units_per_packet")?,
                 interleave: keys.number("interleave")?,
+                repeats: repeats(keys)?,
             },
             _ => Link::Synthetic {
                 service: service_time(packet_bytes, keys.number("rate_bps")?)?,
@@ -223,6 +244,7 @@ impl Head {
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
+            loses_feedback: keys.get("feedback_timer_ns")?.is_some(),
             acks: ack_rules(keys, proxied)?.map(|rules| AckRules {
                 back,
                 any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled { .. }),
@@ -268,6 +290,19 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
         },
         ..at_once
     }))
+}
+
+/// The repeats of the scheme; a log without a scheme may have any.
+fn repeats(keys: Keys<'_>) -> Result<Repeats, Finding> {
+    if keys.get("scheme")?.is_none() {
+        return Ok(Repeats::More);
+    }
+    let scheme = keys.scheme()?;
+    Ok(match scheme.rounds() {
+        Rounds::AtMost(0) => Repeats::Never,
+        _ if scheme.units() == scheme.data_units() && scheme.extra() == 0 => Repeats::Needed,
+        _ => Repeats::More,
+    })
 }
 
 /// A timeline, with its packing.
