@@ -55,6 +55,38 @@ impl Logged {
         report.is_ok_and(|report| report.passed())
     }
 
+    /// Whether a sender that did not send the transmission of `row` could have written the rest of the log: the last
+    /// transmission of its flow, or the last of its packet, that neither the link nor the receiver had to have.
+    fn leaves_no_trace(&self, row: &[&str]) -> bool {
+        let others = || {
+            let rows = self
+                .log
+                .lines()
+                .map(|line| line.split(',').collect::<Vec<_>>());
+            rows.filter(|other| other.len() > LEFT && other[0] == row[0] && other[..3] != row[..3])
+        };
+        let number = |text: &str| text.parse::<u64>().ok();
+        let (packet, copy) = (number(row[1]), number(row[2]));
+        let follows = |other: Vec<&str>| {
+            let later = number(other[1]) > packet && row[2] == "1";
+            later || other[1] == row[1] && number(other[2]) > copy
+        };
+        let has_other = others().any(|other| other[1] == row[1] && !other[DELIVERED].is_empty());
+        let unused = match row[FATE] {
+            "open" | "queue" | "duplicate" => true,
+            // Only the trace or the slots show whether the link was idle.
+            "link" => self.is_alone(),
+            _ => self.is_alone() && has_other,
+        };
+        unused && !others().any(follows)
+    }
+
+    /// Whether the log is of a trace that is not audited beside it.
+    fn is_alone(&self) -> bool {
+        let has_trace = !self.log.contains("# link: synthetic\n");
+        has_trace && self.timeline.is_none() && self.slots.is_none()
+    }
+
     /// Whether another correct run over another trace could have written the log with row `old` replaced by `new`, so that
     /// nobody can notice the change (docs/simulator.md, Sec. 13). This takes a coupled link without its slot log.
     fn is_another_run(&self, kind: &str, old: &[String], new: &[String]) -> bool {
@@ -282,18 +314,21 @@ fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
             doubled.insert(line, lines[line]);
             let mut missing = lines.clone();
             missing.remove(line);
-            // A transmission without a fate at the end of the run leaves no trace anywhere else.
-            let is_open = lines[line].contains(",open,");
+            let fields = |line: usize| -> Vec<&str> { lines[line].split(',').collect() };
+            let (row, with) = (fields(line), fields(other));
+            // Two flows may send at one instant in any order.
+            let at_once = row[SENT] == with[SENT] && row[0] != with[0];
             for (kind, changed, rows, skipped) in [
-                ("swapped", swapped, rows, line == other),
+                ("swapped", swapped, rows, line == other || at_once),
                 ("doubled", doubled, rows + 1, false),
-                ("missing", missing, rows - 1, is_open),
+                ("missing", missing, rows - 1, logged.leaves_no_trace(&row)),
             ] {
                 let mut changed = changed;
                 let end = format!("# end: rows={rows}");
                 *changed.last_mut().unwrap() = &end;
                 if !skipped && logged.passes(&(changed.join("\n") + "\n")) {
-                    escaped.push(format!("{}: {kind}: {}", logged.name, lines[line]));
+                    let other = if kind == "swapped" { lines[other] } else { "" };
+                    escaped.push(format!("{}: {kind}: {} {other}", logged.name, lines[line]));
                 }
             }
         }
