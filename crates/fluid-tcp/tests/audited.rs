@@ -327,12 +327,15 @@ proptest! {
         // A run may end in the middle of the timeline, between two LLDUs.
         ends in 1u64..=4,
         slot in prop::option::of(0u64..30_000_000),
+        // On a grid packets arrive together, and when delayed ACKs are due.
+        grid in prop_oneof![Just(1u64), prop::sample::select(vec![1_000_000, 5_000_000, 20_000_000])],
     ) {
         let loss = if setup.path.split.is_some() { 0 } else { loss };
-        let mut at = begins;
+        let mut at = begins / grid * grid;
         let rows: Vec<Lldu> = lldus.iter().map(|&(step, delay, fate)| {
             // A third of the steps are 0: slots may have the same time.
-            at += step.saturating_sub(6_000_000);
+            at += step.saturating_sub(6_000_000) / grid * grid;
+            let delay = if grid > 1 { delay % 100_000_000 / grid * grid + grid } else { delay };
             let lost = fate < loss;
             Lldu {
                 tx_time: Time::from_nanos(at).unwrap(),
@@ -381,12 +384,14 @@ proptest! {
         (pad, in_order) in (any::<bool>(), prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off])),
         lost_feedback in prop::option::of((0.0..=1.0f64, 0u32..2000)),
         hold in prop::sample::select(vec![Hold::Sent, Hold::Acknowledged]),
-        ends in 1u64..=4,
+        (ends, feedback_delay) in (1u64..=4, prop_oneof![Just(0u64), 0u64..200_000_000]),
+        grid in prop_oneof![Just(1u64), prop::sample::select(vec![1_000_000, 5_000_000, 20_000_000])],
     ) {
         let mut at = 0;
         let mut builder = Builder::default();
         for &(step, delay, fate) in &slots {
-            at += step.saturating_sub(6_000_000);
+            at += step.saturating_sub(6_000_000) / grid * grid;
+            let delay = if grid > 1 { delay % 100_000_000 / grid * grid + grid } else { delay };
             let delay = if fate < loss { 0 } else { delay };
             builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
         }
@@ -398,12 +403,13 @@ proptest! {
         let link = CoupledLink {
             lost_feedback: lost_feedback.map(|(probability, wait)| LostFeedback {
                 probability,
-                timer: setup.rtt.saturating_add(Span::from_millis(wait)),
+                timer: setup.rtt.saturating_add(Span::from_nanos(feedback_delay).unwrap()).saturating_add(Span::from_millis(wait)),
                 seed: 1,
             }),
             tail: if pad { Tail::Pad } else { Tail::Short },
             in_order,
             hold,
+            feedback_delay: Span::from_nanos(feedback_delay).unwrap(),
             ..CoupledLink::new(trace, scheme.parse().unwrap(), data_units)
         };
         let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());

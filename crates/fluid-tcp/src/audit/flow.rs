@@ -93,7 +93,7 @@ impl Flow {
                 let turn = (at, place.map_or(0, |it| it.first), row.line);
                 self.receiver.arrives(turn, row.packet, row.acked);
             }
-            self.receiver.replay(Some(now), rules, head.back);
+            self.receiver.replay(Some(now), rules);
         }
         // A packet is settled once all transmissions that its ACK can cover are known.
         while let Some(first) = self.packets.first_entry()
@@ -116,7 +116,7 @@ impl Flow {
     /// Settles all remaining packets at the end of the log. All events before `known` are in the log.
     pub(super) fn finish(mut self, head: &Head, known: Time, tally: &mut RuleTally) -> Counts {
         if let Some(rules) = head.acks {
-            self.receiver.replay(None, rules, head.back);
+            self.receiver.replay(None, rules);
         }
         while let Some((number, packet)) = self.packets.pop_first() {
             self.settle(number, &packet, head, known, tally);
@@ -204,20 +204,23 @@ impl Flow {
     ) {
         let Some(rules) = head.acks else { return };
         let first = self.receiver.first_ack(number);
-        let first = first.map(|at| at.saturating_add(head.back));
+        let first = first.map(|(earliest, latest)| {
+            let reaches = |at: Time| at.saturating_add(rules.back);
+            (reaches(earliest), reaches(latest))
+        });
         let holds = match (packet.acked, first) {
-            (None, Some(first)) => rules.path != AckPath::Clear || first >= known,
+            (None, Some((_, latest))) => rules.path != AckPath::Clear || latest >= known,
             (None, None) => true,
-            // The receiver never had it, which is reported below.
-            (Some(_), None) => true,
-            (Some(acked), Some(first)) => match rules.path {
-                AckPath::Clear => acked == first,
+            // An ACK of a packet that the host never had is reported below.
+            (Some(_), None) => self.not_taken.is_some(),
+            (Some(acked), Some((earliest, latest))) => match rules.path {
+                AckPath::Clear => acked == earliest || acked == latest,
                 AckPath::Lossy => {
-                    let sent = acked.as_nanos().checked_sub(head.back.as_nanos());
+                    let sent = acked.as_nanos().checked_sub(rules.back.as_nanos());
                     let sent = sent.and_then(Time::from_nanos);
-                    acked >= first && sent.is_some_and(|sent| self.receiver.sends_at(sent))
+                    acked >= earliest && sent.is_some_and(|sent| self.receiver.sends_at(sent))
                 }
-                AckPath::Queued => acked >= first,
+                AckPath::Queued => acked >= earliest,
             },
         };
         let words = |at: Option<Time>| at.map_or("never".to_owned(), |at| at.to_string());
@@ -225,7 +228,10 @@ impl Flow {
         rule.check(
             holds,
             format_args!("packet {number} acked {}", words(packet.acked)),
-            format_args!("{}, by the ACKs that the receiver sends", words(first)),
+            format_args!(
+                "{}, by the ACKs that the receiver sends",
+                words(first.map(|(earliest, _)| earliest))
+            ),
         );
     }
 }

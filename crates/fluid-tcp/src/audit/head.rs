@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use strum::EnumString;
+use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
@@ -72,9 +73,21 @@ pub(super) enum Link {
     Coupled {
         units_per_packet: u64,
         interleave: u64,
+        repeats: Repeats,
     },
     /// A constant rate. A service takes 8 · size · 10^9 / rate ns, rounded down or up because the fraction is carried.
     Synthetic { service: [Span; 2] },
+}
+
+/// The repeats of a packet on a coupled link without lost feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeats {
+    /// There are none.
+    Never,
+    /// All units are needed, so that none is sent after the data is complete.
+    Needed,
+    /// There are redundant units.
+    More,
 }
 
 /// Scope of in-order delivery.
@@ -109,6 +122,8 @@ pub(super) struct Head {
     pub(super) proxied: bool,
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
+    /// Whether the link's feedback can be lost.
+    pub(super) loses_feedback: bool,
     /// When ACKs are sent, `None` if the head does not have it.
     pub(super) acks: Option<AckRules>,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
@@ -177,6 +192,11 @@ impl<'a> Keys<'a> {
         self.get(key)?.map(|_| self.span(key)).transpose()
     }
 
+    pub(super) fn scheme(self) -> Result<SchemeSpec, Finding> {
+        let scheme = self.text("scheme")?.parse();
+        scheme.map_err(|_| self.unfit("scheme", "a scheme of 'tmt apply --scheme'"))
+    }
+
     /// The finding that a key has another value than expected.
     pub(super) fn unfit(self, key: &str, expected: impl Display) -> Finding {
         let value = shown(self.0.get(key).unwrap_or_default().as_bytes());
@@ -198,6 +218,7 @@ impl Head {
             "coupled" => Link::Coupled {
                 units_per_packet: keys.number("units_per_packet")?,
                 interleave: keys.number("interleave")?,
+                repeats: repeats(keys)?,
             },
             _ => Link::Synthetic {
                 service: service_time(packet_bytes, keys.number("rate_bps")?)?,
@@ -211,18 +232,25 @@ impl Head {
         let answer = terrestrial.saturating_sub(toward);
         let proxied = keys.text_is("path", "split")?;
         let back = if proxied { Span::ZERO } else { feedback };
+        let back = back.saturating_add(answer);
+        let in_order = keys.get("in_order")?.and_then(|scope| scope.parse().ok());
         let shifted = keys.text_is("overlap", "shift")?;
         Ok(Self {
             link,
             forward,
             feedback,
             feedback_delay: keys.optional_span("feedback_delay_ns")?.unwrap_or_default(),
-            back: back.saturating_add(answer),
+            back,
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            acks: ack_rules(keys, proxied)?,
-            in_order: keys.get("in_order")?.and_then(|scope| scope.parse().ok()),
+            loses_feedback: keys.get("feedback_timer_ns")?.is_some(),
+            acks: ack_rules(keys, proxied)?.map(|rules| AckRules {
+                back,
+                any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled { .. }),
+                ..rules
+            }),
+            in_order,
             capacity_packets: capacity(keys, packet_bytes)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,
@@ -233,32 +261,48 @@ impl Head {
     }
 }
 
-/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once.
+/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once. The ACKs of a proxy do not cross
+/// the return link.
 fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding> {
-    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
-    let path = match (is_queued, keys.get("return_loss")?) {
-        (Some(_), _) => AckPath::Queued,
-        (None, Some(_)) => AckPath::Lossy,
-        (None, None) => AckPath::Clear,
+    let at_once = AckRules {
+        every: 1,
+        timer: Span::ZERO,
+        quick: 0,
+        path: AckPath::Clear,
+        back: Span::ZERO,
+        any_order: false,
     };
-    let (every, timer, quick) = if proxied {
-        (1, Span::ZERO, 0)
-    } else if keys.get("delayed_ack")?.is_some() {
-        let timer = keys.span("delayed_ack_timer_ns")?;
-        (
-            keys.number("delayed_ack")?,
-            timer,
-            keys.number("quick_acks")?,
-        )
-    } else {
+    if proxied {
+        return Ok(Some(at_once));
+    }
+    if keys.get("delayed_ack")?.is_none() {
         return Ok(None);
-    };
+    }
+    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
     Ok(Some(AckRules {
-        every,
-        timer,
-        quick,
-        path,
+        every: keys.number("delayed_ack")?,
+        timer: keys.span("delayed_ack_timer_ns")?,
+        quick: keys.number("quick_acks")?,
+        path: match (is_queued, keys.get("return_loss")?) {
+            (Some(_), _) => AckPath::Queued,
+            (None, Some(_)) => AckPath::Lossy,
+            (None, None) => AckPath::Clear,
+        },
+        ..at_once
     }))
+}
+
+/// The repeats of the scheme; a log without a scheme may have any.
+fn repeats(keys: Keys<'_>) -> Result<Repeats, Finding> {
+    if keys.get("scheme")?.is_none() {
+        return Ok(Repeats::More);
+    }
+    let scheme = keys.scheme()?;
+    Ok(match scheme.rounds() {
+        Rounds::AtMost(0) => Repeats::Never,
+        _ if scheme.units() == scheme.data_units() && scheme.extra() == 0 => Repeats::Needed,
+        _ => Repeats::More,
+    })
 }
 
 /// A timeline, with its packing.

@@ -92,9 +92,11 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
         .saturating_add(head.forward.saturating_add(feedback));
     let why = ", the earliest time at which the link can have acknowledged it";
     match (head.link, row.delivered) {
-        // On a coupled link the feedback delay counts from the sending of the unit.
+        // Without lost feedback, the replayed link knows more.
+        (Link::Coupled { .. }, Some(_)) if !head.loses_feedback => {}
         (Link::Coupled { .. }, Some(at)) if head.in_order.is_none() && head.proxied => {
             queue.not_before("left", left, first, why);
+            // On a coupled link the feedback delay counts from the sending of the unit.
             let known = at.saturating_add(head.feedback);
             queue.not_before("left", left, known, ", when its delivery is known");
         }

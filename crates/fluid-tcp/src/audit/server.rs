@@ -1,12 +1,13 @@
 //! The link, replayed in the order of service: rules `fifo`, `slots` and `early`. `on_timeline` has the checks of
-//! `slots` and `early` on a timeline.
+//! `slots` and `early` on a timeline, `on_slots` those of a coupled link.
 //!
 //! Rows are in the order of sending, and no packet is served before it is sent. A row is therefore replayed once a row
 //! sent after the start of its service has been read.
 
+mod on_slots;
 mod on_timeline;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link, OrderScope};
@@ -50,6 +51,8 @@ pub(super) struct Server<'t> {
     open: Vec<(u64, Time)>,
     /// Per flow, or under 0 for the whole link: the latest delivery, or the line of an open packet that blocks it.
     latest_in_order: BTreeMap<u64, Result<Time, u64>>,
+    /// The keys of the map above with a packet after the latest delivery that was not delivered.
+    lost_before: BTreeSet<u64>,
     /// The latest delivery with `--overlap shift`.
     latest: Option<Time>,
 }
@@ -69,6 +72,7 @@ impl<'t> Server<'t> {
             waiting: None,
             open: Vec::new(),
             latest_in_order: BTreeMap::new(),
+            lost_before: BTreeSet::new(),
             latest: None,
         }
     }
@@ -125,13 +129,17 @@ impl<'t> Server<'t> {
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
         self.check_fifo(served, tally);
-        self.check_in_order(&served.row, tally);
+        let has_own_time = self.check_in_order(&served.row, tally);
         match self.head.link {
             Link::Synthetic { service } => self.check_rate(served, service, tally),
             Link::Coupled {
                 units_per_packet,
                 interleave,
-            } => self.check_slots(served, units_per_packet, interleave, tally),
+                repeats,
+            } => {
+                self.check_slots(served, units_per_packet, interleave, tally);
+                self.check_leaving(served, has_own_time, repeats, tally);
+            }
             Link::Timeline { need, room } => self.check_lldus(served, (need, room), tally)?,
         }
         self.previous = Some(served.service);
@@ -146,9 +154,11 @@ impl<'t> Server<'t> {
     }
 
     /// Checks in-order delivery, if the head says so: after all earlier packets, and not while one of them is open.
-    fn check_in_order(&mut self, row: &Row, tally: &mut RuleTally) {
+    ///
+    /// Returns whether a delivery did not wait for an earlier packet.
+    fn check_in_order(&mut self, row: &Row, tally: &mut RuleTally) -> bool {
         let scope = match self.head.in_order {
-            None => return,
+            None => return true,
             Some(OrderScope::Link) => 0,
             Some(OrderScope::Flow) => row.flow,
         };
@@ -161,11 +171,17 @@ impl<'t> Server<'t> {
             };
             let mut fifo = tally.at(Rule::Fifo, row.line);
             fifo.record(format_args!("delivered {at}"), expected);
+            let follows_loss = self.lost_before.remove(&scope);
+            let has_own_time = !follows_loss && latest.is_ok_and(|before| at > before);
             *latest = latest.map(|before| before.max(at));
-        } else if row.fate == Fate::Open && !self.head.keeps {
+            return has_own_time;
+        }
+        self.lost_before.insert(scope);
+        if row.fate == Fate::Open && !self.head.keeps {
             // If the gateway waits for feedback, a loss that it does not know yet is logged as open.
             *latest = latest.and(Err(row.line));
         }
+        false
     }
 
     fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
@@ -217,31 +233,6 @@ impl<'t> Server<'t> {
         let expected = format_args!("{} or {}", ends[0], ends[1]);
         early.check(ends.contains(&end), found, expected);
         self.check_arrival(&served.row, end.saturating_add(self.head.forward), tally);
-    }
-
-    /// Checks the slots of a coupled link. A row has the slots of its first and last unit, first transmissions only; the
-    /// log does not contain the slots of repeats. Slots of two packets overlap only with interleaving. Then only their
-    /// first slots are in order.
-    fn check_slots(&self, served: &Served, units: u64, interleave: u64, tally: &mut RuleTally) {
-        let Service { first, last, .. } = served.service;
-        let mut slots = tally.at(Rule::Slots, served.row.line);
-        let found = format_args!("slots {first} to {last}");
-        let least = served.row.delivered.map_or(1, |_| units);
-        let enough = last >= first && last - first >= least - 1;
-        slots.check(enough, found, format_args!("at least {least} slots"));
-        let taken = self.previous.map(|previous| match interleave {
-            1 => previous.last,
-            _ => previous.first,
-        });
-        let unused = taken.map_or(0, |taken| taken.saturating_add(1));
-        let expected = format_args!("none below {unused}, because earlier packets used those");
-        slots.check(first >= unused, found, expected);
-        let before = self.previous.map_or(Time::ZERO, |previous| previous.start);
-        let (start, turn) = (served.service.start, before.max(served.enqueued));
-        let mut early = tally.at(Rule::Early, served.row.line);
-        let why = ", the earliest time at which it could be served";
-        early.not_before("service_start", start, turn, why);
-        self.check_earliest(&served.row, start, tally);
     }
 
     /// Checks that a delivery is at least the propagation and 1 ns of decoding after `sent`.

@@ -12,7 +12,7 @@ mod transmission;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-use tmt_core::scheme::{Combining, Rounds, SchemeSpec};
+use tmt_core::scheme::{Combining, Rounds};
 use tmt_core::types::{Metadata, Span, Time};
 
 use super::finding::Finding;
@@ -53,9 +53,7 @@ impl History {
             return Err(Finding::new(found, "the head of the packet log's run"));
         }
         let keys = Keys(metadata);
-        let scheme = keys.text("scheme")?.parse::<SchemeSpec>();
-        let scheme =
-            scheme.map_err(|_| keys.unfit("scheme", "a scheme of 'tmt apply --scheme'"))?;
+        let scheme = keys.scheme()?;
         let delay = keys.span("feedback_delay_ns")?;
         Ok(Self {
             head,

@@ -90,7 +90,8 @@ impl Transmission {
                 slots.check(self.data == expected, found, expected);
             }
             // The service of a packet that is lost early ends in the slot that lost it.
-            let ends = service.end == seen.end || service.end > seen.end && !whole;
+            let later = service.last > seen.last && service.end > seen.end;
+            let ends = service.end == seen.end || later && !whole;
             let words = |service: Service| format!("service {} to {}", service.start, service.end);
             let mut early = tally.at(Rule::Early, line);
             let holds = service.start == seen.start && ends;

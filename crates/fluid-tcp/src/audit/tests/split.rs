@@ -77,8 +77,6 @@ fn queue_checks_the_limit_of_the_buffer() {
         "a drop although the queue is not full"
     );
     let leaves = |nanos: &str| on_split(&[("0.005000000,0.125000000", nanos)]);
-    assert_eq!(leaves("0.005000000,0.130000000"), [""; 0]);
-    assert_eq!(leaves("0.005000000,0.130000001"), ["queue 21"]);
     assert_eq!(leaves("0.005000000,"), ["queue 21 22"], "it never leaves");
 }
 
@@ -91,11 +89,70 @@ fn queue_finds_a_packet_released_before_the_link_can_have_acknowledged_it() {
             ("0.005000000,0.125000000", &left),
         ])
     };
-    // Sent at 0.020, delivered at 0.075. With in-order delivery it may have arrived before it was delivered.
-    assert_eq!(leaves("in_order: flow", "0.120000000"), [""; 0]);
-    assert_eq!(leaves("in_order: flow", "0.119999999"), ["queue 17"]);
-    assert_eq!(leaves("in_order: off", "0.125000000"), [""; 0]);
-    assert_eq!(leaves("in_order: off", "0.124999999"), ["queue 17"]);
+    // Sent at 0.020, delivered at 0.075.
+    for order in ["in_order: flow", "in_order: off"] {
+        assert_eq!(leaves(order, "0.125000000"), [""; 0]);
+        assert_eq!(leaves(order, "0.124999999"), ["queue 17"]);
+        assert_eq!(leaves(order, "0.125000001"), ["queue 17"]);
+    }
+}
+
+/// Whether rule `queue` finds something on line 18, whatever it finds on the lines of packets that need the room.
+fn finds_line_18(changes: &[(&str, &str)]) -> bool {
+    let found = on_split(changes);
+    let queue = found.iter().find(|rule| rule.starts_with("queue"));
+    queue.is_some_and(|rule| rule.split(' ').any(|line| line == "18"))
+}
+
+#[test]
+fn queue_bounds_the_release_of_a_packet_that_waited_for_its_turn() {
+    // Both are delivered at 0.185; the second was sent at 0.030 and can have arrived from 0.080 on.
+    let first = (
+        "0.075000000,delivered,0.040000000,0.070000000,0.000000000,0.000000000,0.005000000,0.125000000",
+        "0.185000000,delivered,0.040000000,0.070000000,0.000000000,0.000000000,0.115000000,0.235000000",
+    );
+    let leaves = |order: &str, nanos: &str| {
+        let second = format!("0.105000000,{nanos}");
+        let changes = [
+            first,
+            ("in_order: flow", order),
+            ("0.105000000,0.235000000", second.as_str()),
+        ];
+        finds_line_18(&changes)
+    };
+    for left in ["0.130000000", "0.200000000", "0.235000000"] {
+        assert!(!leaves("in_order: flow", left), "{left}");
+    }
+    assert!(leaves("in_order: flow", "0.129999999"));
+    assert!(leaves("in_order: flow", "0.235000001"));
+    assert!(leaves("in_order: off", "0.234999999"));
+}
+
+#[test]
+fn queue_bounds_the_release_by_what_the_scheme_repeats() {
+    // Line 18 needed a repeat, at 0.130 at the earliest, and its data was complete at 0.135.
+    let leaves = |scheme: &str, delay: u32, nanos: &str| {
+        let left = format!("0.105000000,{nanos}");
+        let delay = format!("feedback_delay_ns: {delay}");
+        let changes = [
+            ("scheme: arq", scheme),
+            ("feedback_delay_ns: 0", delay.as_str()),
+            ("0.105000000,0.235000000", left.as_str()),
+        ];
+        finds_line_18(&changes)
+    };
+    assert!(!leaves("scheme: arq", 0, "0.235000000"));
+    assert!(leaves("scheme: arq", 0, "0.235000001"));
+    assert!(leaves("scheme: arq", 0, "0.234999999"));
+    // The feedback for the repeat, sent before 0.135.
+    assert!(!leaves("scheme: arq", 2_000_000, "0.236999999"));
+    assert!(leaves("scheme: arq", 2_000_000, "0.237000000"));
+    // Redundant repeats may follow.
+    assert!(!leaves("scheme: harq:1/2", 0, "0.260000000"));
+    assert!(leaves("scheme: harq:1/2", 0, "0.234999999"));
+    // Without repeats, the feedback for its only unit, sent at 0.030.
+    assert!(!leaves("scheme: fec:1/1", 20_000_000, "0.235000000"));
+    assert!(leaves("scheme: fec:1/1", 20_000_000, "0.235000001"));
 }
 
 #[test]
@@ -132,7 +189,7 @@ fn fifo_finds_a_delivery_out_of_order() {
         ("0.185000000,delivered", "0.295000001,delivered"),
         ("0.105000000,", "0.215000001,"),
     ];
-    assert_eq!(on_split(&late), ["fifo 22"]);
+    assert_eq!(on_split(&late), ["fifo 22", "queue 18"]);
     let off = ("in_order: flow", "in_order: off");
     // Then only the time at which the proxy knows of it is wrong.
     assert_eq!(on_split(&[off, late[0], late[1]]), ["queue 18"]);
