@@ -177,7 +177,7 @@ fn placeholders_of_delays_are_not_taken_for_decoding_delays() {
 
 #[test]
 fn a_queue_without_a_limit_has_no_number() {
-    let run = tmt("tcp --link synthetic --rate 1Mbps --rtt 50ms --bytes 20kB --buffer inf");
+    let run = tmt("tcp --link synthetic --rate 1Mbps --rtt 50ms --duration 1s --buffer inf");
     let found = run.run().ok();
     assert!(
         found.stderr.contains(", unlimited queue"),

@@ -55,8 +55,8 @@ pub fn unit_question(flag: &str, head: &Metadata) -> String {
 /// Why a repeat leaves before the receiver can have asked for it; `None` if it can have asked. `repeat` names the repeat.
 ///
 /// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. A delay below
-/// the mean period of the slots is no reason: it is shorter than the transmission of a slot, so it is no measured one but
-/// stands for "received". `slots_per_s` is `None` if the period is unknown.
+/// the mean period of the slots is no reason: it moves a repeat by less than a slot, and the placeholder for "received" is
+/// such a delay. `slots_per_s` is `None` if the period is unknown.
 ///
 /// ```
 /// use tmt_core::Span;
