@@ -96,7 +96,8 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
                 found.stderr.contains("--feedback-delay decode"),
                 "{command}"
             );
-            assert!(found.stderr.contains("interleaver"), "{command}");
+            // The head has no interleaver_ns.
+            assert!(!found.stderr.contains("interleaver"), "{command}");
         }
     };
     says(
@@ -115,8 +116,75 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
         false,
     );
     says("apply -q --scheme arq -o early.csv phy.csv", true);
-    says("tcp -q early.csv", true);
-    says("tcp -q arq.csv", false);
+    // apply has warned.
+    says("tcp -q early.csv", false);
+    says("tcp -v early.csv", true);
+    says("tcp -v arq.csv", false);
+    bash(
+        &folder,
+        "sed '2i # interleaver_ns: 6000000' phy.csv > interleaved.csv",
+    )
+    .ok();
+    for command in [
+        "apply -q --scheme arq --summary-only interleaved.csv",
+        "tcp -q --link coupled --scheme arq interleaved.csv",
+    ] {
+        let found = tmt(command).within(&folder).run().ok();
+        assert!(found.stderr.contains(" interleaver"), "{}", found.stderr);
+    }
+}
+
+#[test]
+fn placeholders_of_delays_are_not_taken_for_decoding_delays() {
+    let folder = Folder::new();
+    let opportunities: String = (1..=2000).map(|ms| format!("{ms}\n")).collect();
+    folder.write("link.down", &opportunities);
+    let losses: String = (0..2000)
+        .map(|row| if row % 9 == 0 { "1\n" } else { "0\n" })
+        .collect();
+    folder.write("losses.txt", &losses);
+    tmt("convert --from mahimahi --rtt 60ms -o phy.csv link.down")
+        .within(&folder)
+        .run()
+        .ok();
+    let columns = "--columns erased=1,interval=1ms --rtt 60ms";
+    for command in [
+        "apply -q --scheme arq --summary-only phy.csv".to_owned(),
+        "tcp -q --link coupled --scheme arq phy.csv".to_owned(),
+        format!("apply -q --scheme arq --summary-only {columns} losses.txt"),
+        format!("tcp -q --link coupled --scheme arq {columns} losses.txt"),
+    ] {
+        let found = tmt(&command).within(&folder).run().ok();
+        assert!(
+            !found.stderr.contains("decoding delay"),
+            "{command}: {}",
+            found.stderr
+        );
+    }
+    // Nobody has given a delay, or somebody has.
+    let stats = |columns: &str| {
+        let command = format!("stats -q --columns {columns} losses.txt");
+        tmt(&command).within(&folder).run().ok().stderr
+    };
+    assert!(stats("erased=1,interval=1ms").contains("no column of delays"));
+    assert_eq!(stats("erased=1,interval=1ms,delay=36ms"), "");
+    // The remedy of the error is the command above.
+    tmt("stats losses.txt")
+        .within(&folder)
+        .run()
+        .fails(1, &["--columns erased=1,interval=DURATION"]);
+}
+
+#[test]
+fn a_queue_without_a_limit_has_no_number() {
+    let run = tmt("tcp --link synthetic --rate 1Mbps --rtt 50ms --duration 1s --buffer inf");
+    let found = run.run().ok();
+    assert!(
+        found.stderr.contains(", unlimited queue"),
+        "{}",
+        found.stderr
+    );
+    assert!(!found.stderr.contains("1099511627776"), "{}", found.stderr);
 }
 
 #[test]

@@ -89,6 +89,15 @@ fn the_schema_of_tcp_has_the_metrics_and_parameters_of_the_registries() {
     );
 }
 
+#[test]
+fn references_between_schemas_resolve_by_their_ids() {
+    for file in fs::read_dir(project("docs/schemas")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let id = schema(&name)["$id"].as_str().unwrap();
+        assert_eq!(id, format!("https://tmt.invalid/schemas/{name}"));
+    }
+}
+
 /// A folder with a trace, timelines and a packet log.
 fn folder() -> Folder {
     let folder = Folder::new();

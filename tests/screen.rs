@@ -310,6 +310,9 @@ fn manual_pages_have_examples_exit_status_and_defaults() {
         "tmt-model-harq.1",
     ] {
         let page = read(name);
+        for code in ["129", "130", "143"] {
+            assert!(page.contains(&format!(".TP\n{code}\n")), "{code}");
+        }
         for section in ["SYNOPSIS", "EXAMPLES", "\"EXIT STATUS\"", "FILES"] {
             assert!(
                 page.contains(&format!(".SH {section}\n")),

@@ -79,7 +79,7 @@ impl Checker<'_> {
         };
         for (keyword, value) in schema {
             match keyword.as_str() {
-                "$schema" | "$defs" | "title" | "description" => {}
+                "$schema" | "$id" | "$defs" | "title" | "description" => {}
                 "$ref" => self.follow(value, |other, schema| other.check(schema, found, at))?,
                 "type" => expect(has_type(found, value), &format!("type {value}"))?,
                 "const" => expect(found == value, &value.to_string())?,

@@ -107,6 +107,9 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnitMissing { .. } => "add --unit s, ms, us or ns",
         ErrorKind::UnitOfName { .. } => "omit --unit",
         ErrorKind::UnitOfIntegers { .. } => "omit --unit, or use --unit ns",
+        ErrorKind::MissingColumn { found, .. } if matches!(found.as_str(), "0" | "1") => {
+            "lines of 0 and 1 are read with --columns erased=1,interval=DURATION (1 means erased); one whole number of ms per line is a mahimahi trace: `tmt convert --from mahimahi`"
+        }
         ErrorKind::MissingColumn { found, .. } if found.parse::<u64>().is_ok() => {
             "one whole number per line is a mahimahi trace: `tmt convert --from mahimahi` makes a PHY trace of it"
         }

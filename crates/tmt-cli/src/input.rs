@@ -192,7 +192,7 @@ pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
     let ignored = reader.ignored_columns();
     let missing = reader.missing_delays();
     let no_delays = reader.has_no_delays().then(|| {
-        format!("{name} has no column of delays: all received slots have the same (delay=DURATION in --columns, else 1ns)")
+        format!("{name} has no column of delays: every received slot is decoded after 1ns (delay=DURATION in --columns)")
     });
     let missing = (missing > 0).then(|| {
         let rows = if missing == 1 { "row" } else { "rows" };

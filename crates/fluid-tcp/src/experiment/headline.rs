@@ -5,6 +5,7 @@ use tmt_core::types::Time;
 use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{LinkPlan, Plan};
+use super::values::BufferSize;
 use crate::congestion::Algorithm;
 
 impl Plan {
@@ -53,14 +54,17 @@ impl Plan {
             Some(_) => ", split path with an ACK per packet",
             None => "",
         };
+        let queue = match given.buffer {
+            Some(BufferSize::Unlimited) => "unlimited queue".to_owned(),
+            _ => format!("queue of {}", counted(self.buffer, "packet")),
+        };
         format!(
-            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, queue of {}{}",
+            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, {queue}{}",
             controls.join(" + "),
             self.resolved.profile(),
             default("profile"),
             self.link.kind(),
             self.rtt,
-            counted(self.buffer, "packet"),
             default("buffer"),
         )
     }

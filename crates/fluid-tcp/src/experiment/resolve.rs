@@ -11,7 +11,7 @@ mod starts;
 
 use tmt_core::types::{Span, Time};
 
-use super::counted::counted;
+use super::counted::{counted, lasting};
 use super::error::{Error, Result, refused};
 use super::note::Note;
 use super::parameters::Experiment;
@@ -261,8 +261,9 @@ impl Experiment {
         let late = flows.iter().filter(is_late).count();
         if late > 0 {
             warnings.push(Note::warning(format!(
-                "{} may begin after the end of the run of {length} (`start`)",
-                counted(late, "flow")
+                "{} may begin after the end of the run of {} (`start`)",
+                counted(late, "flow"),
+                lasting(length)
             )));
         }
         let drawn = self.return_loss.is_some()

@@ -4,7 +4,9 @@ use serde::Serialize;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate, wrong_unit};
+use tmt_core::stats::{
+    DecodeDelays, LinkSummary, SlotRate, early_repeat, unit_question, wrong_unit,
+};
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
@@ -80,14 +82,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let typical = (decode_delay, rate.per_second());
     let delay_s = decode_delay.map(Span::as_secs_f64);
     if let Some(found) = wrong_unit(rate.per_second().map(f64::recip), delay_s) {
-        warning!("apply", "{found}: are the times in another unit (--unit)?");
+        let question = unit_question("--unit", reader.metadata());
+        warning!("apply", "{found}: {question}");
     }
     let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let (feedback_delay, origin) = feedback?;
     if let Some(text) = rtt.warning() {
         warning!("apply", "{text}");
     }
-    warn_early(&args.schemes, decode_delay, feedback_delay);
+    warn_early(&args.schemes, typical, feedback_delay, reader.metadata());
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
         && stored != feedback_delay
@@ -157,18 +160,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Warns of schemes whose repeats leave before the receiver has decoded what it asks for.
-fn warn_early(schemes: &[SchemeSpec], decode_delay: Option<Span>, feedback_delay: Span) {
-    let Some(decode_delay) = decode_delay.filter(|delay| *delay > feedback_delay) else {
-        return;
-    };
+fn warn_early(
+    schemes: &[SchemeSpec],
+    (decode_delay, slots_per_s): (Option<Span>, Option<f64>),
+    feedback_delay: Span,
+    head: &Metadata,
+) {
     let repeating = schemes.iter().filter(|scheme| scheme.repeats());
     let repeating: Vec<&str> = repeating.map(SchemeSpec::text).collect();
-    if !repeating.is_empty() {
-        warning!(
-            "apply",
-            "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat of {} leaves before the receiver can have asked for it; use --feedback-delay decode, or interleaver",
-            repeating.join(", ")
-        );
+    let repeat = format!("a repeat of {}", repeating.join(", "));
+    let early = early_repeat(&repeat, decode_delay, feedback_delay, slots_per_s);
+    if let Some(early) = early.filter(|_| !repeating.is_empty()) {
+        let or = head.interleaver().map_or("", |_| ", or interleaver");
+        warning!("apply", "{early}; use --feedback-delay decode{or}");
     }
 }
 

@@ -78,14 +78,17 @@ const FILES: &str = "Output files are written under a temporary name, .tmt-*.tmp
 complete. `tmt tcp` keeps timelines of more than a million LLDUs in a file without a name in the directory TMPDIR.";
 
 /// Exit codes and their meaning.
-const EXIT: [(&str, &str); 4] = [
+const EXIT: [(&str, &str); 7] = [
     ("0", "Done. Also if the reader of a pipe has closed it."),
     (
         "1",
         "Bad data, an I/O error, or a comparison that failed (`tmt validate`, `tmt audit`).",
     ),
     ("2", "Unknown or contradicting arguments."),
-    ("130", "Interrupted by a signal."),
+    ("129", "Ended by SIGHUP, as when its terminal was closed."),
+    ("130", "Ended by SIGINT (Ctrl-C)."),
+    ("143", "Ended by SIGTERM."),
+    ("152", "Ended by SIGXCPU, the limit of CPU time."),
 ];
 
 /// The manual page of a command.

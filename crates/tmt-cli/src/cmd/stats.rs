@@ -5,7 +5,7 @@ use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally, ratio, wrong_unit};
+use tmt_core::stats::{TraceStats, TraceTally, ratio, unit_question, wrong_unit};
 use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note, warning};
@@ -80,7 +80,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.trace.lldu);
     if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
-        warning!("stats", "{found}: are the times in another unit (--unit)?");
+        let question = unit_question("--unit", reader.metadata());
+        warning!("stats", "{found}: {question}");
     }
     let params = Params {
         rtt_ns: stats.rtt_ns,

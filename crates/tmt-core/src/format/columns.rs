@@ -176,6 +176,8 @@ pub(crate) struct Places {
     attempts: Option<usize>,
     /// Delay of a slot that was received, if there is no column of delays.
     pub(crate) delay: Span,
+    /// Whether somebody has chosen that delay.
+    is_delay_given: bool,
 }
 
 impl Columns {
@@ -302,6 +304,7 @@ impl Columns {
                 .delay
                 .or(Span::from_nanos(SHORTEST_DELAY_NS))
                 .unwrap_or_default(),
+            is_delay_given: self.delay.is_some(),
         }
     }
 }
@@ -320,9 +323,9 @@ impl Places {
             .collect()
     }
 
-    /// Whether delays are all the same, because the table has no column of them.
+    /// Whether delays are all the same, because the table has no column of them and nobody has given one.
     pub(crate) fn have_no_delays(&self) -> bool {
-        self.at[DECODE_DELAY].is_none()
+        self.at[DECODE_DELAY].is_none() && !self.is_delay_given
     }
 
     /// The unit of the numbers in the column of times or delays: that of the name or of the options, which must agree.

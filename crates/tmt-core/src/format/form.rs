@@ -100,6 +100,11 @@ impl Form {
     /// # Errors
     /// The extension is unknown.
     pub fn from_file_name(name: &str) -> Result<Option<Self>, FormError> {
+        Self::named(name, EXTENSIONS)
+    }
+
+    /// As [`from_file_name`](Self::from_file_name); the error says that `extensions` were expected.
+    pub(super) fn named(name: &str, extensions: &str) -> Result<Option<Self>, FormError> {
         let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
         let (file, compression) = [(".gz", GZIP), (".zst", ZSTD)]
             .into_iter()
@@ -121,7 +126,7 @@ impl Form {
             }
             (Some(extension), _) => {
                 return Err(FormError(format!(
-                    "{name}: unknown extension .{extension}, expected {EXTENSIONS}"
+                    "{name}: unknown extension .{extension}, expected {extensions}"
                 )));
             }
         };

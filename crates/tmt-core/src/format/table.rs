@@ -143,16 +143,19 @@ impl TableForm {
     /// # Errors
     /// The extension is unknown, or selects a form that is not available for tables.
     pub fn from_file_name(name: &str) -> Result<Self, FormError> {
-        let form = Form::from_file_name(name)?.unwrap_or_default();
+        let form = Form::named(name, EXTENSIONS)?.unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
             Format::Arrow | Format::ArrowStream => Err(FormError(format!(
-                "{name}: {form} is not available for tables, expected a name that ends in .csv, .csv.gz, .csv.zst or .parquet"
+                "{name}: {form} is not available for tables, expected {EXTENSIONS}"
             ))),
         }
     }
 }
+
+/// The extensions of tables, for messages.
+const EXTENSIONS: &str = ".csv or .txt, also with .gz or .zst, .parquet, or no extension (text)";
 
 /// Destination of the rows.
 enum Target<W: Write + Send> {

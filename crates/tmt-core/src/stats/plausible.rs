@@ -1,4 +1,7 @@
-//! Whether the times of a trace look as if they had been read in another unit than they are in.
+//! Whether the times of a trace look as if they had been read in another unit than they are in, and whether repeats can
+//! leave as early as a feedback delay says.
+
+use crate::types::{Metadata, Span};
 
 /// Longest plausible mean time between two rows, s. The slowest links that are measured send several units per second.
 pub const MAX_PERIOD_S: f64 = 1.0;
@@ -33,6 +36,52 @@ pub fn wrong_unit(period_s: Option<f64>, delay_s: Option<f64>) -> Option<String>
     }
 }
 
+/// The remedy for times in a wrong unit, as a question that names `flag`. Delays that `tmt convert` has read from a file may
+/// have been wrong before.
+#[must_use]
+pub fn unit_question(flag: &str, head: &Metadata) -> String {
+    let has_delays = |text: &str| {
+        text.starts_with("tmt convert --from delay-loss") && text.contains(" --propagation ")
+    };
+    let stages = head.iter().filter(|(key, _)| *key == "stage");
+    let or_before = if stages.map(|(_, stage)| stage).any(has_delays) {
+        ", or were they when they were converted (--delay-unit of tmt convert)"
+    } else {
+        ""
+    };
+    format!("are the times in another unit ({flag}){or_before}?")
+}
+
+/// Why a repeat leaves before the receiver can have asked for it; `None` if it can have asked. `repeat` names the repeat.
+///
+/// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. A delay below
+/// the mean period of the slots is no reason: it moves a repeat by less than a slot, and the placeholder for "received" is
+/// such a delay. `slots_per_s` is `None` if the period is unknown.
+///
+/// ```
+/// use tmt_core::Span;
+/// use tmt_core::stats::early_repeat;
+///
+/// let early = |delay_us| early_repeat("a repeat", Some(Span::from_micros(delay_us)), Span::ZERO, Some(1000.0));
+/// assert!(early(36_000).is_some_and(|why| why.starts_with("the median decoding delay of 36ms exceeds")));
+/// assert_eq!(early(999), None);
+/// ```
+#[must_use]
+pub fn early_repeat(
+    repeat: &str,
+    decode_delay: Option<Span>,
+    feedback_delay: Span,
+    slots_per_s: Option<f64>,
+) -> Option<String> {
+    let decode_delay = decode_delay.filter(|delay| *delay > feedback_delay)?;
+    let period_s = slots_per_s.map_or(0.0, f64::recip);
+    (decode_delay.as_secs_f64() >= period_s).then(|| {
+        format!(
+            "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: {repeat} leaves before the receiver can have asked for it"
+        )
+    })
+}
+
 /// A time above one second with at most three decimals.
 fn short(seconds: f64) -> String {
     let text = format!("{seconds:.3}");
@@ -42,6 +91,38 @@ fn short(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delay_below_the_slot_period_or_the_feedback_delay_is_not_early() {
+        let span = |nanos| Span::from_nanos(nanos).unwrap();
+        let early = |delay, feedback, rate| {
+            early_repeat("a repeat", Some(span(delay)), span(feedback), rate).is_some()
+        };
+        assert!(!early(1, 0, Some(100.0)));
+        assert!(!early(9_999_999, 0, Some(100.0)));
+        assert!(early(10_000_000, 0, Some(100.0)));
+        assert!(!early(10_000_000, 10_000_000, Some(100.0)));
+        assert!(early(10_000_001, 10_000_000, Some(100.0)));
+        assert!(early(1, 0, None));
+        assert_eq!(early_repeat("a repeat", None, Span::ZERO, None), None);
+    }
+
+    #[test]
+    fn only_converted_delays_may_have_been_wrong_before() {
+        let mut head = Metadata::new();
+        let asked = |head: &Metadata| unit_question("--unit", head);
+        assert_eq!(asked(&head), "are the times in another unit (--unit)?");
+        head.push(
+            "stage",
+            "tmt convert --from mahimahi --propagation 3ms".to_owned(),
+        );
+        assert!(!asked(&head).contains("--delay-unit"));
+        head.push(
+            "stage",
+            "tmt convert --from delay-loss --delay-unit us --propagation 3646ms".to_owned(),
+        );
+        assert!(asked(&head).contains("--delay-unit of tmt convert"));
+    }
 
     #[test]
     fn only_times_above_the_limits_are_implausible() {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tmt_core::channel::SlotChannel;
 use tmt_core::scheme::{Rounds, SchemeSpec};
+use tmt_core::stats::early_repeat;
 use tmt_core::types::{Metadata, Span};
 
-use super::link::{Link, acausal};
+use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::note::Note;
@@ -79,11 +80,12 @@ impl Experiment {
         ).into());
         // A generated slot is decoded when it has been sent completely.
         if channel.is_none() && coupled.scheme.repeats() {
-            let early = acausal(decode_delay, feedback_delay).map(|early| {
-                Note::warning(format!(
-                    "{early}; use `feedback_delay` decode, or `feedback_delay` interleaver"
-                ))
-            });
+            let rate = trace.timeline.rate();
+            let early = early_repeat("a repeat", decode_delay, feedback_delay, rate);
+            let interleaver = link.head.interleaver();
+            let or = interleaver.map_or("", |_| ", or `feedback_delay` interleaver");
+            let early = early
+                .map(|early| Note::warning(format!("{early}; use `feedback_delay` decode{or}")));
             link.notes.extend(early);
         }
         let resolved = &mut link.resolved;

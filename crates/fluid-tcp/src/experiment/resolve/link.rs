@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tmt_core::format::Options;
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::{ratio, wrong_unit};
+use tmt_core::stats::{early_repeat, ratio, unit_question, wrong_unit};
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::packing::{fill_warning, packing_text};
@@ -280,9 +280,8 @@ impl Experiment {
         let period = timeline.rate().map(|rate| 1.0 / rate);
         let delay = timeline.median_delay().map(Span::as_secs_f64);
         if let Some(found) = wrong_unit(period, delay) {
-            warnings.push(Note::warning(format!(
-                "{found}: are the times in another unit (`unit`)?"
-            )));
+            let question = unit_question("`unit`", head);
+            warnings.push(Note::warning(format!("{found}: {question}")));
         }
         let is_timeline = head.get("scheme").is_some() || timeline.attempts(0).is_some();
         if kind == LinkKind::Timeline
@@ -353,23 +352,20 @@ impl Experiment {
     }
 }
 
-/// What is wrong with repeats if the feedback takes less time than decoding.
-pub(super) fn acausal(decode_delay: Option<Span>, feedback_delay: Span) -> Option<String> {
-    let decode_delay = decode_delay.filter(|decode_delay| *decode_delay > feedback_delay)?;
-    Some(format!(
-        "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat leaves before the receiver can have asked for it"
-    ))
-}
-
-/// Warns of a timeline whose repeats were not causal, if its head has what shows it.
+/// Says if the repeats of a timeline were not causal, if its head has what shows it. `tmt apply` has warned when it wrote
+/// the timeline.
 fn repeated_early(head: &Metadata) -> Option<Note> {
     let scheme: SchemeSpec = head.get("scheme")?.parse().ok()?;
-    let time = |key| head.number(key).and_then(Span::from_nanos);
-    let decode_delay = time("decode_delay_median_ns").filter(|_| scheme.repeats());
-    let early = acausal(decode_delay, time("feedback_delay_ns")?)?;
-    Some(Note::warning(format!(
-        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode, or interleaver"
-    )))
+    let feedback_delay = head
+        .number("feedback_delay_ns")
+        .and_then(Span::from_nanos)?;
+    let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
+    let early = early_repeat("a repeat", decode_delay, feedback_delay, head.slots_per_s())?;
+    let or = head.interleaver().map_or("", |_| ", or interleaver");
+    let text = format!(
+        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
+    );
+    Some(text.into())
 }
 
 /// A warning if packets fill little of their LLDUs on a link of this kind.

@@ -3,7 +3,7 @@
 use tmt_core::types::Span;
 
 use super::link::Link;
-use crate::experiment::counted::counted;
+use crate::experiment::counted::{counted, lasting};
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::FlowPlan;
@@ -34,7 +34,8 @@ impl Experiment {
             (Some(period), _) => period,
             (None, Some(duration)) if duration > length => {
                 return Err(data(format!(
-                    "found a timeline of {length}, expected at least the {duration} of a run (`duration`)"
+                    "found a timeline of {}, expected at least the {duration} of a run (`duration`)",
+                    lasting(length)
                 )));
             }
             (None, duration) => length.saturating_sub(duration.unwrap_or(Span::ZERO)),

@@ -241,7 +241,10 @@ impl<'a> Report<'a> {
             report.row(&label, [value, ci95, left_out(mean.as_ref(), runs)]);
         }
         let mut text = report.to_string();
-        let blocks = self.results.mean.values().filter_map(|mean| mean.block);
+        // Runs that are all equal need no blocks.
+        let drawn = self.results.mean.values();
+        let drawn = drawn.filter(|mean| mean.ci95.is_some_and(|half| half > 0.0));
+        let blocks = drawn.filter_map(|mean| mean.block);
         if let (Some(least), Some(most)) = (blocks.clone().min(), blocks.max()) {
             text += &format!("± 95 % by block bootstrap, in blocks of {least} to {most} runs\n");
         }

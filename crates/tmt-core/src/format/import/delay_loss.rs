@@ -355,8 +355,9 @@ impl Slots for DelayLoss {
     }
 }
 
-/// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best.
-const LEAST_TOO_LONG: Span = Span::from_secs(5);
+/// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best. A round
+/// trip over two GEO hops takes about 1.1 s.
+const LEAST_TOO_LONG: Span = Span::from_millis(1500);
 
 /// A largest delay below which the delays are probably in a larger unit: light travels 2 km in this time.
 const LEAST_OF_A_NETWORK: Span = Span::from_micros(10);
@@ -472,8 +473,10 @@ mod tests {
         for (delay, unit, doubted) in [
             ("9999\n", "ns", true),
             ("10000\n", "ns", false),
-            ("4999\n9000\n", "ms", false),
-            ("5000\n9000\n", "ms", true),
+            ("1499\n9000\n", "ms", false),
+            ("1500\n9000\n", "ms", true),
+            // 3.6 ms in ns, read as us.
+            ("3646000\n4000000\n", "us", true),
         ] {
             let settings = settings(&[(DELAY_UNIT, unit), (PROPAGATION, "0s"), (LLDU, "1500B")]);
             let (_, findings) = convert(Some(delay), None, settings).unwrap();

@@ -30,7 +30,7 @@ impl RowParser {
         Self { layout, has_head }
     }
 
-    /// Whether every received slot has the same delay, because no column of delays is read.
+    /// Whether every received slot has the same delay, because no column of delays is read and none is given.
     pub(super) fn has_no_delays(self) -> bool {
         self.layout.places.have_no_delays()
     }
