@@ -90,7 +90,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(text) = rtt.warning() {
         warning!("apply", "{text}");
     }
-    warn_early(&args.schemes, typical, feedback_delay, reader.metadata());
+    warn_early(
+        &args.schemes,
+        decode_delay,
+        feedback_delay,
+        reader.metadata(),
+    );
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
         && stored != feedback_delay
@@ -162,14 +167,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Warns of schemes whose repeats leave before the receiver has decoded what it asks for.
 fn warn_early(
     schemes: &[SchemeSpec],
-    (decode_delay, slots_per_s): (Option<Span>, Option<f64>),
+    decode_delay: Option<Span>,
     feedback_delay: Span,
     head: &Metadata,
 ) {
     let repeating = schemes.iter().filter(|scheme| scheme.repeats());
     let repeating: Vec<&str> = repeating.map(SchemeSpec::text).collect();
     let repeat = format!("a repeat of {}", repeating.join(", "));
-    let early = early_repeat(&repeat, decode_delay, feedback_delay, slots_per_s);
+    let early = early_repeat(&repeat, decode_delay, feedback_delay);
     if let Some(early) = early.filter(|_| !repeating.is_empty()) {
         let or = head.interleaver().map_or("", |_| ", or interleaver");
         warning!("apply", "{early}; use --feedback-delay decode{or}");

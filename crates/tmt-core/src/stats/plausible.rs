@@ -3,6 +3,9 @@
 
 use crate::types::{Metadata, Span};
 
+/// Delay of a received slot where nobody has measured one (docs/trace-format.md, Sec. 12), ns.
+const SHORTEST_DELAY_NS: u64 = 1;
+
 /// Longest plausible mean time between two rows, s. The slowest links that are measured send several units per second.
 pub const MAX_PERIOD_S: f64 = 1.0;
 
@@ -54,28 +57,26 @@ pub fn unit_question(flag: &str, head: &Metadata) -> String {
 
 /// Why a repeat leaves before the receiver can have asked for it; `None` if it can have asked. `repeat` names the repeat.
 ///
-/// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. A delay below
-/// the mean period of the slots is no reason: it moves a repeat by less than a slot, and the placeholder for "received" is
-/// such a delay. `slots_per_s` is `None` if the period is unknown.
+/// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. 1 ns, which
+/// stands for "received" where nobody has measured a delay, is no decoding delay.
 ///
 /// ```
 /// use tmt_core::Span;
 /// use tmt_core::stats::early_repeat;
 ///
-/// let early = |delay_us| early_repeat("a repeat", Some(Span::from_micros(delay_us)), Span::ZERO, Some(1000.0));
-/// assert!(early(36_000).is_some_and(|why| why.starts_with("the median decoding delay of 36ms exceeds")));
-/// assert_eq!(early(999), None);
+/// let early = |delay| early_repeat("a repeat", Some(delay), Span::from_millis(30));
+/// let why = early(Span::from_millis(36));
+/// assert!(why.is_some_and(|why| why.starts_with("the median decoding delay of 36ms exceeds")));
+/// assert_eq!(early(Span::from_millis(30)), None);
 /// ```
 #[must_use]
 pub fn early_repeat(
     repeat: &str,
     decode_delay: Option<Span>,
     feedback_delay: Span,
-    slots_per_s: Option<f64>,
 ) -> Option<String> {
     let decode_delay = decode_delay.filter(|delay| *delay > feedback_delay)?;
-    let period_s = slots_per_s.map_or(0.0, f64::recip);
-    (decode_delay.as_secs_f64() >= period_s).then(|| {
+    (decode_delay.as_nanos() > SHORTEST_DELAY_NS).then(|| {
         format!(
             "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: {repeat} leaves before the receiver can have asked for it"
         )
@@ -93,18 +94,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_below_the_slot_period_or_the_feedback_delay_is_not_early() {
+    fn a_delay_that_stands_for_received_or_is_within_the_feedback_delay_is_not_early() {
         let span = |nanos| Span::from_nanos(nanos).unwrap();
-        let early = |delay, feedback, rate| {
-            early_repeat("a repeat", Some(span(delay)), span(feedback), rate).is_some()
-        };
-        assert!(!early(1, 0, Some(100.0)));
-        assert!(!early(9_999_999, 0, Some(100.0)));
-        assert!(early(10_000_000, 0, Some(100.0)));
-        assert!(!early(10_000_000, 10_000_000, Some(100.0)));
-        assert!(early(10_000_001, 10_000_000, Some(100.0)));
-        assert!(early(1, 0, None));
-        assert_eq!(early_repeat("a repeat", None, Span::ZERO, None), None);
+        let early =
+            |delay, feedback| early_repeat("a repeat", Some(span(delay)), span(feedback)).is_some();
+        assert!(!early(1, 0));
+        assert!(early(2, 0));
+        assert!(!early(10_000_000, 10_000_000));
+        assert!(early(10_000_001, 10_000_000));
+        assert_eq!(early_repeat("a repeat", None, Span::ZERO), None);
     }
 
     #[test]

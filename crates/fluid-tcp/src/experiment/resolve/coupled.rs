@@ -80,8 +80,7 @@ impl Experiment {
         ).into());
         // A generated slot is decoded when it has been sent completely.
         if channel.is_none() && coupled.scheme.repeats() {
-            let rate = trace.timeline.rate();
-            let early = early_repeat("a repeat", decode_delay, feedback_delay, rate);
+            let early = early_repeat("a repeat", decode_delay, feedback_delay);
             let interleaver = link.head.interleaver();
             let or = interleaver.map_or("", |_| ", or `feedback_delay` interleaver");
             let early = early

@@ -360,12 +360,11 @@ fn repeated_early(head: &Metadata) -> Option<Note> {
         .number("feedback_delay_ns")
         .and_then(Span::from_nanos)?;
     let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
-    let early = early_repeat("a repeat", decode_delay, feedback_delay, head.slots_per_s())?;
+    let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
     let or = head.interleaver().map_or("", |_| ", or interleaver");
-    let text = format!(
+    Some(Note::warning(format!(
         "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
-    );
-    Some(text.into())
+    )))
 }
 
 /// A warning if packets fill little of their LLDUs on a link of this kind.
