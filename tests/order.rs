@@ -137,8 +137,8 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
 #[test]
 fn placeholders_of_delays_are_not_taken_for_decoding_delays() {
     let folder = Folder::new();
-    let opportunities: String = (1..=2000).map(|ms| format!("{ms}\n")).collect();
-    folder.write("link.down", &opportunities);
+    let opportunities: Vec<String> = (1..=2000).map(|ms: u32| ms.to_string()).collect();
+    folder.write("link.down", opportunities.join("\n") + "\n");
     let losses: String = (0..2000)
         .map(|row| if row % 9 == 0 { "1\n" } else { "0\n" })
         .collect();
