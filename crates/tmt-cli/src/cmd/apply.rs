@@ -5,7 +5,7 @@ use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::{
-    DecodeDelays, LinkSummary, SlotRate, early_repeat, unit_question, wrong_unit,
+    DecodeDelays, LinkSummary, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
 };
 use tmt_core::types::{Metadata, Span};
 
@@ -176,7 +176,7 @@ fn warn_early(
     let repeat = format!("a repeat of {}", repeating.join(", "));
     let early = early_repeat(&repeat, decode_delay, feedback_delay);
     if let Some(early) = early.filter(|_| !repeating.is_empty()) {
-        let or = head.interleaver().map_or("", |_| ", or interleaver");
+        let or = or_interleaver(head);
         warning!("apply", "{early}; use --feedback-delay decode{or}");
     }
 }

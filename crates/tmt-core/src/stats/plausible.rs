@@ -83,6 +83,15 @@ pub fn early_repeat(
     })
 }
 
+/// How a text on `--feedback-delay decode` goes on, for a trace with this head: the other value of the flag.
+#[must_use]
+pub fn or_interleaver(head: &Metadata) -> &'static str {
+    match head.interleaver() {
+        Some(_) => ", or interleaver",
+        None => " (or interleaver, for a trace with interleaver_ns)",
+    }
+}
+
 /// A time above one second with at most three decimals.
 fn short(seconds: f64) -> String {
     let text = format!("{seconds:.3}");

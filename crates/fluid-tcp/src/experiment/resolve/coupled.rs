@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tmt_core::channel::SlotChannel;
 use tmt_core::scheme::{Rounds, SchemeSpec};
-use tmt_core::stats::early_repeat;
+use tmt_core::stats::{early_repeat, or_interleaver};
 use tmt_core::types::{Metadata, Span};
 
 use super::link::Link;
@@ -81,8 +81,7 @@ impl Experiment {
         // A generated slot is decoded when it has been sent completely.
         if channel.is_none() && coupled.scheme.repeats() {
             let early = early_repeat("a repeat", decode_delay, feedback_delay);
-            let interleaver = link.head.interleaver();
-            let or = interleaver.map_or("", |_| ", or `feedback_delay` interleaver");
+            let or = or_interleaver(&link.head);
             let early = early
                 .map(|early| Note::warning(format!("{early}; use `feedback_delay` decode{or}")));
             link.notes.extend(early);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tmt_core::format::Options;
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::{early_repeat, ratio, unit_question, wrong_unit};
+use tmt_core::stats::{early_repeat, or_interleaver, ratio, unit_question, wrong_unit};
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::packing::{fill_warning, packing_text};
@@ -361,7 +361,7 @@ fn repeated_early(head: &Metadata) -> Option<Note> {
         .and_then(Span::from_nanos)?;
     let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
     let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
-    let or = head.interleaver().map_or("", |_| ", or interleaver");
+    let or = or_interleaver(head);
     Some(Note::warning(format!(
         "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
     )))

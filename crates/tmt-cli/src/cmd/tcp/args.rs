@@ -57,7 +57,7 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(crate) series_interval: Option<Span>,
-    /// Print a line per interval and flow as iperf3 does: payload delivered in order, retransmissions, cwnd
+    /// Print a line per interval and flow, as iperf3 does
     ///
     /// Before the report, for a single run.
     #[arg(long, value_name = "DURATION", conflicts_with = "json")]
