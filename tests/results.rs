@@ -265,11 +265,7 @@ fn unknown_forms_of_results_are_refused() {
             "--summary link.md",
             "or .json",
         ),
-        (
-            "stats phy.csv",
-            "--summary stats.xlsx",
-            "or .json",
-        ),
+        ("stats phy.csv", "--summary stats.xlsx", "or .json"),
         ("stats phy.csv", "--summary -", "cannot both go to stdout"),
         ("stats phy.csv", "--summary phy.csv", "more than once"),
     ] {
