@@ -90,7 +90,12 @@ impl Transmission {
                 slots.check(self.data == expected, found, expected);
             }
             // The service of a packet that is lost early ends in the slot that lost it.
-            let later = service.last > seen.last && service.end > seen.end;
+            // If feedback can be lost, a loss may still be logged as open.
+            let is_lost = match self.row.fate {
+                Fate::Open => history.head.loses_feedback,
+                fate => fate == Fate::Link,
+            };
+            let later = service.end > seen.end && (service.last > seen.last || is_lost);
             let ends = service.end == seen.end || later && !whole;
             let words = |service: Service| format!("service {} to {}", service.start, service.end);
             let mut early = tally.at(Rule::Early, line);
