@@ -118,7 +118,7 @@ fn a_place_that_cannot_be_written_is_refused_by_the_name_that_was_typed() {
         let ran = ran.fails(1, &[&format!("tmt synth: {place}: "), "(os error "]);
         assert!(
             !ran.stderr.contains(".tmp"),
-            "the message names a file that nobody typed: {}",
+            "the message names a file that was not typed: {}",
             ran.stderr
         );
         assert_eq!(ran.text(), "");

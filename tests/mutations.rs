@@ -87,8 +87,17 @@ impl Logged {
         has_trace && self.timeline.is_none() && self.slots.is_none()
     }
 
+    /// The lines of the log, the place of its first row, and the number of its rows.
+    fn rows(&self) -> (Vec<&str>, usize, usize) {
+        let lines: Vec<&str> = self.log.lines().collect();
+        let header = lines.iter().position(|line| line.starts_with("flow,"));
+        let first = header.unwrap() + 1;
+        let rows = lines.len() - 1 - first;
+        (lines, first, rows)
+    }
+
     /// Whether another correct run over another trace could have written the log with row `old` replaced by `new`, so that
-    /// nobody can notice the change (docs/simulator.md, Sec. 13). This takes a coupled link without its slot log.
+    /// the change cannot be noticed (docs/simulator.md, Sec. 13). This takes a coupled link without its slot log.
     fn is_another_run(&self, kind: &str, old: &[String], new: &[String]) -> bool {
         let number = |row: &[String], column: usize| row[column].parse::<u64>().ok();
         if self.slots.is_some() || !self.log.contains("# link: coupled\n") {
@@ -249,13 +258,7 @@ fn every_changed_row_is_noticed() {
     let mut escaped = Vec::new();
     for logged in logs() {
         assert!(logged.passes(&logged.log), "{}", logged.name);
-        let lines: Vec<&str> = logged.log.lines().collect();
-        let first = lines
-            .iter()
-            .position(|line| line.starts_with("flow,"))
-            .unwrap()
-            + 1;
-        let rows = lines.len() - 1 - first;
+        let (lines, first, rows) = logged.rows();
         let beside = if logged.name == "alone" {
             0
         } else {
@@ -298,13 +301,7 @@ fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
     let mut state = 11;
     let mut escaped = Vec::new();
     for logged in logs() {
-        let lines: Vec<&str> = logged.log.lines().collect();
-        let first = lines
-            .iter()
-            .position(|line| line.starts_with("flow,"))
-            .unwrap()
-            + 1;
-        let rows = lines.len() - 1 - first;
+        let (lines, first, rows) = logged.rows();
         for _ in 0..TRIALS {
             let line = first + random(&mut state, rows);
             let other = first + random(&mut state, rows);

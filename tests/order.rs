@@ -164,7 +164,7 @@ fn placeholders_of_delays_are_not_taken_for_decoding_delays() {
             found.stderr
         );
     }
-    // Nobody has given a delay, or somebody has.
+    // Without a delay, and with one.
     let stats = |columns: &str| {
         let command = format!("stats -q --columns {columns} losses.txt");
         tmt(&command).within(&folder).run().ok().stderr

@@ -146,7 +146,7 @@ fn what_would_mislead_is_a_warning() {
             "apply --scheme fec:10/12 timeline.csv".into(),
             Some("apply --scheme fec:10/12 phy.csv".into()),
         ),
-        // Values that nobody has given.
+        // Values that are assumed.
         (
             "no RTT in --rtt or in the trace: assuming 500ms (GEO)",
             "apply --scheme arq bare.csv".into(),

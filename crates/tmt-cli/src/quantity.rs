@@ -2,14 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::str::FromStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use tmt_core::scheme::{FAMILIES, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
-
-use crate::exit::{Failure, Outcome};
 
 /// Reads a whole number from `least` to `most`.
 pub(crate) fn whole<T: TryFrom<u64>>(
@@ -88,7 +85,7 @@ impl Rtt {
 }
 
 impl Rtt {
-    /// The warning on an RTT that nobody has given.
+    /// The warning on an RTT that is assumed.
     pub(crate) fn warning(&self) -> Option<String> {
         let Self { value, .. } = self;
         (self.origin == Origin::Default)
@@ -106,58 +103,6 @@ impl fmt::Display for Rtt {
             }
             (Origin::Metadata, _) => write!(f, "RTT {value} (metadata)"),
             (Origin::Default, _) => write!(f, "RTT {value} (default)"),
-        }
-    }
-}
-
-/// Value of `--feedback-delay`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Feedback {
-    /// `interleaver_ns` of the metadata.
-    Interleaver,
-    /// The median decoding delay of the slots.
-    Decode,
-    /// A duration.
-    Of(Span),
-}
-
-impl FromStr for Feedback {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "interleaver" => Ok(Self::Interleaver),
-            "decode" => Ok(Self::Decode),
-            _ => text
-                .parse()
-                .map(Self::Of)
-                .map_err(|error| format!("{error}, or 'decode', or 'interleaver'")),
-        }
-    }
-}
-
-impl Feedback {
-    /// The feedback delay, and a text with its origin. `decode_delay` is the median decoding delay.
-    pub(crate) fn resolve(
-        flag: Option<Self>,
-        head: &Metadata,
-        decode_delay: Option<Span>,
-    ) -> Outcome<(Span, String)> {
-        match flag {
-            None => Ok((Span::ZERO, "0s (default)".to_owned())),
-            Some(Self::Of(span)) => Ok((span, format!("{span} (--feedback-delay)"))),
-            Some(Self::Decode) => match decode_delay {
-                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
-                None => Err(Failure::failed(
-                    "--feedback-delay decode: found no received slot at the start of the trace, expected one; or give a duration",
-                )),
-            },
-            Some(Self::Interleaver) => match head.interleaver() {
-                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
-                None => Err(Failure::failed(
-                    "--feedback-delay interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
-                )),
-            },
         }
     }
 }

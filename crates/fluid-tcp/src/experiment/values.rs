@@ -1,12 +1,15 @@
 //! Value types of parameters, such as `64pkt`, `1bdp`, `0s..5s` and `cc=cubic,start=5s`.
 
+use std::str::FromStr;
+
 use derive_more::{From, Into};
 use serde_json::Value;
 use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
 use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, QuantityError, Span};
+use tmt_core::types::{BitRate, Bytes, Metadata, QuantityError, Span};
 
+use super::error::data;
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
@@ -309,6 +312,44 @@ impl Setting for FeedbackDelay {
         match self {
             Self::Interleaver | Self::Decode => Value::from(self.text()),
             Self::Of(span) => span.json(),
+        }
+    }
+}
+
+impl FromStr for FeedbackDelay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::read(text)
+    }
+}
+
+impl FeedbackDelay {
+    /// The delay if `given` is what the parameter says, and a text with its origin. `head` is that of the trace of slots,
+    /// and `decode_delay` their median decoding delay.
+    ///
+    /// # Errors
+    /// [`Error::Data`](super::Error::Data) if the trace lacks what the value takes from it.
+    pub fn resolve(
+        given: Option<Self>,
+        head: &Metadata,
+        decode_delay: Option<Span>,
+    ) -> super::Result<(Span, String)> {
+        match given {
+            None => Ok((Span::ZERO, "0s (default)".to_owned())),
+            Some(Self::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
+            Some(Self::Decode) => match decode_delay {
+                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
+                None => Err(data(
+                    "`feedback_delay` decode: found no received slot at the start of the trace, expected one; or give a duration",
+                )),
+            },
+            Some(Self::Interleaver) => match head.interleaver() {
+                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
+                None => Err(data(
+                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
+                )),
+            },
         }
     }
 }

@@ -207,7 +207,7 @@ impl Link for TimelineLink {
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
         if idle {
-            // What nobody waited for is unused.
+            // What no packet waited for is unused.
             self.last.left = 0;
         }
         let shared = u64::from(self.last.left > 0);

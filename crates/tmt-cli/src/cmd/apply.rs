@@ -1,6 +1,8 @@
 //! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
+use fluid_tcp::experiment::FeedbackDelay;
 use serde::Serialize;
+use tmt_core::format::import::render_keys;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::distribution::Quantiles;
@@ -9,12 +11,13 @@ use tmt_core::stats::{
 };
 use tmt_core::types::{Metadata, Span};
 
+use super::tcp::typed;
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
-use crate::quantity::{Feedback, Rtt, SchemeParser};
+use crate::quantity::{Rtt, SchemeParser};
 use crate::table::{Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
@@ -41,7 +44,7 @@ pub(crate) struct Args {
     /// Delay of the feedback beyond the RTT; `decode` uses the median decoding delay, `interleaver` `interleaver_ns` of
     /// the metadata [default: 0s]
     #[arg(long, value_name = "DURATION|decode|interleaver")]
-    feedback_delay: Option<Feedback>,
+    feedback_delay: Option<FeedbackDelay>,
     /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
@@ -85,8 +88,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let question = unit_question("--unit", reader.metadata());
         warning!("apply", "{found}: {question}");
     }
-    let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
-    let (feedback_delay, origin) = feedback?;
+    let feedback = FeedbackDelay::resolve(args.feedback_delay, reader.metadata(), decode_delay);
+    let named = |text: String| render_keys(&text, typed);
+    let (feedback_delay, origin) =
+        feedback.map_err(|error| Failure::failed(named(error.to_string())))?;
+    let origin = named(origin);
     if let Some(text) = rtt.warning() {
         warning!("apply", "{text}");
     }

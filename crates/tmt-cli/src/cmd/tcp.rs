@@ -10,7 +10,7 @@ mod report;
 mod simulated;
 mod spool;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, typed};
 use given::Source;
 use logs::Logs;
 use report::Report;

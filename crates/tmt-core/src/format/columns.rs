@@ -323,7 +323,7 @@ impl Places {
             .collect()
     }
 
-    /// Whether delays are all the same, because the table has no column of them and nobody has given one.
+    /// Whether delays are all the same, because the table has no column of them and none is given.
     pub(crate) fn have_no_delays(&self) -> bool {
         self.at[DECODE_DELAY].is_none() && !self.is_delay_given
     }

@@ -3,7 +3,7 @@
 
 use crate::types::{Metadata, Span};
 
-/// Delay of a received slot where nobody has measured one (docs/trace-format.md, Sec. 12), ns.
+/// Delay of a received slot whose delay is unknown (docs/trace-format.md, Sec. 12), ns.
 const SHORTEST_DELAY_NS: u64 = 1;
 
 /// Longest plausible mean time between two rows, s. The slowest links that are measured send several units per second.
@@ -58,7 +58,7 @@ pub fn unit_question(flag: &str, head: &Metadata) -> String {
 /// Why a repeat leaves before the receiver can have asked for it; `None` if it can have asked. `repeat` names the repeat.
 ///
 /// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. 1 ns, which
-/// stands for "received" where nobody has measured a delay, is no decoding delay.
+/// marks a slot as received where delays are unknown, does not count.
 ///
 /// ```
 /// use tmt_core::Span;

@@ -15,7 +15,7 @@ pub(super) struct Order {
     scope: OrderScope,
     /// First slots of the transmissions that may have further units.
     on_link: BTreeSet<u64>,
-    /// Transmissions behind one of those: each row, and its arrival or the loss that those behind it wait for.
+    /// Transmissions after one of those: each row, and its arrival or the loss that later ones wait for.
     pub(super) waiting: BTreeMap<u64, (Row, Time)>,
     /// Per flow, or under 0 for the whole link: the latest delivery or loss.
     latest: BTreeMap<u64, Time>,

@@ -33,7 +33,8 @@ impl Experiment {
             None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
         let decode_delay = rows.timeline.median_delay();
-        let (feedback_delay, feedback_note) = self.feedback(&rows.head, decode_delay)?;
+        let (feedback_delay, feedback_note) =
+            FeedbackDelay::resolve(self.feedback_delay, &rows.head, decode_delay)?;
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
@@ -128,26 +129,6 @@ impl Experiment {
                 "in_order",
                 format!("`in_order` {given} contradicts the scheme '{scheme}', which means link"),
             ),
-        }
-    }
-
-    /// The feedback delay, and a note with its origin.
-    fn feedback(&self, head: &Metadata, decode_delay: Option<Span>) -> Result<(Span, String)> {
-        match self.feedback_delay {
-            None => Ok((Span::ZERO, "0s (default)".to_owned())),
-            Some(FeedbackDelay::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
-            Some(FeedbackDelay::Decode) => match decode_delay {
-                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
-                None => Err(data(
-                    "`feedback_delay` decode: found no received slot at the start of the trace, expected one; or give a duration",
-                )),
-            },
-            Some(FeedbackDelay::Interleaver) => match head.interleaver() {
-                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
-                None => Err(data(
-                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
-                )),
-            },
         }
     }
 

@@ -39,7 +39,7 @@ impl Experiment {
         self.rwnd.unwrap_or_else(|| self.profile().into())
     }
 
-    /// Warns of a window that nobody chose and that keeps the flows from filling the link.
+    /// Warns of a default window that keeps the flows from filling the link.
     pub(super) fn window_warning(
         &self,
         link: &Link,

@@ -252,7 +252,7 @@ impl Experiment {
         )
     }
 
-    /// The RTT, the part of a note that has its origin, and a warning if nobody has given it.
+    /// The RTT, the part of a note that has its origin, and a warning if it is assumed.
     fn round_trip(&self, head: &Metadata) -> (Span, String, Option<Note>) {
         let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
         let is_assumed = self.rtt.is_none() && head.rtt().is_none();
@@ -267,7 +267,7 @@ impl Experiment {
     }
 
     /// Warnings on a trace that was read: a unit that is probably wrong, a PHY trace in place of a timeline, and a size
-    /// of LLDUs that nobody has given.
+    /// of LLDUs that is assumed.
     fn doubts(
         &self,
         kind: LinkKind,

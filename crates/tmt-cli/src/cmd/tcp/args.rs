@@ -143,7 +143,7 @@ impl FromArgMatches for Given {
 }
 
 /// A parameter as typed on the command line.
-pub(super) fn typed(key: &str) -> String {
+pub(crate) fn typed(key: &str) -> String {
     match key {
         "trace" => "TRACE".to_owned(),
         _ => format!("--{}", key.replace('_', "-")),

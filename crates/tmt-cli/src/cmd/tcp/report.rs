@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
             .and_then(Value::as_array)
             .map_or(&[], |flows| flows);
         let none = Map::new();
-        // What all flows have in common stands in the rows of the total, too.
+        // The rows of the total have what all flows have in common, too.
         let first = flows.first().and_then(Value::as_object).unwrap_or(&none);
         let common = first.iter().map(|(name, value)| {
             let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn every_type_is_skipped_by_its_length() {
         // Fields 1 to 9, each one after the previous: bool, byte, i32, double, binary of 2, list of 2 i32, map of one
-        // byte to a bool, uuid, an empty struct; then the end. The byte 0x7f behind it must not be read.
+        // byte to a bool, uuid, an empty struct; then the end. The byte 0x7f after it must not be read.
         let mut text = vec![0x11, 0x13, 5, 0x15, 0x80, 1, 0x17];
         text.extend([9; 8]);
         text.extend([

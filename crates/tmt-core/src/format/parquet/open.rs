@@ -171,7 +171,7 @@ fn check_footer_claims<T: ChunkReader>(input: &Bounded<T>) -> Result<()> {
 /// The message of [`claims`], which is not an error of the operating system.
 fn of_claims(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "fields behind its end".to_owned(),
+        io::ErrorKind::UnexpectedEof => "fields after its end".to_owned(),
         _ => error.to_string(),
     }
 }
