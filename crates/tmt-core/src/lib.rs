@@ -31,6 +31,7 @@
 //! - [`types`]: time, sizes and rates; slots and LLDUs; metadata; errors.
 //! - [`math`]: functions that are the same on every platform, and counter-based random numbers.
 //! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor schemes.
+//! - [`radio`]: fading, error curves, and the words that a radio channel loses.
 //! - [`channel`]: erasure processes, and error-free slots of a constant rate.
 //! - [`scheme`]: reliability schemes and the engine that runs them. They see no formats.
 //! - [`stats`]: order statistics, run lengths, and the summaries of a trace and of a link.
@@ -50,6 +51,7 @@ pub mod format;
 pub mod math;
 pub mod model;
 pub mod pipeline;
+pub mod radio;
 pub mod scheme;
 pub mod stats;
 pub mod types;

@@ -1,7 +1,8 @@
 //! Counter-based random numbers, which can be drawn in any order: ChaCha8 keyed by seed, stream and index.
 //!
 //! The stream identifies the use of the numbers, so that two uses never share any. The index is the position in the
-//! stream. The first 8 bytes of the key are the seed, little endian; the other 24 are a constant. See docs/simulator.md,
+//! stream. One kind of process that is used twice in a run, such as a fading link and a fading return path, draws from two
+//! lanes of its streams. The first 8 bytes of the key are the seed, little endian; the other 24 are a constant. See docs/simulator.md,
 //! Sec. 9.
 
 use rand_chacha::ChaCha8Rng;
@@ -42,6 +43,25 @@ pub enum Stream {
     FeedbackState = 21,
     /// A fading channel: its first state, then the length of each state, one draw per state.
     Fading = 24,
+    /// States of a Markov or semi-Markov channel: 2 k + 1 the state of sojourn k, 2 k + 2 its length. Of the first sojourn, 0 is
+    /// the state, 1 the length, and 2 how much of it is left.
+    Sojourn = 25,
+    /// Start of an outage within its jitter, one draw per outage.
+    OutageStart = 26,
+    /// States of a radio channel: four draws per sojourn.
+    RadioState = 32,
+    /// Shadowing of a radio channel, one draw per sample.
+    RadioShadowing = 33,
+    /// Multipath of a radio channel: angle and phase of each sinusoid of a segment.
+    RadioMultipath = 34,
+    /// Error of a word on a radio channel, one draw per unit.
+    RadioErasure = 35,
+    /// A reconfigured link: delay and disturbance of a period, two draws per period.
+    Reconfiguration = 40,
+    /// A reconfigured link: delay for a time within a period, one draw each.
+    ReconfigurationDelay = 41,
+    /// A reconfigured link: erasure of a unit while disturbed, one draw per unit.
+    ReconfigurationErasure = 42,
 }
 
 /// Number of values in [`Draws`], and of bits in the masks made from them.
@@ -69,11 +89,18 @@ impl Uniform {
     /// The numbers of `stream` under `seed`, positioned at index 0.
     #[must_use]
     pub fn new(seed: u64, stream: Stream) -> Self {
+        Self::on_lane(seed, stream, 0)
+    }
+
+    /// The numbers of `stream` on `lane` under `seed`, positioned at index 0. Lanes share no numbers; lane 0 is that of
+    /// [`Uniform::new`].
+    #[must_use]
+    pub fn on_lane(seed: u64, stream: Stream, lane: u32) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..].copy_from_slice(DOMAIN);
         let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(stream as u64);
+        rng.set_stream(u64::from(lane) << 32 | stream as u64);
         Self { rng, next: 0 }
     }
 
@@ -118,6 +145,14 @@ impl Draws {
                 })
             }
         }
+    }
+
+    /// The numbers themselves, as [`Uniform::at`] returns them.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        let (numbers, _) = self.0.as_chunks::<8>();
+        numbers
+            .iter()
+            .map(|number| unit_interval(u64::from_le_bytes(*number)))
     }
 }
 
@@ -264,6 +299,7 @@ mod tests {
             first(2, Stream::ChannelState),
             first(1, Stream::ChannelErasure),
             first(1, Stream::FlowStart),
+            Uniform::on_lane(1, Stream::FlowStart, 1).at(0).to_bits(),
         ];
         for (at, number) in numbers.iter().enumerate() {
             assert!(!numbers[..at].contains(number));

@@ -1,0 +1,385 @@
+//! Texts of measured fades: our own table, attenuation of OpenSAND, received power of SNS3.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::types::decimal::Decimal;
+use crate::types::{Span, Time};
+
+use super::error_curve::{fields, number_of};
+use super::{RadioError, Series, to_db};
+
+/// Form of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FadeFormat {
+    /// Header `time_s,es_n0_db` or `time_s,attenuation_db`, then rows of seconds and dB.
+    Csv,
+    /// Number of a step and attenuation in dB, separated by blanks.
+    OpenSand,
+    /// Seconds and received power density (W/Hz), separated by blanks. The largest is taken as unattenuated.
+    Sns3,
+}
+
+/// Names, in the order of their description.
+const NAMES: [(FadeFormat, &str); 3] = [
+    (FadeFormat::Csv, "csv"),
+    (FadeFormat::OpenSand, "opensand"),
+    (FadeFormat::Sns3, "sns3"),
+];
+
+impl fmt::Display for FadeFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(format, _)| format == self);
+        f.write_str(name.map_or("", |(_, name)| name))
+    }
+}
+
+impl FromStr for FadeFormat {
+    type Err = RadioError;
+
+    fn from_str(text: &str) -> Result<Self, RadioError> {
+        let found = NAMES.iter().find(|(_, name)| *name == text);
+        found.map(|(format, _)| *format).ok_or_else(|| {
+            RadioError(format!(
+                "'{text}': expected a format of fades: csv, opensand or sns3"
+            ))
+        })
+    }
+}
+
+/// How a fade is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FadeOptions {
+    /// Form of the text; `None` to find it out.
+    pub format: Option<FadeFormat>,
+    /// Time of a step of OpenSAND; needed for that format alone.
+    pub step: Option<Span>,
+    /// Longest time between two rows; `None` for ten times the median.
+    pub longest_gap: Option<Span>,
+}
+
+/// A measured fade, as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FadeFile {
+    /// Form of the text.
+    pub format: FadeFormat,
+    /// Whether the values are attenuations rather than Es/N0.
+    pub attenuation: bool,
+    /// Time and value in dB.
+    points: Vec<(Time, f64)>,
+}
+
+impl FadeFile {
+    /// Reads a fade.
+    ///
+    /// # Errors
+    /// The form is not known, a line is not of the form, times do not rise, or two rows are further apart than the longest gap.
+    /// The message names line and column.
+    pub fn read(text: &str, options: FadeOptions) -> Result<Self, RadioError> {
+        let format = match options.format {
+            Some(format) => format,
+            None => detect(text)?,
+        };
+        let mut rows = Rows {
+            format,
+            step: options.step,
+            attenuation: format != FadeFormat::Csv,
+            headed: false,
+            points: Vec::new(),
+        };
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim_end();
+            if !line.trim_start().is_empty() && !line.trim_start().starts_with('#') {
+                rows.read(number, line)?;
+            }
+        }
+        rows.finish(options.longest_gap)
+    }
+
+    /// The series, with attenuations subtracted from `es_n0_db`. Times count from the first row on.
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn series(&self, es_n0_db: f64) -> Result<Series, RadioError> {
+        let start = self.points.first().map_or(Time::ZERO, |(time, _)| *time);
+        let point = |(time, db): &(Time, f64)| {
+            let db = if self.attenuation { es_n0_db - db } else { *db };
+            (Time::ZERO.saturating_add(time.since(start)), db)
+        };
+        Series::new(self.points.iter().map(point).collect())
+    }
+}
+
+/// The form of a text by its first row.
+fn detect(text: &str) -> Result<FadeFormat, RadioError> {
+    let rows = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for row in rows.take(1) {
+        if row.starts_with("time_s") {
+            return Ok(FadeFormat::Csv);
+        }
+        let fields: Vec<&str> = row.split_whitespace().collect();
+        if let [first, second] = fields[..]
+            && number_of(first).is_some()
+            && let Some(value) = number_of(second)
+        {
+            // Power densities are far below any attenuation that is not zero.
+            let power = value > 0.0 && value < 1e-9;
+            let whole = first.bytes().all(|byte| byte.is_ascii_digit());
+            match (power, whole) {
+                (true, _) => return Ok(FadeFormat::Sns3),
+                (false, true) => return Ok(FadeFormat::OpenSand),
+                (false, false) => {}
+            }
+        }
+    }
+    Err(RadioError(
+        "the fade is of no known form; expected a header time_s,es_n0_db or time_s,attenuation_db (csv), rows of a step and \
+         dB (opensand), or of seconds and W/Hz (sns3)"
+            .to_owned(),
+    ))
+}
+
+/// Rows read so far.
+struct Rows {
+    format: FadeFormat,
+    step: Option<Span>,
+    attenuation: bool,
+    headed: bool,
+    /// Line, time and value.
+    points: Vec<(u64, Time, f64)>,
+}
+
+impl Rows {
+    fn read(&mut self, number: u64, line: &str) -> Result<(), RadioError> {
+        let fields = fields(line);
+        let at = |column: usize| format!("line {number}, column {column}");
+        let [(time_at, time_text), (value_at, value_text)] = fields[..] else {
+            return Err(RadioError(format!(
+                "{}: found {} fields, expected a time and a value",
+                at(1),
+                fields.len()
+            )));
+        };
+        if self.format == FadeFormat::Csv && !self.headed {
+            self.headed = true;
+            self.attenuation = match (time_text, value_text) {
+                ("time_s", "es_n0_db") => false,
+                ("time_s", "attenuation_db") => true,
+                _ => {
+                    return Err(RadioError(format!(
+                        "{}: found '{line}', expected the header time_s,es_n0_db or time_s,attenuation_db",
+                        at(1)
+                    )));
+                }
+            };
+            return Ok(());
+        }
+        let time = self.time(time_text).map_err(|what| {
+            RadioError(format!(
+                "{}: time: found '{time_text}', expected {what}",
+                at(time_at)
+            ))
+        })?;
+        let value = number_of(value_text).ok_or_else(|| {
+            RadioError(format!(
+                "{}: found '{value_text}', expected a number (a fade has no gaps)",
+                at(value_at)
+            ))
+        })?;
+        let value = match self.format {
+            FadeFormat::Sns3 if value > 0.0 => to_db(value),
+            FadeFormat::Sns3 => {
+                return Err(RadioError(format!(
+                    "{}: found '{value_text}', expected a power above 0",
+                    at(value_at)
+                )));
+            }
+            FadeFormat::Csv | FadeFormat::OpenSand => value,
+        };
+        if let Some((_, before, _)) = self.points.last()
+            && time <= *before
+        {
+            return Err(RadioError(format!(
+                "{}: time {time} after {before}, expected rising times",
+                at(time_at)
+            )));
+        }
+        self.points.push((number, time, value));
+        Ok(())
+    }
+
+    fn time(&self, text: &str) -> Result<Time, &'static str> {
+        if self.format == FadeFormat::OpenSand {
+            let step = self
+                .step
+                .ok_or("the time of a step to be given: opensand files count steps")?;
+            let steps = text
+                .parse()
+                .map_err(|_| "the number of a step, from 0 on")?;
+            let time = step
+                .checked_mul(steps)
+                .and_then(|span| Time::ZERO.checked_add(span));
+            return time.ok_or("a step before 2^63 ns");
+        }
+        let seconds = Decimal::parse(text.as_bytes()).filter(|seconds| !seconds.is_negative());
+        let nanos = seconds.and_then(|seconds| seconds.scaled(1, 9));
+        nanos
+            .and_then(|nanos| Time::from_nanos(nanos.value))
+            .ok_or("seconds, zero or more")
+    }
+
+    fn finish(mut self, longest_gap: Option<Span>) -> Result<FadeFile, RadioError> {
+        if self.points.len() < 2 {
+            return Err(RadioError(format!(
+                "found {} rows of a fade, expected at least two",
+                self.points.len()
+            )));
+        }
+        let steps = || {
+            self.points
+                .windows(2)
+                .filter_map(|pair| <&[_; 2]>::try_from(pair).ok())
+        };
+        let mut lengths: Vec<Span> = steps()
+            .map(|[before, after]| after.1.since(before.1))
+            .collect();
+        lengths.sort_unstable();
+        let median = lengths.get(lengths.len() / 2).copied().unwrap_or(Span::MAX);
+        let longest = longest_gap.unwrap_or(median.checked_mul(10).unwrap_or(Span::MAX));
+        if let Some([before, after]) =
+            steps().find(|[before, after]| after.1.since(before.1) > longest)
+        {
+            return Err(RadioError(format!(
+                "line {}: a gap of {} from {} on, expected rows at most {longest} apart; fill it, or allow longer gaps",
+                after.0,
+                after.1.since(before.1),
+                before.1
+            )));
+        }
+        if self.format == FadeFormat::Sns3 {
+            let highest = self
+                .points
+                .iter()
+                .map(|point| point.2)
+                .fold(f64::NEG_INFINITY, f64::max);
+            for point in &mut self.points {
+                point.2 = highest - point.2;
+            }
+        }
+        Ok(FadeFile {
+            format: self.format,
+            attenuation: self.attenuation,
+            points: self
+                .points
+                .into_iter()
+                .map(|(_, time, value)| (time, value))
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<FadeFile, RadioError> {
+        let step = Some(Span::from_secs(1));
+        FadeFile::read(
+            text,
+            FadeOptions {
+                step,
+                ..FadeOptions::default()
+            },
+        )
+    }
+
+    fn error(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_form_is_recognised_and_read() {
+        let at = |secs| Time::ZERO.saturating_add(Span::from_secs(secs));
+        for (text, format, attenuation, values) in [
+            (
+                "# by hand\ntime_s,es_n0_db\n0,10\n1,8.5\n",
+                FadeFormat::Csv,
+                false,
+                [10.0, 8.5],
+            ),
+            (
+                "time_s,attenuation_db\n0,0\n1,1.5\n",
+                FadeFormat::Csv,
+                true,
+                [0.0, 1.5],
+            ),
+            (
+                "# OpenSAND\n0 0.5\n1 3.2\n",
+                FadeFormat::OpenSand,
+                true,
+                [0.5, 3.2],
+            ),
+            ("0\t2e-21\n1\t2e-22\n", FadeFormat::Sns3, true, [0.0, 10.0]),
+        ] {
+            let fade = read(text).unwrap();
+            assert_eq!(
+                (fade.format, fade.attenuation),
+                (format, attenuation),
+                "{text}"
+            );
+            for ((time, db), (expected_time, expected)) in fade
+                .points
+                .iter()
+                .zip([at(0), at(1)].into_iter().zip(values))
+            {
+                assert!(
+                    *time == expected_time && (db - expected).abs() < 1e-9,
+                    "{text} {db}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn attenuation_is_subtracted_and_time_starts_at_zero() {
+        let fade = read("time_s,attenuation_db\n5,0\n6,1.5\n").unwrap();
+        let series = fade.series(10.0).unwrap();
+        assert_eq!(series.range_db(), (8.5, 10.0));
+        assert_eq!(series.end(), Time::ZERO.saturating_add(Span::from_secs(1)));
+    }
+
+    #[test]
+    fn faults_are_named_with_their_place() {
+        for (text, part) in [
+            ("", "no known form"),
+            ("hello\n", "no known form"),
+            ("0.5 3\n", "no known form"),
+            ("time_s,rain\n0,1\n", "line 1, column 1"),
+            ("time_s,es_n0_db\n0,1\n1,nan\n", "line 3, column 3"),
+            (
+                "time_s,es_n0_db\n0,1\n1,\n",
+                "line 3, column 1: found 1 fields",
+            ),
+            ("time_s,es_n0_db\n0,1\n-1,2\n", "line 3, column 1: time"),
+            ("time_s,es_n0_db\n1,1\n1,2\n", "line 3, column 1: time"),
+            ("time_s,es_n0_db\n0,1\n", "found 1 rows"),
+            (
+                "time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n",
+                "line 5: a gap of 18s",
+            ),
+            ("0 2e-21\n1 -2e-21\n", "line 2, column 3"),
+        ] {
+            assert!(error(text).contains(part), "{text}: {}", error(text));
+        }
+        let steps = FadeFile::read("0 1\n1 2\n", FadeOptions::default()).unwrap_err();
+        assert!(steps.to_string().contains("count steps"), "{steps}");
+        let gap = FadeOptions {
+            longest_gap: Some(Span::from_secs(18)),
+            ..FadeOptions::default()
+        };
+        assert!(FadeFile::read("time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n", gap).is_ok());
+    }
+}

@@ -1,0 +1,256 @@
+//! Parameters of a land-mobile-satellite channel: one line each in [`PARAMETERS`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::math::num::floor_u64;
+use crate::model::nearest;
+use crate::types::{NANOS_PER_SECOND, Span, to_f64};
+
+use super::environment::{Environment, Sequence};
+use super::gain::Model;
+use super::{ErrorCurve, RadioError, from_db};
+
+mod parameters;
+
+pub use parameters::{PARAMETERS, Parameter};
+
+/// Shortest time between samples; the Doppler frequencies of satellite terminals stay far below.
+const SHORTEST_STEP: Span = Span::from_micros(1);
+
+/// Speed of light, m/s.
+const LIGHT_M_S: f64 = 299_792_458.0;
+
+/// A land-mobile-satellite channel and the code over it. Its text is `key=value,…` with the keys of [`PARAMETERS`].
+///
+/// ```
+/// use tmt_core::radio::LandMobile;
+///
+/// let channel: LandMobile = "environment=suburban,es-n0=6dB,interleaver=36ms".parse()?;
+/// assert!((channel.speed_m_s * 3.6 - 60.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LandMobile {
+    /// Name of an [`Environment`].
+    pub environment: &'static str,
+    /// Elevation of the satellite, degrees.
+    pub elevation_deg: f64,
+    /// Speed of the terminal, m/s.
+    pub speed_m_s: f64,
+    /// Carrier frequency, Hz.
+    pub carrier_hz: f64,
+    /// Es/N0 with an unobstructed line of sight, dB.
+    pub es_n0_db: f64,
+    /// Loss of the receiver, subtracted from Es/N0, dB.
+    pub implementation_loss_db: f64,
+    /// How often the deepest state is entered, relative to the published set.
+    pub deep_shadow: f64,
+    /// Independent variation of the effective Es/N0 of each word, dB rms.
+    pub word_variation_db: f64,
+    /// Error curve of the code.
+    pub code: ErrorCurve,
+    /// Time over which the bits of a word are spread; zero for none.
+    pub interleaver: Span,
+    /// Length of the transitions between states, relative to the published set.
+    pub cross_fade: f64,
+    /// Samples of the fading in a period of the largest Doppler frequency.
+    pub samples_per_doppler: f64,
+}
+
+impl LandMobile {
+    /// The channel with the defaults, at an Es/N0 of `es_n0_db`.
+    #[must_use]
+    pub fn new(es_n0_db: f64, code: ErrorCurve) -> Self {
+        Self {
+            environment: "suburban",
+            elevation_deg: 40.0,
+            speed_m_s: 60.0 / 3.6,
+            carrier_hz: 2.2e9,
+            es_n0_db,
+            implementation_loss_db: 0.0,
+            deep_shadow: 1.0,
+            word_variation_db: 0.0,
+            code,
+            interleaver: Span::ZERO,
+            cross_fade: 1.0,
+            samples_per_doppler: 16.0,
+        }
+    }
+
+    /// Largest Doppler frequency, Hz.
+    #[must_use]
+    pub fn doppler_hz(&self) -> f64 {
+        self.speed_m_s * self.carrier_hz / LIGHT_M_S
+    }
+
+    /// Time between samples of the fading: whole nanoseconds, at least as many samples a period as asked for.
+    #[must_use]
+    pub fn step(&self) -> Span {
+        let step = to_f64(NANOS_PER_SECOND) / (self.doppler_hz() * self.samples_per_doppler);
+        Span::from_nanos(floor_u64(step)).unwrap_or(Span::MAX)
+    }
+
+    /// The set of statistics that applies.
+    ///
+    /// # Errors
+    /// The environment is unknown, or is known for another elevation only.
+    pub fn set(&self) -> Result<&'static Environment, RadioError> {
+        let set = Environment::nearest(self.environment, self.elevation_deg);
+        let set = set.ok_or_else(|| unknown_environment(self.environment))?;
+        if set.is_three_state() && (self.elevation_deg - set.elevation_deg).abs() > 1e-9 {
+            return Err(RadioError(format!(
+                "'elevation={}deg': the statistics of '{}' are known for {} degrees only; expected elevation={}deg, or an \
+                 environment p681:…",
+                self.elevation_deg, set.name, set.elevation_deg, set.elevation_deg
+            )));
+        }
+        Ok(set)
+    }
+
+    /// The sequence of states, with the share of deep shadow asked for.
+    ///
+    /// # Errors
+    /// See [`Self::set`]; or there is no such sequence.
+    pub fn sequence(&self) -> Result<Sequence, RadioError> {
+        let sequence = self.set()?.sequence;
+        sequence.with_deep_shadow(self.deep_shadow).ok_or_else(|| {
+            RadioError(format!(
+                "'deep-shadow={}': expected a factor that leaves every probability of '{}' at most 1, above 0 for p681:…",
+                self.deep_shadow, self.environment
+            ))
+        })
+    }
+
+    /// Checks all parameters.
+    ///
+    /// # Errors
+    /// A parameter is outside its range, or the error curve is not known for every Es/N0 that the channel reaches.
+    pub fn check(&self) -> Result<(), RadioError> {
+        self.check_ranges()?;
+        self.sequence()?;
+        if self.step() < SHORTEST_STEP {
+            return Err(RadioError(format!(
+                "samples of the fading are {} apart at a Doppler frequency of {:.0} Hz; expected at least {SHORTEST_STEP}: \
+                 lower speed, carrier or samples-per-doppler",
+                self.step(),
+                self.doppler_hz(),
+            )));
+        }
+        // A null of the multipath reaches any Es/N0 below; the sum of both parts hardly ever exceeds 10 dB.
+        let highest = self.es_n0_db - self.implementation_loss_db + 10.0;
+        self.code.covers(f64::NEG_INFINITY, highest)
+    }
+
+    /// Checks each parameter by itself.
+    ///
+    /// # Errors
+    /// A parameter is outside its range.
+    pub(super) fn check_ranges(&self) -> Result<(), RadioError> {
+        for parameter in PARAMETERS {
+            (parameter.check)(self).then_some(()).ok_or_else(|| {
+                let value = (parameter.show)(self);
+                RadioError(format!(
+                    "'{}={value}': expected {}",
+                    parameter.key, parameter.range
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What its fading is made of.
+    ///
+    /// # Errors
+    /// A parameter is outside its range, or the error curve is not known for every Es/N0 that the channel reaches.
+    pub(super) fn model(&self) -> Result<Model, RadioError> {
+        self.check()?;
+        let step = self.step();
+        Ok(Model {
+            step,
+            step_m: self.speed_m_s * step.as_secs_f64(),
+            samples_per_doppler: 1.0 / (self.doppler_hz() * step.as_secs_f64()),
+            es_n0: from_db(self.es_n0_db),
+            sequence: self.sequence()?,
+            cross_fade: self.cross_fade,
+            correlation_m: self.set()?.correlation_m,
+        })
+    }
+}
+
+impl fmt::Display for LandMobile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, parameter) in PARAMETERS.iter().enumerate() {
+            let mark = if at == 0 { "" } else { "," };
+            write!(f, "{mark}{}={}", parameter.key, (parameter.show)(self))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for LandMobile {
+    type Err = RadioError;
+
+    fn from_str(text: &str) -> Result<Self, RadioError> {
+        // Not a number, so that it is found missing.
+        let mut channel = Self::new(f64::NAN, parameters::default_code()?);
+        let mut given: Vec<&str> = Vec::new();
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(|| {
+                RadioError(format!("'{part}': expected key=value, such as es-n0=6dB"))
+            })?;
+            if given.contains(&key) {
+                return Err(RadioError(format!("'{key}' is given more than once")));
+            }
+            channel.set_parameter(key, value)?;
+            given.push(key);
+        }
+        let missing = PARAMETERS
+            .iter()
+            .find(|parameter| parameter.preset.is_none() && !given.contains(&parameter.key));
+        if let Some(Parameter { key, range, .. }) = missing {
+            return Err(RadioError(format!("'{key}' is missing: expected {range}")));
+        }
+        channel.check()?;
+        Ok(channel)
+    }
+}
+
+impl LandMobile {
+    /// Sets the parameter `key` from its text, without a check against the others.
+    ///
+    /// # Errors
+    /// The key is unknown, or the text is not a value of it.
+    pub fn set_parameter(&mut self, key: &str, value: &str) -> Result<(), RadioError> {
+        let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.key == key) else {
+            let known = || PARAMETERS.iter().map(|parameter| parameter.key);
+            let meant = nearest(key, known())
+                .map_or_else(String::new, |key| format!(" (did you mean '{key}'?)"));
+            let known: Vec<&str> = known().collect();
+            return Err(RadioError(format!(
+                "unknown key '{key}'{meant}; expected one of {}",
+                known.join(", ")
+            )));
+        };
+        (parameter.read)(self, value)?;
+        if (parameter.check)(self) {
+            Ok(())
+        } else {
+            Err(RadioError(format!(
+                "'{key}={value}': expected {}",
+                parameter.range
+            )))
+        }
+    }
+}
+
+/// The error of an environment that does not exist.
+fn unknown_environment(name: &str) -> RadioError {
+    let meant = nearest(name, Environment::names())
+        .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+    let names: Vec<&str> = Environment::names().collect();
+    RadioError(format!(
+        "unknown environment '{name}'{meant}; expected one of {}",
+        names.join(", ")
+    ))
+}
