@@ -1,33 +1,57 @@
-//! Erasure processes: Bernoulli, Gilbert–Elliott and fading, for `tmt inject` and for synthetic links.
+//! Erasure processes by name, for `tmt synth`, `tmt inject` and the links of `tmt tcp`.
 //!
 //! `alpha` and `beta` are the probabilities of staying in the good and in the bad state, not of changing it (Kuhn 2015,
 //! Sec. 3.3, with erratum K1 of docs/models.md, Sec. 8.1).
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use derive_more::Display;
 
 use crate::math::rng::{Limit, Stream, Uniform};
+use crate::radio::RadioChannel;
+use crate::types::Span;
 
 mod bernoulli;
 mod blocks;
+mod chain;
 mod fading;
 mod family;
 mod gilbert_elliott;
+mod interval;
+mod land_mobile;
+mod losses;
+mod markov;
+mod outage_list;
+mod outages;
 mod piece;
+mod process;
+mod reconfiguration;
+pub mod scenario;
+mod semi_markov;
 pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
-pub use family::{ChannelError, Family, Key};
+pub use family::{ChannelError, Family, Key, names_files, with_files};
 pub use gilbert_elliott::{GilbertElliott, Start};
+pub use losses::Losses;
 pub use piece::{ChainState, ErasurePiece, Erasures};
+pub use process::{Erasing, Process, SlotLink, Use};
+pub use reconfiguration::Reconfiguration;
 
 /// Registry of the built-in processes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
     &bernoulli::FAMILY,
     &gilbert_elliott::FAMILY,
     &fading::FAMILY,
+    &markov::FAMILY,
+    &semi_markov::FAMILY,
+    &outages::FAMILY,
+    &outage_list::FAMILY,
+    &land_mobile::FAMILY,
+    &reconfiguration::FAMILY,
+    &scenario::FAMILY,
 ];
 
 /// Texts of all built-in processes, as they are printed, for tests.
@@ -57,7 +81,7 @@ impl FromStr for ChannelSpec {
         families.retain(|family| family.in_steps);
         match SlotChannel::parse_with(text, &families)? {
             SlotChannel::Steps(spec) => Ok(spec),
-            SlotChannel::Fading(_) => {
+            SlotChannel::Timed(_) => {
                 let text = format!(
                     "'{text}': expected a process that advances with each unit, not with time"
                 );
@@ -67,17 +91,73 @@ impl FromStr for ChannelSpec {
     }
 }
 
-/// Erasure process of the slots of a link with constant rate.
-#[derive(Debug, Display, Clone, Copy, PartialEq)]
+/// An erasure process of slots, packets or ACKs. Two are equal if they have the same text.
+#[derive(Debug, Display, Clone)]
 pub enum SlotChannel {
-    /// A process that advances with each slot.
+    /// A process of two states at most that advances with each unit.
     Steps(ChannelSpec),
-    /// A process in continuous time.
-    #[display("{}:{_0}", fading::FAMILY.name)]
-    Fading(Fading),
+    /// Any other process, most of them in continuous time.
+    Timed(Arc<dyn Process>),
+}
+
+impl From<ChannelSpec> for SlotChannel {
+    fn from(spec: ChannelSpec) -> Self {
+        Self::Steps(spec)
+    }
+}
+
+impl PartialEq for SlotChannel {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Steps(one), Self::Steps(other)) => one == other,
+            (Self::Timed(one), Self::Timed(other)) => one.to_string() == other.to_string(),
+            _ => false,
+        }
+    }
 }
 
 impl SlotChannel {
+    /// The link to whose slots the process belongs; `None` if it fits any link.
+    #[must_use]
+    pub fn link(&self) -> Option<&SlotLink> {
+        match self {
+            Self::Steps(_) => None,
+            Self::Timed(process) => process.link(),
+        }
+    }
+
+    /// The radio channel whose words are the units; `None` if there is none behind the process.
+    #[must_use]
+    pub fn radio(&self) -> Option<&RadioChannel> {
+        match self {
+            Self::Steps(_) => None,
+            Self::Timed(process) => process.radio(),
+        }
+    }
+
+    /// The process under `seed`, before its first unit.
+    #[must_use]
+    pub fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
+        match self {
+            Self::Steps(spec) => Box::new(Blocks::new(*spec, seed, used)),
+            Self::Timed(process) => process.begin(seed, used),
+        }
+    }
+
+    /// Probability that a unit that is on air for `on_air` is erased, if there is a closed form for it. That of a
+    /// Gilbert–Elliott channel is the mean over all units, whatever its first state.
+    #[must_use]
+    pub fn erasure_probability(&self, on_air: Span) -> Option<f64> {
+        match self {
+            Self::Steps(ChannelSpec::Bernoulli { p }) => Some(*p),
+            Self::Steps(ChannelSpec::GilbertElliott(channel)) => {
+                let p_bad = channel.p_bad()?;
+                Some(p_bad * channel.pb + (1.0 - p_bad) * channel.pg)
+            }
+            Self::Timed(process) => process.erasure_probability(on_air),
+        }
+    }
+
     /// Reads a process of one of `families`, which may be [`FAMILIES`], a caller's own, or both.
     ///
     /// # Errors
@@ -133,22 +213,22 @@ impl Channel {
     /// The process of a forward link under `seed`, before its first unit.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64) -> Self {
-        Self::on(spec, seed, Stream::ChannelState, Stream::ChannelErasure)
+        Self::on(spec, seed, Use::Forward)
     }
 
     /// The process of the return path under `seed`, which uses its own random streams.
     #[must_use]
     pub fn of_return_path(spec: ChannelSpec, seed: u64) -> Self {
-        Self::on(spec, seed, Stream::ReturnState, Stream::ReturnErasure)
+        Self::on(spec, seed, Use::Return)
     }
 
     /// The process of the feedback of a link under `seed`, which uses its own random streams.
     #[must_use]
     pub fn of_feedback(spec: ChannelSpec, seed: u64) -> Self {
-        Self::on(spec, seed, Stream::FeedbackState, Stream::FeedbackErasure)
+        Self::on(spec, seed, Use::Feedback)
     }
 
-    fn on(spec: ChannelSpec, seed: u64, state: Stream, erasure: Stream) -> Self {
+    fn on(spec: ChannelSpec, seed: u64, used: Use) -> Self {
         let state_decides = match spec {
             ChannelSpec::Bernoulli { p } => Limit::new(p).is_certain(),
             ChannelSpec::GilbertElliott(channel) => {
@@ -157,8 +237,8 @@ impl Channel {
         };
         Self {
             spec,
-            state: Uniform::new(seed, state),
-            erasure: Uniform::new(seed, erasure),
+            state: used.numbers(seed, Stream::ChannelState),
+            erasure: used.numbers(seed, Stream::ChannelErasure),
             state_decides,
             bad: false,
             next: 0,
@@ -170,7 +250,7 @@ impl Channel {
     /// Pieces can be drawn in any order and in parallel. They are then resolved in order with [`ErasurePiece::resolve`].
     #[must_use]
     pub fn piece(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> ErasurePiece {
-        piece::draw(spec, seed, from, len)
+        piece::draw(spec, seed, Use::Forward, from, len)
     }
 
     /// Draws whether the next unit is erased.
@@ -212,7 +292,8 @@ mod tests {
                 assert_eq!(read.to_string(), *text);
                 assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.in_steps);
             }
-            for key in family.keys.iter().filter(|_| family.keys.len() > 1) {
+            let named = family.keys.iter().filter(|key| !key.is_file());
+            for key in named.filter(|_| family.keys.len() > 1) {
                 let uses = |text: &&str| text.contains(&format!("{}=", key.name));
                 assert!(family.examples.iter().any(uses), "{}", key.name);
             }

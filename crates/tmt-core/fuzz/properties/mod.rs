@@ -7,6 +7,7 @@ pub(crate) mod arrow;
 pub(crate) mod codec;
 pub(crate) mod import;
 pub(crate) mod parquet;
+pub(crate) mod process;
 pub(crate) mod scheme;
 pub(crate) mod text;
 pub(crate) mod trace;
@@ -21,11 +22,12 @@ use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Position, Slot};
 pub(crate) type Property = (&'static str, fn(&[u8]));
 
 /// Every property.
-pub(crate) const ALL: [Property; 7] = [
+pub(crate) const ALL: [Property; 8] = [
     ("arrow", arrow::check),
     ("codec", codec::check),
     ("import", import::check),
     ("parquet", parquet::check),
+    ("process", process::check),
     ("scheme", scheme::check),
     ("text", text::check),
     ("trace", trace::check),

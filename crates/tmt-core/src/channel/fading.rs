@@ -5,13 +5,14 @@
 //! exponential distribution is memoryless, the length of the first state is distributed like that of any other.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::family::{Family, Key};
-use super::{ChannelError, SlotChannel};
+use super::{ChannelError, Erasing, Process, SlotChannel, Use};
 use crate::math::num;
 use crate::math::rng::{Stream, Uniform};
 use crate::types::decimal::Decimal;
-use crate::types::{Span, Time, to_f64};
+use crate::types::{Slot, Span, Time, to_f64};
 
 pub(super) static FAMILY: Family = Family {
     name: "fading",
@@ -30,7 +31,10 @@ pub(super) static FAMILY: Family = Family {
     ],
     examples: &["fading:m=100ms,X=0.1", "fading:m=3ms,X=0.3"],
     in_steps: false,
-    read: |text| text.parse().map(SlotChannel::Fading),
+    read: |text| {
+        let fading: Fading = text.parse()?;
+        Ok(SlotChannel::Timed(Arc::new(fading)))
+    },
 };
 
 /// Shortest mean times, ns. Lengths are rounded to 1 ns, a thousandth of this.
@@ -41,7 +45,7 @@ const KEPT: u64 = 1024;
 
 /// Parameters of a fading link.
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
-#[display("m={mean_bad},X={bad_share}")]
+#[display("{}:m={mean_bad},X={bad_share}", FAMILY.name)]
 pub struct Fading {
     mean_bad: Span,
     bad_share: f64,
@@ -114,6 +118,24 @@ fn length(text: &str) -> Result<Span, ChannelError> {
     }
 }
 
+impl Process for Fading {
+    fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
+        Box::new(Fades::on(*self, seed, used))
+    }
+
+    fn erasure_probability(&self, on_air: Span) -> Option<f64> {
+        Some(Self::erasure_probability(self, on_air))
+    }
+
+    fn note(&self, on_air: Span) -> String {
+        let p = Self::erasure_probability(self, on_air);
+        format!(
+            "{:.6} fades per second, erasure probability {p:.6}",
+            self.rate()
+        )
+    }
+}
+
 /// A time between two changes of state.
 #[derive(Debug, Clone, Copy)]
 struct Sojourn {
@@ -137,10 +159,14 @@ pub struct Fades {
 }
 
 impl Fades {
-    /// The process under `seed`, starting at time zero.
+    /// The process of a forward link under `seed`, starting at time zero.
     #[must_use]
     pub fn new(fading: Fading, seed: u64) -> Self {
-        let mut draws = Uniform::new(seed, Stream::Fading);
+        Self::on(fading, seed, Use::Forward)
+    }
+
+    fn on(fading: Fading, seed: u64, used: Use) -> Self {
+        let mut draws = used.numbers(seed, Stream::Fading);
         let begins_bad = draws.at(0) < fading.bad_share;
         let bad = to_f64(fading.mean_bad.as_nanos());
         let good = fading.mean_good_s() * 1e9;
@@ -205,6 +231,28 @@ impl Fades {
     }
 }
 
+impl Erasing for Fades {
+    /// A slot is erased if any part of it is bad.
+    fn erase(&mut self, _first: u64, on_air: Span, slots: &mut [Slot]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else {
+            return;
+        };
+        // An instant takes the first nanosecond after it.
+        let on_air = on_air.max(Span::NANOSECOND);
+        let (from, to) = (first.tx_time(), last.tx_time().saturating_add(on_air));
+        let mut rest = slots;
+        self.within(from, to, |start, end| {
+            let ended = rest.partition_point(|slot| slot.tx_time().saturating_add(on_air) <= start);
+            let reached = std::mem::take(&mut rest).split_at_mut(ended).1;
+            let bad = reached.partition_point(|slot| slot.tx_time() < end);
+            for slot in &mut reached[..bad] {
+                *slot = Slot::erased(slot.tx_time());
+            }
+            rest = reached;
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -226,8 +274,8 @@ mod tests {
     #[test]
     fn texts_round_trip() {
         let read = |text: &str| text.parse::<Fading>().unwrap().to_string();
-        assert_eq!(read("m=100ms,X=0.1"), "m=100ms,X=0.1");
-        assert_eq!(read("X=0.25,m=0.0025"), "m=2.5ms,X=0.25");
+        assert_eq!(read("m=100ms,X=0.1"), "fading:m=100ms,X=0.1");
+        assert_eq!(read("X=0.25,m=0.0025"), "fading:m=2.5ms,X=0.25");
     }
 
     #[test]

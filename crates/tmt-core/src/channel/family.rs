@@ -1,5 +1,7 @@
 //! Families of erasure processes and the form of their texts.
 
+use std::borrow::Cow;
+
 use super::SlotChannel;
 use crate::model::nearest;
 
@@ -32,7 +34,48 @@ pub struct Key {
     pub preset: Option<&'static str>,
     /// Description with the range of values, for help.
     pub about: &'static str,
+    /// For a key whose value is a file: turns the file's content into one line, which replaces it in braces.
+    file: Option<Content>,
 }
+
+/// What is wrong with a table, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Line from 1; 0 for the table as a whole.
+    pub(super) line: usize,
+    /// Column from 1, by commas; 0 for the line as a whole.
+    pub(super) column: usize,
+    pub(super) message: String,
+}
+
+impl Fault {
+    /// A fault of the table as a whole.
+    pub(super) fn whole(message: impl Into<String>) -> Self {
+        Self {
+            line: 0,
+            column: 0,
+            message: message.into(),
+        }
+    }
+
+    /// The error, with the place in the file `name`, or in the text if there is none.
+    pub(super) fn error(&self, name: Option<&str>) -> ChannelError {
+        let column = match self.column {
+            0 => String::new(),
+            column => format!("column {column}: "),
+        };
+        let place = match (name, self.line) {
+            (Some(name), 0) => format!("{name}: "),
+            (Some(name), line) => format!("{name}:{line}: "),
+            (None, 0) => String::new(),
+            (None, line) => format!("row {line}: "),
+        };
+        ChannelError(format!("{place}{column}{}", self.message))
+    }
+}
+
+/// Turns the content of a file into one line.
+type Content = fn(&str) -> Result<String, Fault>;
 
 impl Key {
     /// A parameter without a default, which every use must give.
@@ -43,7 +86,27 @@ impl Key {
             value,
             preset: None,
             about,
+            file: None,
         }
+    }
+
+    /// A required parameter whose value is a file, or its content in braces. As the first key it is given without its name.
+    pub(super) const fn file(
+        name: &'static str,
+        value: &'static str,
+        about: &'static str,
+        content: Content,
+    ) -> Self {
+        Self {
+            file: Some(content),
+            ..Self::needed(name, value, about)
+        }
+    }
+
+    /// Whether the value is a file, or its content in braces.
+    #[must_use]
+    pub const fn is_file(&self) -> bool {
+        self.file.is_some()
     }
 
     /// A parameter with a default value.
@@ -78,28 +141,65 @@ impl Family {
             return (*value).to_owned();
         }
         let mut form = String::new();
-        for key in self.keys {
-            let mark = if form.is_empty() { "" } else { "," };
-            let part = format!("{mark}{}={}", key.name, key.value);
+        for (at, key) in self.keys.iter().enumerate() {
+            let mark = if at == 0 { "" } else { "," };
+            let part = if at == 0 && key.file.is_some() {
+                key.value.to_owned()
+            } else {
+                format!("{mark}{}={}", key.name, key.value)
+            };
             form += &key.preset.map_or(part.clone(), |_| format!("[{part}]"));
         }
         form
     }
 
-    /// Values of the `N` keys, in their order.
+    /// The parts of a text between commas, each with the number of its key, if that is known, and its value.
+    fn parts<'t>(&self, text: &'t str) -> Vec<(Option<usize>, &'t str, &'t str)> {
+        let mut depth = 0_i32;
+        let outside = |character: char| {
+            depth += i32::from(character == '{') - i32::from(character == '}');
+            character == ',' && depth <= 0
+        };
+        let parts = text.split(outside).enumerate();
+        let known = parts.map(|(at, part)| {
+            let named = part.split_once('=').and_then(|(name, value)| {
+                let place = self.keys.iter().position(|key| key.name == name)?;
+                Some((Some(place), part, value))
+            });
+            let is_file = at == 0 && self.keys.first().is_some_and(|key| key.file.is_some());
+            named.unwrap_or((is_file.then_some(0), part, part))
+        });
+        known.collect()
+    }
+
+    /// Values of the `N` keys, in their order; that of a file is its content.
     ///
     /// # Errors
-    /// A key is unknown, given more than once, or missing.
+    /// A key is unknown, given more than once, or missing; or a file has not been read.
     pub fn values<'t, const N: usize>(&self, text: &'t str) -> Result<[&'t str; N], ChannelError> {
         let mut given = [None; N];
-        for part in text.split(',') {
-            let known = part.split_once('=').and_then(|(name, value)| {
-                let place = self.keys.iter().position(|key| key.name == name)?;
-                Some((given.get_mut(place)?, name, value))
-            });
-            let Some((place, name, value)) = known else {
+        for (place, part, value) in self.parts(text) {
+            let Some((key, place)) =
+                place.and_then(|at| Some((self.keys.get(at)?, given.get_mut(at)?)))
+            else {
                 let form = self.parameters();
-                return Err(ChannelError(format!("'{part}': expected {form}")));
+                let (name, _) = part.split_once('=').unwrap_or((part, ""));
+                let nearest = nearest(name, self.keys.iter().map(|key| key.name));
+                let nearest = nearest.filter(|nearest| *nearest != name);
+                let nearest = nearest.map(|nearest| format!(" (did you mean '{nearest}'?)"));
+                let nearest = nearest.unwrap_or_default();
+                return Err(ChannelError(format!("'{part}'{nearest}: expected {form}")));
+            };
+            let name = key.name;
+            let value = match (key.file, inside(value)) {
+                (None, _) => value,
+                (Some(_), Some(content)) => content,
+                (Some(_), None) => {
+                    return Err(ChannelError(format!(
+                        "'{value}': found the name of a file, expected its content in braces, {}:{{…}}; files are not read here",
+                        self.name
+                    )));
+                }
             };
             if place.replace(value).is_some() {
                 return Err(ChannelError(format!("'{name}' is given more than once")));
@@ -114,14 +214,99 @@ impl Family {
         }
         Ok(values)
     }
+
+    /// `text`, the parameters of a process, with the content of its files in place of their names.
+    fn with_files(
+        &self,
+        text: &str,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<String, ChannelError> {
+        let mut parts = Vec::new();
+        for (place, part, value) in self.parts(text) {
+            let content = place.and_then(|at| self.keys.get(at)?.file);
+            let Some(content) = content.filter(|_| inside(value).is_none()) else {
+                parts.push(part.to_owned());
+                continue;
+            };
+            if value.is_empty() {
+                let form = self.parameters();
+                return Err(ChannelError(format!(
+                    "found no name of a file: expected {form}"
+                )));
+            }
+            let line = content(&read(value).map_err(ChannelError)?)
+                .map_err(|fault| fault.error(Some(value)))?;
+            let before = part.strip_suffix(value).unwrap_or_default();
+            parts.push(format!("{before}{{{line}}}"));
+        }
+        Ok(parts.join(","))
+    }
+
+    /// Whether `text`, the parameters of a process, names a file.
+    fn names_files(&self, text: &str) -> bool {
+        let is_name = |(place, _, value): (Option<usize>, &str, &str)| {
+            let key = place.and_then(|at| self.keys.get(at));
+            key.is_some_and(|key| key.file.is_some()) && inside(value).is_none()
+        };
+        self.parts(text).into_iter().any(is_name)
+    }
+}
+
+/// What is inside the braces of a content.
+fn inside(value: &str) -> Option<&str> {
+    value.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// The text of a process with the content of files, in braces, in place of their names; `read` returns the text of a file,
+/// or why it cannot be read. Text that names no file is left as it is, valid or not.
+///
+/// ```
+/// use tmt_core::channel::{FAMILIES, SlotChannel, with_files};
+///
+/// let mut read = |name: &str| match name {
+///     "rain.csv" => Ok("state,erasure,dry,wet  # by hand\ndry,0,0.9,0.1\nwet,1,0.4,0.6\n".to_owned()),
+///     other => Err(format!("{other}: not found")),
+/// };
+/// let text = with_files("markov:rain.csv,start=dry", FAMILIES, &mut read)?;
+/// assert_eq!(text, "markov:{state,erasure,dry,wet;dry,0,0.9,0.1;wet,1,0.4,0.6},start=dry");
+/// let rain: SlotChannel = text.parse()?;
+/// assert_eq!(rain.to_string(), text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A file cannot be read, or its content is invalid: with its name, line and column.
+pub fn with_files<'t>(
+    text: &'t str,
+    families: &[&Family],
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Cow<'t, str>, ChannelError> {
+    match family_of(text, families) {
+        Some((family, parameters)) if family.names_files(parameters) => {
+            let parameters = family.with_files(parameters, read)?;
+            Ok(Cow::Owned(format!("{}:{parameters}", family.name)))
+        }
+        _ => Ok(Cow::Borrowed(text)),
+    }
+}
+
+/// Whether `text` is a process of one of `families` that names a file.
+#[must_use]
+pub fn names_files(text: &str, families: &[&Family]) -> bool {
+    let found = family_of(text, families);
+    found.is_some_and(|(family, parameters)| family.names_files(parameters))
+}
+
+/// The family that `text` names, and its parameters.
+fn family_of<'t, 'f>(text: &'t str, families: &[&'f Family]) -> Option<(&'f Family, &'t str)> {
+    let (name, parameters) = text.split_once(':')?;
+    let family = families.iter().find(|family| family.name == name)?;
+    Some((family, parameters))
 }
 
 /// Reads the process of one of `families` from `text`.
 pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, ChannelError> {
-    let found = text.split_once(':').and_then(|(name, parameters)| {
-        let family = families.iter().find(|family| family.name == name)?;
-        Some((family.read)(parameters))
-    });
+    let found = family_of(text, families).map(|(family, parameters)| (family.read)(parameters));
     found.unwrap_or_else(|| {
         let forms: Vec<String> = families.iter().map(|family| family.form()).collect();
         let forms = forms.join(", ");

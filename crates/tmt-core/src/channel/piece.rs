@@ -6,7 +6,7 @@
 //! treats its carries in the same way, so one addition runs the chain over all 64 units. The paths from both initial
 //! states meet at the first unit whose state is set; only the batches up to there are stored twice.
 
-use super::{ChannelSpec, GilbertElliott};
+use super::{ChannelSpec, GilbertElliott, Use};
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::types::Slot;
 
@@ -88,16 +88,18 @@ impl Erasures {
     }
 }
 
-pub(super) fn draw(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> ErasurePiece {
+/// The units `from` … `from + len − 1` of the process.
+pub(super) fn draw(spec: ChannelSpec, seed: u64, used: Use, from: u64, len: usize) -> ErasurePiece {
     let mut piece = ErasurePiece {
         len,
         after_good: Vec::with_capacity(len.div_ceil(BATCH)),
         after_bad: Vec::new(),
         end: [ChainState { bad: false }, ChainState { bad: true }],
     };
+    let numbers = |stream| used.numbers(seed, stream);
     match spec {
-        ChannelSpec::Bernoulli { p } => independent(&mut piece, Limit::new(p), seed, from),
-        ChannelSpec::GilbertElliott(channel) => two_state(&mut piece, &channel, seed, from),
+        ChannelSpec::Bernoulli { p } => independent(&mut piece, Limit::new(p), numbers, from),
+        ChannelSpec::GilbertElliott(channel) => two_state(&mut piece, &channel, numbers, from),
     }
     piece
 }
@@ -110,8 +112,8 @@ fn batches(from: u64, len: usize) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-fn independent(piece: &mut ErasurePiece, p: Limit, seed: u64, from: u64) {
-    let mut erasure = Uniform::new(seed, Stream::ChannelErasure);
+fn independent(piece: &mut ErasurePiece, p: Limit, numbers: impl Fn(Stream) -> Uniform, from: u64) {
+    let mut erasure = numbers(Stream::ChannelErasure);
     let mut draws = Draws::default();
     for (first, members) in batches(from, piece.len) {
         if !p.is_certain() {
@@ -121,12 +123,17 @@ fn independent(piece: &mut ErasurePiece, p: Limit, seed: u64, from: u64) {
     }
 }
 
-fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from: u64) {
+fn two_state(
+    piece: &mut ErasurePiece,
+    channel: &GilbertElliott,
+    numbers: impl Fn(Stream) -> Uniform,
+    from: u64,
+) {
     let stays = Limit::new(channel.beta);
     let enters = Limit::new(1.0 - channel.alpha);
     let starts = Limit::new(channel.p_bad_at_start());
-    let mut emission = Emission::new(channel, seed);
-    let mut state = Uniform::new(seed, Stream::ChannelState);
+    let mut emission = Emission::new(channel, numbers(Stream::ChannelErasure));
+    let mut state = numbers(Stream::ChannelState);
     let mut draws = Draws::default();
     let mut end = piece.end;
     for (first, members) in batches(from, piece.len) {
@@ -189,11 +196,11 @@ struct Emission {
 }
 
 impl Emission {
-    fn new(channel: &GilbertElliott, seed: u64) -> Self {
+    fn new(channel: &GilbertElliott, erasure: Uniform) -> Self {
         Self {
             good: Limit::new(channel.pg),
             bad: Limit::new(channel.pb),
-            erasure: Uniform::new(seed, Stream::ChannelErasure),
+            erasure,
             draws: Draws::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Errors of reading and processing a trace, with their position in the input.
 
-use crate::types::Time;
+use crate::types::{Span, Time};
 
 /// Position of an error in a trace. All three fields count from 1; 0 means unknown or not applicable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,6 +96,14 @@ pub enum ErrorKind {
         previous: Time,
         /// Transmission time of this row.
         found: Time,
+    },
+    /// A row that would be moved to a time before 0.
+    #[error("tx_time: found {found}, which {by} earlier is before 0; expected {by} or later")]
+    BeforeZero {
+        /// Transmission time of the row.
+        found: Time,
+        /// Span by which it would be moved.
+        by: Span,
     },
     /// The trace has no data row.
     #[error("found no row, expected at least one")]

@@ -157,6 +157,12 @@ impl Metadata {
         self.entries.retain(|(k, _)| k != key);
     }
 
+    /// Whether a head may have only one entry `key` (docs/trace-format.md, Sec. 4).
+    #[must_use]
+    pub fn occurs_once(key: &str) -> bool {
+        WHOLE_NUMBERS.contains(&key) || TEXTS.contains(&key)
+    }
+
     /// Whether `key` is a valid key: ASCII letters, digits, `_` and `-`.
     pub(crate) fn is_key(key: &str) -> bool {
         let belongs = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -183,7 +189,7 @@ impl Metadata {
     pub(crate) fn check(&self, lines: &[u64]) -> Result<()> {
         for (at, (key, value)) in self.entries.iter().enumerate() {
             let is_number = WHOLE_NUMBERS.contains(&key.as_str());
-            let once = is_number || TEXTS.contains(&key.as_str());
+            let once = Self::occurs_once(key);
             let position = Position::of_line(lines.get(at).copied().unwrap_or(0), 1);
             let expected = if once && self.entries[..at].iter().any(|(k, _)| k == key) {
                 "each key of the head at most once"

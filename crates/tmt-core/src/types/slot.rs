@@ -21,6 +21,10 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Decoding delay of a slot that was received, if nothing is known about it (docs/trace-format.md, Sec. 3): 1 ns, since
+    /// zero means erased.
+    pub const UNKNOWN_DELAY: Span = Span::NANOSECOND;
+
     /// A slot sent at `tx_time`; a `decode_delay` of zero means that its unit was erased.
     ///
     /// `None` if `tx_time + decode_delay` is above 2^63 − 1 ns.

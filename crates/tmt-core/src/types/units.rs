@@ -123,6 +123,9 @@ impl Time {
 }
 
 impl Span {
+    /// 1 ns, the shortest span above zero.
+    pub const NANOSECOND: Self = Self(1);
+
     /// A span of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u32) -> Self {

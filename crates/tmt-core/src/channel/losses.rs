@@ -1,0 +1,128 @@
+//! An erasure process asked unit by unit, for units that come one at a time: packets and ACKs.
+
+use std::sync::Arc;
+
+use super::{Channel, Erasing, Process, SlotChannel, Use};
+use crate::types::{Slot, Span, Time};
+
+/// A running process that loses units one by one.
+///
+/// ```
+/// use tmt_core::channel::{Losses, SlotChannel, Use};
+/// use tmt_core::{Span, Time};
+///
+/// let outages: SlotChannel = "outages:every=1s,length=100ms,offset=500ms".parse()?;
+/// let mut losses = Losses::new(&outages, 1, Use::Forward);
+/// let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
+/// assert!(!losses.loses(at(480), Span::from_millis(20)));
+/// assert!(losses.loses(at(490), Span::from_millis(20)));
+/// # Ok::<(), tmt_core::channel::ChannelError>(())
+/// ```
+#[derive(Debug)]
+pub struct Losses(Running);
+
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one per link, and the large variant is the one in hot loops"
+)]
+enum Running {
+    Steps(Channel),
+    Timed {
+        process: Arc<dyn Process>,
+        seed: u64,
+        used: Use,
+        running: Box<dyn Erasing>,
+        /// Number of the next unit.
+        next: u64,
+    },
+}
+
+impl Losses {
+    /// The process under `seed`, before its first unit.
+    #[must_use]
+    pub fn new(process: &SlotChannel, seed: u64, used: Use) -> Self {
+        Self(match process {
+            SlotChannel::Steps(spec) => Running::Steps(Channel::on(*spec, seed, used)),
+            SlotChannel::Timed(process) => Running::Timed {
+                process: Arc::clone(process),
+                seed,
+                used,
+                running: process.begin(seed, used),
+                next: 0,
+            },
+        })
+    }
+
+    /// Whether the next unit is lost, which is on air from `at` for `on_air`.
+    pub fn loses(&mut self, at: Time, on_air: Span) -> bool {
+        match &mut self.0 {
+            Running::Steps(channel) => channel.erases(),
+            Running::Timed { running, next, .. } => {
+                // The delay of a received unit is any but zero; at the end of time there is none.
+                let Some(mut unit) = Slot::new(at, Span::NANOSECOND) else {
+                    return true;
+                };
+                running.erase(*next, on_air, std::slice::from_mut(&mut unit));
+                *next += 1;
+                unit.is_erased()
+            }
+        }
+    }
+}
+
+impl From<Channel> for Losses {
+    fn from(channel: Channel) -> Self {
+        Self(Running::Steps(channel))
+    }
+}
+
+impl Clone for Losses {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Running::Steps(channel) => Running::Steps(channel.clone()),
+            // What a process erases does not depend on what it was asked before.
+            Running::Timed {
+                process,
+                seed,
+                used,
+                next,
+                ..
+            } => Running::Timed {
+                process: Arc::clone(process),
+                seed: *seed,
+                used: *used,
+                running: process.begin(*seed, *used),
+                next: *next,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::examples;
+
+    /// Units of 1 ms one by one, half of them after a copy was made, and all in one call.
+    #[test]
+    fn units_one_by_one_are_lost_as_slots_are_erased() {
+        let at = |number: u64| Time::from_nanos(number * 1_000_000).unwrap();
+        let on_air = Span::from_millis(1);
+        for text in examples() {
+            let process: SlotChannel = text.parse().unwrap();
+            let mut slots: Vec<Slot> = (0..3000)
+                .map(|number| Slot::new(at(number), on_air).unwrap())
+                .collect();
+            process.begin(9, Use::Return).erase(0, on_air, &mut slots);
+            let mut losses = Losses::new(&process, 9, Use::Return);
+            for (number, slot) in (0u64..).zip(&slots) {
+                if number == 1500 {
+                    losses = losses.clone();
+                }
+                let lost = losses.loses(at(number), on_air);
+                assert_eq!(lost, slot.is_erased(), "{text} {number}");
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! `outages`: outages at regular times, such as the reconfigurations of a constellation.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::family::{Family, Key};
+use super::{ChannelError, Erasing, Process, SlotChannel, Use, probability};
+use crate::channel::interval::Emission;
+use crate::math::num;
+use crate::math::rng::{Stream, Uniform};
+use crate::types::{Slot, Span, Time, to_f64};
+
+pub(super) static FAMILY: Family = Family {
+    name: "outages",
+    about: "Outages at regular times; those at random, with exponential lengths, are fading",
+    keys: &[
+        Key::needed(
+            "every",
+            "DURATION",
+            "time from the begin of an outage to that of the next",
+        ),
+        Key::needed(
+            "length",
+            "DURATION",
+            "length of an outage, which with jitter is at most every",
+        ),
+        Key::preset("offset", "DURATION", "0s", "begin of the first outage"),
+        Key::preset(
+            "jitter",
+            "DURATION",
+            "0s",
+            "most by which an outage begins later; each by a random share of it",
+        ),
+        Key::preset(
+            "erasure",
+            "1",
+            "1",
+            "erasure probability within an outage, 0 to 1",
+        ),
+    ],
+    examples: &[
+        "outages:every=15s,length=80ms,offset=0s,jitter=0s,erasure=1",
+        "outages:every=1s,length=20ms,offset=300ms,jitter=50ms,erasure=0.5",
+    ],
+    in_steps: false,
+    read: |text| {
+        let outages = Outages::read(text)?;
+        Ok(SlotChannel::Timed(Arc::new(outages)))
+    },
+};
+
+/// Parameters of outages at regular times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Outages {
+    every: Span,
+    length: Span,
+    offset: Span,
+    jitter: Span,
+    erasure: f64,
+}
+
+impl Outages {
+    fn read(text: &str) -> Result<Self, ChannelError> {
+        let [every, length, offset, jitter, erasure] = FAMILY.values(text)?;
+        let span = |key: &str, text: &str| {
+            let span = text.parse::<Span>();
+            span.map_err(|error| ChannelError(format!("{key}: {error}")))
+        };
+        let outages = Self {
+            every: span("every", every)?,
+            length: span("length", length)?,
+            offset: span("offset", offset)?,
+            jitter: span("jitter", jitter)?,
+            erasure: probability(erasure)?,
+        };
+        if outages.length.is_zero() {
+            let text =
+                "'length=0s': expected an outage of at least 1ns (bernoulli:0 erases nothing)";
+            return Err(ChannelError(text.to_owned()));
+        }
+        if outages.every < Span::from_micros(1) {
+            return Err(ChannelError(format!(
+                "'every={every}': expected at least 1us"
+            )));
+        }
+        let longest = outages.length.checked_add(outages.jitter);
+        if longest.is_none_or(|longest| longest > outages.every) {
+            return Err(ChannelError(format!(
+                "'every={every},length={length},jitter={jitter}': expected length and jitter together within every"
+            )));
+        }
+        Ok(outages)
+    }
+}
+
+impl fmt::Display for Outages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            every,
+            length,
+            offset,
+            jitter,
+            erasure,
+        } = self;
+        let name = FAMILY.name;
+        write!(
+            f,
+            "{name}:every={every},length={length},offset={offset},jitter={jitter},erasure={erasure}"
+        )
+    }
+}
+
+impl Process for Outages {
+    fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
+        Box::new(Running {
+            outages: *self,
+            starts: used.numbers(seed, Stream::OutageStart),
+            erasures: Emission::new(seed, used),
+        })
+    }
+
+    /// The share of slots that touch an outage, over all positions of a slot. `None` if a slot can touch two.
+    fn erasure_probability(&self, on_air: Span) -> Option<f64> {
+        let touched = self.length.checked_add(on_air)?;
+        let fits = touched.checked_add(self.jitter)? <= self.every;
+        let share = to_f64(touched.as_nanos()) / to_f64(self.every.as_nanos());
+        fits.then_some(share * self.erasure)
+    }
+}
+
+/// Running outages.
+#[derive(Debug)]
+struct Running {
+    outages: Outages,
+    starts: Uniform,
+    erasures: Emission,
+}
+
+impl Running {
+    /// Start and end of outage `number`; `None` if it begins after the end of time.
+    fn outage(&mut self, number: u64) -> Option<(Time, Time)> {
+        let Outages { every, offset, .. } = self.outages;
+        let jitter = to_f64(self.outages.jitter.as_nanos());
+        let late = if jitter > 0.0 {
+            num::floor_u64(self.starts.at(number) * (jitter + 1.0))
+                .min(self.outages.jitter.as_nanos())
+        } else {
+            0
+        };
+        let nanos = number
+            .checked_mul(every.as_nanos())?
+            .checked_add(offset.as_nanos())?
+            .checked_add(late)?;
+        let start = Time::from_nanos(nanos)?;
+        Some((start, start.saturating_add(self.outages.length)))
+    }
+
+    /// The first outage that ends after `time`. As it ends before the next begins, it is that of the period at `time`, or the
+    /// one after.
+    fn after(&mut self, time: Time) -> Option<(Time, Time)> {
+        let Outages { every, offset, .. } = self.outages;
+        let since = time.as_nanos().saturating_sub(offset.as_nanos());
+        let period = since / every.as_nanos();
+        [period, period + 1]
+            .into_iter()
+            .filter_map(|number| self.outage(number))
+            .find(|(_, end)| *end > time)
+    }
+}
+
+impl Erasing for Running {
+    fn erase(&mut self, first: u64, on_air: Span, slots: &mut [Slot]) {
+        // An instant takes the first nanosecond after it.
+        let on_air = on_air.max(Span::NANOSECOND);
+        let mut next = None;
+        for (unit, slot) in (first..).zip(slots.chunks_mut(1)) {
+            let from = slot.first().map_or(Time::ZERO, Slot::tx_time);
+            if next.is_none_or(|(_, end)| end <= from) {
+                next = self.after(from);
+            }
+            if next.is_some_and(|(start, _)| start < from.saturating_add(on_air)) {
+                self.erasures.erase(unit, self.outages.erasure, slot);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn erased(text: &str, seed: u64, slots: impl Iterator<Item = u64>, on_air: u32) -> Vec<bool> {
+        let process: SlotChannel = text.parse().unwrap();
+        let slot = |at| Slot::new(Time::from_nanos(at)?, Span::NANOSECOND);
+        let mut slots: Vec<Slot> = slots.filter_map(slot).collect();
+        let on_air = Span::from_micros(on_air);
+        process
+            .begin(seed, Use::Forward)
+            .erase(0, on_air, &mut slots);
+        slots.iter().map(Slot::is_erased).collect()
+    }
+
+    /// 2^62 ns lie between the slots, and each meets 10^12 outages.
+    #[test]
+    fn outages_between_and_within_slots_are_not_counted_through() {
+        let text = "outages:every=1us,length=1ns,offset=1s,jitter=500ns";
+        let process: SlotChannel = text.parse().unwrap();
+        let slot = |at| Slot::new(Time::from_nanos(at)?, Span::NANOSECOND);
+        let mut slots: Vec<Slot> = [0, 1 << 62].into_iter().filter_map(slot).collect();
+        process
+            .begin(1, Use::Forward)
+            .erase(0, Span::from_secs(1_000_000), &mut slots);
+        assert_eq!(
+            slots.iter().map(Slot::is_erased).collect::<Vec<_>>(),
+            [true, true]
+        );
+    }
+
+    /// Slots of 1 ms every 5 ms; outages of 20 ms at 3, 103, 203 … ms.
+    #[test]
+    fn slots_that_touch_an_outage_are_erased() {
+        let text = "outages:every=100ms,length=20ms,offset=3ms";
+        let found = erased(text, 1, (0..100).map(|slot| slot * 5_000_000), 1000);
+        let expected: Vec<bool> = (0..100)
+            .map(|slot| (2..5).contains(&(slot % 20)) || slot % 20 == 1)
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn jitter_spreads_the_outages_evenly() {
+        // An instant every 0.1 ms: an outage of 1 ms in 10 ms, up to 5 ms late.
+        let text = "outages:every=10ms,length=1ms,jitter=5ms";
+        let found = erased(text, 7, (0..1_000_000).map(|slot| slot * 100_000), 0);
+        let (mut at, mut starts) = (0, Vec::new());
+        for run in found.chunk_by(|one, other| one == other) {
+            if run[0] {
+                assert_eq!(run.len(), 10);
+                starts.push(at % 100);
+            }
+            at += run.len();
+        }
+        assert_eq!(starts.len(), 10_000);
+        assert!(starts.iter().all(|start| *start <= 50));
+        let mean = to_f64(starts.iter().sum::<usize>() as u64) / 10_000.0;
+        // Uniform on [0, 50], rounded up: mean 25.5, standard error 0.15.
+        assert!((mean - 25.5).abs() < 0.6, "{mean}");
+    }
+
+    #[test]
+    fn the_probability_is_the_share_of_slots_that_touch_an_outage() {
+        let text = "outages:every=1s,length=20ms,offset=300ms,jitter=50ms,erasure=0.5";
+        let process: SlotChannel = text.parse().unwrap();
+        let p = process.erasure_probability(Span::from_millis(5)).unwrap();
+        assert!((p - 0.0125).abs() < 1e-12, "{p}");
+        // Slots of 5 ms at multiples of 0.7 ms.
+        let found = erased(text, 3, (0..4_000_000).map(|slot| slot * 700_000), 5000);
+        let hits = found.iter().filter(|erased| **erased).count();
+        let share = to_f64(hits as u64) / 4e6;
+        // Some 100 000 draws.
+        assert!((share / 0.0125 - 1.0).abs() < 0.015, "{share}");
+        assert!(process.erasure_probability(Span::from_secs(1)).is_none());
+    }
+
+    #[test]
+    fn outages_that_overlap_or_have_no_length_are_refused() {
+        for (text, expected) in [
+            ("every=1s,length=0s", "at least 1ns"),
+            (
+                "every=1s,length=800ms,jitter=300ms",
+                "together within every",
+            ),
+            ("every=0s,length=1ms", "at least 1us"),
+            ("every=1ms,length=2ms", "together within every"),
+            ("every=1s,lenght=1ms", "did you mean 'length'?"),
+            ("length=1ms", "'every' is missing"),
+            ("every=1,length=1ms", "every: "),
+        ] {
+            let refused = format!("outages:{text}").parse::<SlotChannel>();
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
+    }
+}

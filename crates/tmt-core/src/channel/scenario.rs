@@ -1,0 +1,393 @@
+//! `scenario`: a named link with its erasure process (docs/scenarios.md).
+//!
+//! A scenario is data ([`Scenario`]): values for the parameters of a link ([`LINK`]) and of a family of processes. What a
+//! user gives, or a [`ParameterSet`], replaces values; the rest are the scenario's, then those of the family. The result
+//! is a process like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on
+//! a trace and on a coupled link.
+
+mod gilbert_elliott;
+mod land_mobile;
+mod papers;
+mod registry;
+mod sets;
+mod share;
+mod starlink;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use registry::{LINK, LinkKey, Origin, Scenario, Setting};
+pub use sets::{PARAMETER_SETS, ParameterSet};
+
+use self::share::Share;
+use super::family::{Family, Key};
+use super::process::{Erasing, Process, SlotLink, Use};
+use super::{ChannelError, FAMILIES, SlotChannel};
+use crate::model::nearest;
+use crate::radio::{RadioChannel, Series};
+use crate::types::{BitRate, Bytes, Span, Time};
+
+/// Key that selects a parameter set.
+pub const SET: &str = "parameter-set";
+
+pub(super) static FAMILY: Family = Family {
+    name: "scenario",
+    about: "A named link with its channel; `tmt synth --list` shows all",
+    keys: &[Key::needed(
+        "scenario",
+        "NAME[,KEY=VALUE…]",
+        "name of a scenario, then any of its parameters",
+    )],
+    examples: &[
+        "scenario:barakat,parameter-set=published,rate=2Mbps,every=1,lldu=25B,rtt=200ms,interleaver=0s,duration=2000s,p=0.001",
+    ],
+    in_steps: false,
+    read: |text| Ok(SlotChannel::Timed(Arc::new(text.parse::<Configured>()?))),
+};
+
+/// All scenarios, in the order in which lists show them.
+pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
+    [
+        land_mobile::SCENARIOS,
+        gilbert_elliott::SCENARIOS,
+        papers::SCENARIOS,
+        starlink::SCENARIOS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The scenario called `name`.
+///
+/// # Errors
+/// There is none. The error names all, and the nearest one.
+pub fn named(name: &str) -> Result<&'static Scenario, ChannelError> {
+    let found = scenarios().find(|scenario| scenario.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = scenarios().map(|scenario| scenario.name).collect();
+        let meant = nearest(name, names.iter().copied())
+            .map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
+        ChannelError(format!(
+            "unknown scenario '{name}'{meant}; expected one of {}",
+            names.join(", ")
+        ))
+    })
+}
+
+impl Scenario {
+    /// The family of the erasure process.
+    #[must_use]
+    pub fn family(&self) -> Option<&'static Family> {
+        FAMILIES
+            .iter()
+            .find(|family| family.name == self.family)
+            .copied()
+    }
+
+    /// Parameter sets that set a parameter of this scenario, the published one first.
+    pub fn sets(&self) -> impl Iterator<Item = &'static ParameterSet> {
+        PARAMETER_SETS.iter().filter(|set| set.fits(self))
+    }
+
+    /// Names and meanings of all parameters: those of the link, then those of the process.
+    pub fn keys(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let of_process = self.family().map_or(&[][..], |family| family.keys).iter();
+        let of_process = of_process.map(|key| (key.name, key.about));
+        let in_link = |name: &str| LINK.iter().any(|key| key.name == name);
+        let link = LINK.iter().map(|key| (key.name, key.about));
+        link.chain(of_process.filter(move |(name, _)| !in_link(name)))
+    }
+
+    /// The scenario's own default of a parameter; `None` if it is that of the family.
+    #[must_use]
+    pub fn setting(&self, key: &str) -> Option<&'static Setting> {
+        self.settings.iter().find(|setting| setting.key == key)
+    }
+
+    /// The default of a parameter, and who chose it.
+    fn default(&self, key: &str) -> (&'static str, Origin, &'static str) {
+        if let Some(setting) = self.setting(key) {
+            return (setting.value, setting.origin, setting.remark);
+        }
+        let keys = self.family().map_or(&[][..], |family| family.keys);
+        let key = keys.iter().find(|known| known.name == key);
+        let value = key.and_then(|key| key.preset).unwrap_or_default();
+        (value, Origin::Ours, "")
+    }
+}
+
+/// A parameter of a scenario, with its value.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Name of the parameter.
+    pub key: &'static str,
+    /// Value in use.
+    pub value: String,
+    /// Value without a parameter set and without a user's value.
+    pub default: &'static str,
+    /// Who chose the default.
+    pub origin: Origin,
+    /// Where the default is from; may be empty.
+    pub remark: &'static str,
+    /// Description with the range of values.
+    pub about: &'static str,
+}
+
+/// A scenario with all its parameters. It displays as the text of the family `scenario`.
+#[derive(Debug, Clone)]
+pub struct Configured {
+    scenario: &'static Scenario,
+    set: &'static ParameterSet,
+    parameters: Vec<Parameter>,
+    link: SlotLink,
+    process: SlotChannel,
+}
+
+impl Configured {
+    /// The scenario with the values of `given`, and those of the parameter set that `given` names.
+    ///
+    /// # Errors
+    /// A key that the scenario does not have or that occurs twice, or a value that cannot be read.
+    pub fn new<'t>(
+        scenario: &'static Scenario,
+        given: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<Self, ChannelError> {
+        let refuse = |error: String| ChannelError(format!("scenario {}: {error}", scenario.name));
+        let mut values: Vec<(&str, &str)> = Vec::new();
+        for (key, value) in given {
+            if values.iter().any(|(known, _)| *known == key) {
+                return Err(refuse(format!("'{key}' is given more than once")));
+            }
+            if key != SET && scenario.keys().all(|(known, _)| known != key) {
+                return Err(refuse(unknown_key(scenario, key)));
+            }
+            values.push((key, value));
+        }
+        let of = |key: &str| {
+            values
+                .iter()
+                .find(|(known, _)| *known == key)
+                .map(|(_, value)| *value)
+        };
+        let set = ParameterSet::for_scenario(scenario, of(SET)).map_err(refuse)?;
+        let value = |key: &str| {
+            let own = || set.value(key).unwrap_or_else(|| scenario.default(key).0);
+            of(key).unwrap_or_else(own)
+        };
+        let family = scenario.family().ok_or_else(|| {
+            refuse(format!(
+                "found no family '{}', expected one",
+                scenario.family
+            ))
+        })?;
+        let link = slot_link(&value).map_err(refuse)?;
+        let text = match family.keys {
+            [only] => value(only.name).to_owned(),
+            keys => {
+                let pairs = keys
+                    .iter()
+                    .map(|key| format!("{}={}", key.name, value(key.name)));
+                pairs.collect::<Vec<_>>().join(",")
+            }
+        };
+        let process = (family.read)(&text).map_err(|ChannelError(error)| refuse(error))?;
+        let parameters = scenario.keys().map(|(key, about)| {
+            let (default, origin, remark) = scenario.default(key);
+            Parameter {
+                key,
+                value: value(key).to_owned(),
+                default,
+                origin,
+                remark,
+                about,
+            }
+        });
+        Ok(Self {
+            scenario,
+            set,
+            parameters: parameters.collect(),
+            link,
+            process,
+        })
+    }
+
+    /// The scenario with a measured fade in place of that of its radio channel.
+    ///
+    /// # Errors
+    /// The scenario has no radio channel, or its error curve is not known for every Es/N0 of the fade.
+    pub fn on_series(mut self, series: Series) -> Result<Self, ChannelError> {
+        let name = self.scenario.name;
+        let Some(radio) = self.process.radio() else {
+            return Err(ChannelError(format!(
+                "scenario {name}: found a channel of family {}, expected one with an Es/N0 to replace by a measured fade",
+                self.scenario.family
+            )));
+        };
+        let radio = RadioChannel::of_series(series, radio.parameters());
+        let radio = radio.map_err(|error| ChannelError(format!("scenario {name}: {error}")))?;
+        self.process = SlotChannel::Timed(Arc::new(radio));
+        Ok(self)
+    }
+
+    /// What is configured.
+    #[must_use]
+    pub fn scenario(&self) -> &'static Scenario {
+        self.scenario
+    }
+
+    /// The parameter set in use.
+    #[must_use]
+    pub fn parameter_set(&self) -> &'static ParameterSet {
+        self.set
+    }
+
+    /// All parameters, those of the link first.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The link of the user.
+    #[must_use]
+    pub fn slot_link(&self) -> &SlotLink {
+        &self.link
+    }
+
+    /// The erasure process on all slots of the link.
+    #[must_use]
+    pub fn process(&self) -> &SlotChannel {
+        &self.process
+    }
+}
+
+fn unknown_key(scenario: &Scenario, key: &str) -> String {
+    let keys: Vec<&str> = scenario.keys().map(|(key, _)| key).collect();
+    let meant = nearest(key, keys.iter().copied())
+        .map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
+    format!(
+        "unknown parameter '{key}'{meant}; expected one of {}",
+        keys.join(", ")
+    )
+}
+
+/// The user's link, from the values of the keys of [`LINK`].
+fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
+    fn read<T: std::str::FromStr<Err: fmt::Display>>(key: &str, text: &str) -> Result<T, String> {
+        text.parse()
+            .map_err(|error| format!("'{key}={text}': {error}"))
+    }
+    let quantity = |key| (key, value(key));
+    let (key, text) = quantity("rate");
+    let rate: BitRate = read(key, text)?;
+    let (key, text) = quantity("lldu");
+    let lldu: Bytes = read(key, text)?;
+    let (key, text) = quantity("every");
+    let every: Option<u64> = text
+        .parse()
+        .ok()
+        .filter(|every| (1..=1_000_000).contains(every));
+    let every = every
+        .ok_or_else(|| format!("'{key}={text}': expected a whole number from 1 to 1000000"))?;
+    if !rate.0.is_multiple_of(every) {
+        return Err(format!(
+            "'{key}={text}': found a rate of {rate}, expected one that {every} users share in whole bits per second"
+        ));
+    }
+    let (key, text) = quantity("rtt");
+    let rtt: Span = read(key, text)?;
+    let (key, text) = quantity("interleaver");
+    let interleaver: Span = read(key, text)?;
+    let (key, text) = quantity("duration");
+    let duration: Span = read(key, text)?;
+    let on_air = rate
+        .time_of_bit(u128::from(lldu.0) * 8)
+        .map(|end| end.since(Time::ZERO));
+    let on_air = on_air.filter(|on_air| !on_air.is_zero()).ok_or_else(|| {
+        format!("found slots of {lldu} at {rate}, expected slots that last at least 1 ns and less than 2^63 ns")
+    })?;
+    if duration.is_zero() {
+        return Err("'duration=0s': expected more, as it leaves no slot".to_owned());
+    }
+    if interleaver > duration {
+        return Err(format!(
+            "'interleaver={interleaver}': found a trace of {duration}, expected a trace at least as long as its interleaver"
+        ));
+    }
+    let decode_delay = interleaver.checked_add(on_air);
+    let decode_delay = decode_delay
+        .ok_or_else(|| format!("'interleaver={interleaver}': expected less than 2^63 ns"))?;
+    Ok(SlotLink {
+        rate: BitRate(rate.0 / every),
+        lldu,
+        rtt,
+        interleaver,
+        duration,
+        on_air,
+        decode_delay,
+        every,
+    })
+}
+
+impl std::str::FromStr for Configured {
+    type Err = ChannelError;
+
+    /// Reads `NAME[,KEY=VALUE…]`.
+    fn from_str(text: &str) -> Result<Self, ChannelError> {
+        let mut parts = text.split(',');
+        let scenario = named(parts.next().unwrap_or_default())?;
+        let pairs = parts.map(|part| {
+            part.split_once('=').ok_or_else(|| {
+                ChannelError(format!(
+                    "scenario {}: '{part}': expected KEY=VALUE",
+                    scenario.name
+                ))
+            })
+        });
+        Self::new(scenario, pairs.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+impl fmt::Display for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{},{SET}={}",
+            FAMILY.name, self.scenario.name, self.set.name
+        )?;
+        self.parameters
+            .iter()
+            .try_for_each(|Parameter { key, value, .. }| write!(f, ",{key}={value}"))
+    }
+}
+
+impl Process for Configured {
+    fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
+        let erasing = self.process.begin(seed, used);
+        Box::new(Share::new(erasing, self.link.every, self.link.on_air))
+    }
+
+    fn erasure_probability(&self, _: Span) -> Option<f64> {
+        self.process.erasure_probability(self.link.on_air)
+    }
+
+    fn note(&self, _: Span) -> String {
+        match &self.process {
+            SlotChannel::Timed(process) => process.note(self.link.on_air),
+            SlotChannel::Steps(_) => {
+                let p = self.erasure_probability(self.link.on_air);
+                p.map_or_else(String::new, |p| format!("erasure probability {p:.6}"))
+            }
+        }
+    }
+
+    fn link(&self) -> Option<&SlotLink> {
+        Some(&self.link)
+    }
+
+    fn radio(&self) -> Option<&RadioChannel> {
+        self.process.radio()
+    }
+}
+
+#[cfg(test)]
+mod tests;
