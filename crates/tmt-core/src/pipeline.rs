@@ -9,11 +9,16 @@
 mod apply;
 mod inject;
 mod produce;
+mod slice;
 mod tally;
 
 pub use apply::{Apply, Lane, LaneResult};
 pub use inject::{Inject, Injected};
-pub use produce::{produce, synthesise};
+pub use produce::{Erased, produce, synthesise, synthesise_adapted};
+pub use slice::{
+    Difference, Join, Merged, Movable, Move, Selection, Slice, Sliced, differences, joined, merge,
+    share_of_rate, slot_spacing,
+};
 pub use tally::collect;
 
 use rayon::Scope;

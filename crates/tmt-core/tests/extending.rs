@@ -73,3 +73,19 @@ fn an_erasure_process_from_outside_is_read_beside_ours() {
     );
     assert!("bursts:length=2".parse::<ChannelSpec>().is_err());
 }
+
+#[test]
+fn an_erasure_process_in_time_from_outside_runs_like_ours() {
+    let families = [channels::FAMILIES, &[&channel::SUNSET]].concat();
+    let process = SlotChannel::parse_with("sunset:15ms", &families).unwrap();
+    assert_eq!(process.to_string(), "sunset:15ms");
+    let mut running = process.begin(1, channels::Use::Forward);
+    let mut sent = slots(20, &[]);
+    for slot in &mut sent {
+        *slot = Slot::new(slot.tx_time(), Span::from_millis(1)).unwrap();
+    }
+    running.erase(0, Span::from_millis(2), &mut sent);
+    let received = sent.iter().filter(|slot| !slot.is_erased()).count();
+    // Those that end by 15 ms: 0 to 13.
+    assert_eq!(received, 14);
+}

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod adapted;
 mod arrow;
 mod brute_force;
 mod closed_forms;
@@ -15,7 +16,9 @@ mod oracle;
 mod parquet;
 mod pipeline;
 mod queue_driven;
+mod radio;
 mod reading;
+mod slice;
 mod text;
 mod text_numbers;
 mod text_pieces;

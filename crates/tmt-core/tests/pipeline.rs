@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::channel::{Channel, ChannelSpec, SlotChannel, Use};
 use tmt_core::format::text::encode;
 use tmt_core::format::{FORMS, Form, Format, Options, Rows, TraceReader, TraceWriter};
 use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
@@ -358,6 +358,56 @@ fn a_reader_returns_no_row_after_a_fault() {
 }
 
 #[test]
+fn rows_read_ahead_are_handed_out_in_the_rounds_that_fetched_them() {
+    let mut text = long_trace(300);
+    text.push_str("oops\n");
+    for chunk in CHUNKS {
+        let rounds = |ahead: &[usize]| {
+            let mut reader = TraceReader::new(text.as_bytes(), options(chunk)).unwrap();
+            for enough in ahead {
+                let mut count = 0;
+                reader.look_ahead(|rows| {
+                    count += rows.slots.len();
+                    count >= *enough
+                });
+            }
+            let mut rounds = Vec::new();
+            let error = loop {
+                let mut slots = Vec::new();
+                rayon::scope(|scope| {
+                    reader.round(scope, |batch, _| {
+                        slots = batch.iter().flat_map(|rows| rows.slots.clone()).collect();
+                    });
+                });
+                rounds.push(slots);
+                if let Err(error) = reader.advance() {
+                    break error.to_string();
+                }
+            };
+            (rounds, error)
+        };
+        let expected = rounds(&[]);
+        assert_eq!(expected.0.iter().map(Vec::len).sum::<usize>(), 300);
+        for ahead in [&[1][..], &[120], &[20, 250], &[250, 20], &[usize::MAX; 2]] {
+            assert!(rounds(ahead) == expected, "{chunk} {ahead:?}");
+        }
+        // Rows that were returned before are not returned again.
+        let mut reader = TraceReader::new(text.as_bytes(), options(chunk)).unwrap();
+        let (mut rows, mut slots) = (Rows::default(), Vec::new());
+        while reader.next_rows(&mut rows).is_ok_and(|more| more) {
+            slots.extend_from_slice(&rows.slots);
+            let before = slots.len();
+            let mut count = 0;
+            reader.look_ahead(|rows| {
+                count += rows.slots.len();
+                count > before % 70
+            });
+        }
+        assert_eq!(slots, expected.0.concat(), "{chunk}");
+    }
+}
+
+#[test]
 fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
     let slots: Vec<Slot> = (0..4000u64)
         .map(|slot| {
@@ -417,25 +467,35 @@ fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
 #[test]
 fn injected_erasures_equal_those_of_the_serial_channel() {
     let trace = long_trace(40_000);
+    let on_air = Span::from_micros(700);
     for spec in [
         "bernoulli:0.01",
         "gilbert-elliott:alpha=0.99,beta=0.8",
         "gilbert-elliott:alpha=0.9,beta=0.9,pg=0.1,pb=0.6,start=bad",
+        "fading:m=3ms,X=0.2",
     ] {
-        let spec: ChannelSpec = spec.parse().unwrap();
+        let process: SlotChannel = spec.parse().unwrap();
         let mut reader = TraceReader::new(trace.as_bytes(), Options::default()).unwrap();
-        let mut channel = Channel::new(spec, 11);
+        let mut steps = spec
+            .parse()
+            .ok()
+            .map(|spec: ChannelSpec| Channel::new(spec, 11));
+        let mut running = process.begin(11, Use::Forward);
+        let mut number = 0;
         let mut expected = Vec::new();
         encode::trace_header(&mut expected);
         let mut rows = Rows::default();
         while reader.next_rows(&mut rows).unwrap() {
             for slot in &rows.slots {
-                let erased = channel.erases();
-                let slot = if erased {
-                    Slot::erased(slot.tx_time())
+                let mut slot = *slot;
+                if let Some(channel) = &mut steps {
+                    if channel.erases() {
+                        slot = Slot::erased(slot.tx_time());
+                    }
                 } else {
-                    *slot
-                };
+                    running.erase(number, on_air, std::slice::from_mut(&mut slot));
+                }
+                number += 1;
                 encode::slot(&slot, &mut expected);
             }
         }
@@ -447,7 +507,9 @@ fn injected_erasures_equal_those_of_the_serial_channel() {
                     let writer =
                         TraceWriter::new(output.clone(), Form::default(), &Metadata::new())
                             .unwrap();
-                    let injected = Inject::new(spec, 11, writer).run(&mut reader).unwrap();
+                    let injected = Inject::new(process.clone(), 11, on_air, writer)
+                        .run(&mut reader)
+                        .unwrap();
                     assert_eq!(injected.slots, 40_000);
                 });
                 assert!(

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::format::unit::Unit;
-use crate::types::{BitRate, Bytes, ErrorKind, QuantityError, Span, Time};
+use crate::types::{BitRate, Bytes, ErrorKind, QuantityError, Slot, Span, Time};
 
 /// Number of columns that a trace can have.
 pub(crate) const COLUMNS: usize = 4;
@@ -28,9 +28,6 @@ pub(crate) const TIME_ENDS: [&str; 2] = ["_s", "_ns"];
 /// Keys of a mapping, by column, and that of the interval.
 const KEYS: [&str; COLUMNS] = ["tx", "delay", "attempts", "erased"];
 const INTERVAL: &str = "interval";
-
-/// Decoding delay of a slot that was received, in a table without delays, ns; as `tmt convert` without a delay file.
-const SHORTEST_DELAY_NS: u64 = 1;
 
 /// Longest list of column names in a message, characters.
 const SHOWN_NAMES: usize = 200;
@@ -143,6 +140,12 @@ impl FromStr for Columns {
         if columns.spacing.is_some() && columns.names[TX_TIME].is_some() {
             return Err(wrong());
         }
+        if columns.delay.is_some() && columns.needs_delays() {
+            return Err(QuantityError::new(
+                text,
+                "erased=COLUMN beside one delay of all received slots: nothing else says which were erased",
+            ));
+        }
         Ok(columns)
     }
 }
@@ -181,12 +184,6 @@ pub(crate) struct Places {
 }
 
 impl Columns {
-    /// Whether the table is to have the columns of a trace.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether the mapping selects a column of times.
     #[must_use]
     pub fn maps_times(&self) -> bool {
@@ -198,10 +195,36 @@ impl Columns {
         self.names[ERASED].is_none()
     }
 
+    /// Whether a column that the table has is read; `attempts` asks for that one.
+    fn reads(&self, column: usize, attempts: bool) -> bool {
+        match column {
+            TX_TIME => self.spacing.is_none(),
+            ATTEMPTS => attempts,
+            _ => true,
+        }
+    }
+
+    /// Refuses `times`, the times of a table, beside an interval or a rate, which would replace them.
+    pub(crate) fn refuse_times(&self, times: &str) -> Result<(), ErrorKind> {
+        match self.spacing {
+            None => Ok(()),
+            Some(spacing) => {
+                let given = match spacing {
+                    Spacing::Interval(_) => "an interval",
+                    Spacing::Rate { .. } => "a rate",
+                };
+                Err(ErrorKind::format(
+                    format!("{times} beside {given}"),
+                    "either times in the table, or an interval or a rate",
+                ))
+            }
+        }
+    }
+
     /// Finds the columns in a table with these names; `attempts` asks for that column.
     ///
     /// # Errors
-    /// A column is missing, ambiguous or named twice; with its index in the second case.
+    /// A column is missing, or it is ambiguous or not expected, with its index.
     pub(crate) fn find(
         &self,
         names: &[&str],
@@ -224,11 +247,12 @@ impl Columns {
                     (at, at.and_then(|at| unit_of(names[at])))
                 }
             };
-            let is_read = match column {
-                TX_TIME => self.spacing.is_none(),
-                ATTEMPTS => attempts,
-                _ => true,
-            };
+            if column == TX_TIME
+                && let Some(at) = at
+            {
+                let times = format!("the column {}", names[at]);
+                self.refuse_times(&times).map_err(|kind| (kind, Some(at)))?;
+            }
             let is_needed = match column {
                 TX_TIME => true,
                 DECODE_DELAY => self.needs_delays(),
@@ -237,7 +261,7 @@ impl Columns {
             if column == ATTEMPTS {
                 places.attempts = at;
             }
-            if !is_read {
+            if !self.reads(column, attempts) {
                 continue;
             }
             if at.is_none() && is_needed {
@@ -255,7 +279,7 @@ impl Columns {
     /// The columns of a text without a header, where names are numbers from 1.
     ///
     /// # Errors
-    /// A name is not a number.
+    /// A name is not a number, or times are not expected.
     pub(crate) fn numbered(&self, attempts: bool) -> Result<Places, ErrorKind> {
         let mut places = self.none();
         places.are_known = [true; 2];
@@ -279,17 +303,13 @@ impl Columns {
                     Some(at.ok_or_else(wrong)?)
                 }
                 None if column == TX_TIME => Some(0),
-                None if column == DECODE_DELAY && self.needs_delays() && self.delay.is_none() => {
-                    Some(1)
-                }
+                None if column == DECODE_DELAY && self.needs_delays() => Some(1),
                 None => None,
             };
-            let is_read = match column {
-                TX_TIME => self.spacing.is_none(),
-                ATTEMPTS => attempts,
-                _ => true,
-            };
-            places.at[column] = at.filter(|_| is_read);
+            if column == TX_TIME && name.is_some() {
+                self.refuse_times("a column of times")?;
+            }
+            places.at[column] = at.filter(|_| self.reads(column, attempts));
         }
         Ok(places)
     }
@@ -300,10 +320,7 @@ impl Columns {
             units: [None; 2],
             are_known: [false; 2],
             attempts: None,
-            delay: self
-                .delay
-                .or(Span::from_nanos(SHORTEST_DELAY_NS))
-                .unwrap_or_default(),
+            delay: self.delay.unwrap_or(Slot::UNKNOWN_DELAY),
             is_delay_given: self.delay.is_some(),
         }
     }

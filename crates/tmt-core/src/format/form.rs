@@ -49,6 +49,23 @@ impl Compression {
             Self::Zstd => "zstd",
         }
     }
+
+    /// Extension of names of compressed files.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Gzip => ".gz",
+            Self::Zstd => ".zst",
+        }
+    }
+
+    /// The compression that the end of a file name selects, whatever precedes it and regardless of letter case.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let mut all = [Self::Gzip, Self::Zstd].into_iter();
+        all.find(|compression| name.ends_with(compression.extension()))
+    }
 }
 
 /// A format with the compression around it.
@@ -106,10 +123,9 @@ impl Form {
     /// As [`from_file_name`](Self::from_file_name); the error says that `extensions` were expected.
     pub(super) fn named(name: &str, extensions: &str) -> Result<Option<Self>, FormError> {
         let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-        let (file, compression) = [(".gz", GZIP), (".zst", ZSTD)]
-            .into_iter()
-            .find_map(|(extension, compression)| Some((file.strip_suffix(extension)?, compression)))
-            .unwrap_or((&file, None));
+        let compression = Compression::from_file_name(&file);
+        let end = compression.map_or(0, |compression| compression.extension().len());
+        let file = &file[..file.len() - end];
         // A name that starts with its only full stop is that of a hidden file.
         let extension = file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
         let format = match (extension.map(|(_, extension)| extension), compression) {

@@ -4,7 +4,7 @@
 //! Unlike a [`super::table`], such a table has no head and no end line: every reader of CSV opens it, and what the rows
 //! have in common is repeated in columns.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -68,7 +68,8 @@ struct Column {
     name: String,
     /// `None` before the first value.
     kind: Option<Kind>,
-    values: BTreeMap<usize, Value>,
+    /// By row; the rows after the last value have none.
+    values: Vec<Option<Value>>,
 }
 
 /// A tidy table in memory.
@@ -87,6 +88,8 @@ struct Column {
 #[derive(Debug, Default)]
 pub struct Records {
     columns: Vec<Column>,
+    /// Places of the columns by name.
+    places: HashMap<String, usize>,
     rows: usize,
 }
 
@@ -97,14 +100,15 @@ impl Records {
     /// otherwise. A column without any value is one of real numbers.
     pub fn row<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Option<Value>)>) {
         for (name, value) in values {
-            let known = self.columns.iter().position(|column| column.name == name);
-            let place = known.unwrap_or_else(|| {
+            let place = self.places.get(name).copied().unwrap_or_else(|| {
+                let place = self.columns.len();
+                self.places.insert(name.to_owned(), place);
                 self.columns.push(Column {
                     name: name.to_owned(),
                     kind: None,
-                    values: BTreeMap::new(),
+                    values: Vec::new(),
                 });
-                self.columns.len() - 1
+                place
             });
             if let Some(value) = value {
                 let column = &mut self.columns[place];
@@ -116,7 +120,8 @@ impl Records {
                     }
                     _ => Kind::Text,
                 });
-                column.values.insert(self.rows, value);
+                column.values.resize(self.rows, None);
+                column.values.push(Some(value));
             }
         }
         self.rows += 1;
@@ -171,7 +176,7 @@ impl Records {
         };
         line(&mut self.columns.iter().map(|column| quoted(&column.name)));
         for row in 0..self.rows {
-            let text = |column: &Column| column.values.get(&row).map(Value::text);
+            let text = |column: &Column| column.value(row).map(Value::text);
             line(
                 &mut self
                     .columns
@@ -185,6 +190,10 @@ impl Records {
 impl Column {
     fn kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Real)
+    }
+
+    fn value(&self, row: usize) -> Option<&Value> {
+        self.values.get(row)?.as_ref()
     }
 
     fn array(&self, rows: usize) -> ArrayRef {
@@ -211,7 +220,7 @@ impl Column {
         rows: usize,
         read: fn(&Value) -> Option<T>,
     ) -> ArrayRef {
-        let values = (0..rows).map(|row| read(self.values.get(&row)?));
+        let values = (0..rows).map(|row| read(self.value(row)?));
         Arc::new(values.collect::<A>())
     }
 }

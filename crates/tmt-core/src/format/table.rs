@@ -40,6 +40,8 @@ pub enum Kind {
     Count,
     /// Real numbers with six decimals in text. In Parquet DOUBLE.
     Real,
+    /// Real numbers with the digits that tell them from all others in text. In Parquet DOUBLE.
+    Exact,
     /// Words from a small set. In Parquet UTF8.
     Word,
 }
@@ -72,7 +74,9 @@ impl Column {
             (Kind::Time, Cell::Time(value)) | (Kind::Count, Cell::Count(value)) => {
                 i64::try_from(*value).is_ok()
             }
-            (Kind::Real, Cell::Real(_)) | (Kind::Word, Cell::Word(_)) => true,
+            (Kind::Real, Cell::Real(_))
+            | (Kind::Exact, Cell::Exact(_))
+            | (Kind::Word, Cell::Word(_)) => true,
             _ => false,
         }
     }
@@ -80,7 +84,7 @@ impl Column {
     fn field(&self) -> Field {
         let data_type = match self.kind {
             Kind::Time | Kind::Count => DataType::Int64,
-            Kind::Real => DataType::Float64,
+            Kind::Real | Kind::Exact => DataType::Float64,
             Kind::Word => DataType::Utf8,
         };
         let [_, name] = self.names();
@@ -94,8 +98,8 @@ impl Column {
                 Cell::Time(value) | Cell::Count(value) => Some(value.cast_signed()),
                 _ => None,
             }),
-            Kind::Real => array_of::<Float64Array, _>(cells, |cell| match cell {
-                Cell::Real(real) => Some(*real),
+            Kind::Real | Kind::Exact => array_of::<Float64Array, _>(cells, |cell| match cell {
+                Cell::Real(real) | Cell::Exact(real) => Some(*real),
                 _ => None,
             }),
             Kind::Word => array_of::<StringArray, _>(cells, |cell| match cell {
@@ -124,6 +128,8 @@ pub enum Cell {
     Count(u64),
     /// Value of a column of [`Kind::Real`].
     Real(f64),
+    /// Value of a column of [`Kind::Exact`].
+    Exact(f64),
     /// Value of a column of [`Kind::Word`], without commas.
     Word(&'static str),
 }
@@ -306,6 +312,7 @@ pub(crate) fn text(cells: &[Cell], out: &mut Vec<u8>) {
             Cell::Time(nanos) => encode::seconds(nanos, out),
             Cell::Count(count) => encode::whole(count, out),
             Cell::Real(real) => out.extend_from_slice(format!("{real:.6}").as_bytes()),
+            Cell::Exact(real) => out.extend_from_slice(format!("{real}").as_bytes()),
             Cell::Word(word) => out.extend_from_slice(word.as_bytes()),
         }
     }

@@ -6,8 +6,8 @@ mod tests;
 
 use strum::{EnumIter, EnumString, IntoStaticStr, VariantNames};
 
-use super::tail::normal_tail;
 use super::{Arguments, ModelError};
+use crate::math::normal::upper_tail;
 
 use crate::math::num::{log10, pow};
 
@@ -150,7 +150,7 @@ impl Decoded {
 /// `ec_n0` is the energy per channel bit over noise density, linear, 0 or above.
 #[must_use]
 pub fn uncoded_ber(ec_n0: f64) -> f64 {
-    normal_tail((2.0 * ec_n0).sqrt())
+    upper_tail((2.0 * ec_n0).sqrt())
 }
 
 /// Errors after a soft-decision Viterbi decoder by the union bound over the nine leading terms:
@@ -162,7 +162,7 @@ pub fn viterbi(rate: Rate, ec_n0: f64) -> Decoded {
     let (period, spectrum) = rate.code();
     let (mut events, mut wrong, mut span) = (0.0, 0.0, 0.0);
     for &(weight, a, c, l) in spectrum {
-        let confused = normal_tail((2.0 * weight * ec_n0).sqrt());
+        let confused = upper_tail((2.0 * weight * ec_n0).sqrt());
         events += a * confused;
         wrong += c * confused;
         span += l * confused;

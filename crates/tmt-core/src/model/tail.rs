@@ -1,13 +1,7 @@
-//! Tails of the normal and the binomial distribution, with full relative precision however small they are.
+//! Tails of the binomial distribution, with full relative precision however small they are.
 
-use crate::math::num::{erfc, exp, floor_u64, ln, log1p};
+use crate::math::num::{exp, floor_u64, ln, log1p};
 use crate::types::to_f64;
-
-/// Q(x), the probability that a standard normal variable exceeds x.
-#[must_use]
-pub fn normal_tail(x: f64) -> f64 {
-    0.5 * erfc(x * std::f64::consts::FRAC_1_SQRT_2)
-}
 
 /// P(Bin(n, p) > t), `p` in \[0, 1\].
 ///
@@ -136,19 +130,6 @@ mod tests {
         assert!((binomial_tail(65_535, 0.5, 32_767) - 0.5).abs() < 1e-12);
         for (p, t, expected) in [(0.0, 3, 0.0), (1.0, 3, 1.0), (0.3, 9, 0.0), (1.0, 9, 0.0)] {
             assert!((binomial_tail(9, p, t) - expected).abs() < f64::EPSILON);
-        }
-    }
-
-    #[test]
-    fn the_normal_tail_agrees_with_published_tables() {
-        // Abramowitz and Stegun, table 26.1: Q(1), Q(2), and Q(10) of table 26.2.
-        for (x, q) in [
-            (0.0, 0.5),
-            (1.0, 0.158_655_253_9),
-            (2.0, 0.022_750_131_9),
-            (10.0, 7.619_853e-24),
-        ] {
-            assert!((normal_tail(x) / q - 1.0).abs() < 1e-6);
         }
     }
 

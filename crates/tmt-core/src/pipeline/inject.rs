@@ -1,14 +1,15 @@
-//! Erases slots of a trace: the erasures are drawn piece by piece in parallel and composed in order.
+//! Erases slots of a trace, piece by piece in parallel. Processes of two states are drawn for both states before a piece and
+//! then resolved in order; all others erase any piece without the pieces before it.
 
 use std::io::Write;
 
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::channel::{ChainState, Channel, ChannelSpec, ErasurePiece, Erasures};
+use crate::channel::{ChainState, Channel, Erasing, ErasurePiece, Erasures, SlotChannel, Use};
 use crate::format::pool::Pool;
 use crate::format::{Rows, TraceReader, TraceWriter};
-use crate::types::{EndLine, Slot, Time};
+use crate::types::{EndLine, Slot, Span, Time};
 
 /// A piece of the trace between drawing and writing.
 #[derive(Default)]
@@ -21,9 +22,12 @@ struct Piece {
 
 /// Applies an erasure process to a trace, as `tmt inject` does (docs/trace-format.md, Sec. 11).
 pub struct Inject<W: Write + Send> {
-    spec: ChannelSpec,
+    process: SlotChannel,
     seed: u64,
+    on_air: Span,
     writer: TraceWriter<Slot, W>,
+    /// The process for each piece of a round, unless it is resolved in order.
+    running: Vec<Box<dyn Erasing>>,
     /// State of the channel after the last resolved piece.
     chain: ChainState,
     drawn: Pool<Piece>,
@@ -45,13 +49,21 @@ pub struct Injected<W> {
 }
 
 impl<W: Write + Send> Inject<W> {
-    /// Applies the erasures of `spec` with `seed`; `writer` gets the resulting trace.
+    /// Applies the erasures of `process` with `seed` to slots that are on air for `on_air` each, which matters to processes
+    /// in time; `writer` gets the resulting trace.
     #[must_use]
-    pub fn new(spec: ChannelSpec, seed: u64, writer: TraceWriter<Slot, W>) -> Self {
+    pub fn new(
+        process: SlotChannel,
+        seed: u64,
+        on_air: Span,
+        writer: TraceWriter<Slot, W>,
+    ) -> Self {
         Self {
-            spec,
+            process,
             seed,
+            on_air,
             writer,
+            running: Vec::new(),
             chain: ChainState::default(),
             drawn: Pool::default(),
             marked: Pool::default(),
@@ -107,15 +119,34 @@ impl<W: Write + Send> Stage for Inject<W> {
                 }
             });
         }
+        let (process, seed, on_air) = (&self.process, self.seed, self.on_air);
+        if let SlotChannel::Timed(_) = process {
+            let more = batch.len().saturating_sub(self.running.len());
+            let begin = || process.begin(seed, Use::Forward);
+            self.running
+                .extend(std::iter::repeat_with(begin).take(more));
+        }
+        let mut running = self.running.iter_mut();
         for (rows, piece) in batch.iter().zip(self.drawn.resize(batch.len())) {
-            let (spec, seed, from) = (self.spec, self.seed, self.slots);
+            let from = self.slots;
             self.slots += rows.slots.len() as u64;
             if let Some(last) = rows.slots.last() {
                 self.last = last.tx_time();
             }
+            let running = running.next();
             scope.spawn(move |_| {
                 piece.slots.clone_from(&rows.slots);
-                piece.drawn = Some(Channel::piece(spec, seed, from, rows.slots.len()));
+                match (process, running) {
+                    (SlotChannel::Steps(spec), _) => {
+                        piece.drawn = Some(Channel::piece(*spec, seed, from, rows.slots.len()));
+                    }
+                    (SlotChannel::Timed(_), Some(running)) => {
+                        running.erase(from, on_air, &mut piece.slots);
+                        piece.erased = erased_in(&piece.slots);
+                    }
+                    // There is a running process for each piece.
+                    (SlotChannel::Timed(_), None) => {}
+                }
             });
         }
     }
@@ -136,4 +167,8 @@ impl<W: Write + Send> Stage for Inject<W> {
         self.drawn.resize(0);
         Ok(())
     }
+}
+
+fn erased_in(slots: &[Slot]) -> u64 {
+    slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
 }

@@ -1,13 +1,14 @@
 //! Writes rows that are generated instead of read.
 
 use std::io::Write;
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::StageError;
 use crate::channel::synth::ConstantRate;
+use crate::channel::{Erasing, SlotChannel, Use};
 use crate::format::TraceWriter;
-use crate::types::{Result, Slot};
+use crate::radio::{Adapted, AdaptedSlots};
+use crate::types::{Result, Slot, Span};
 
 /// Calls `fill` with an empty vector and writes the slots that it appends, until it appends none.
 ///
@@ -45,31 +46,117 @@ pub fn produce<W: Write + Send>(
 /// Slots per piece of [`synthesise`].
 const PIECE: usize = 1 << 13;
 
+/// The same if slots are erased. A process may compute stretches of time for which a short piece is too little.
+const ERASED_PIECE: usize = 1 << 16;
+
 /// Pieces generated per round.
 const PIECES: usize = 8;
 
-/// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11). Calls `made` with
-/// the number of slots of each batch.
+/// An erasure process on the slots that [`synthesise`] writes.
+#[derive(Debug, Clone)]
+pub struct Erased {
+    /// The process.
+    pub channel: SlotChannel,
+    /// Its seed.
+    pub seed: u64,
+    /// How long a slot is on air.
+    pub on_air: Span,
+}
+
+/// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11), and erases those
+/// that the process of `erased` erases. Calls `made` with the number of slots of each batch.
+///
+/// Returns the number of erased slots.
 ///
 /// # Errors
 /// I/O errors of the output.
 pub fn synthesise<W: Write + Send>(
     link: &ConstantRate,
+    erased: Option<&Erased>,
     writer: &mut TraceWriter<Slot, W>,
-    made: impl Fn(u64) + Sync,
-) -> Result<(), StageError> {
-    let slots = link.slots();
-    let mut begun = 0;
-    produce(writer, |batch| {
-        batch.par_extend((0..PIECES).into_par_iter().flat_map_iter(|at| {
-            let from = slots.min(begun + (at * PIECE) as u64);
-            let length = usize::try_from(slots - from).map_or(PIECE, |left| left.min(PIECE));
-            let mut piece = Vec::with_capacity(length);
-            link.piece(from, length, &mut piece);
-            piece
-        }));
-        made(batch.len() as u64);
-        begun += (PIECE * PIECES) as u64;
-        Ok(())
-    })
+    made: impl Fn(u64),
+) -> Result<u64, StageError> {
+    let length = erased.map_or(PIECE, |_| ERASED_PIECE);
+    let on_air = erased.map_or(Span::ZERO, |erased| erased.on_air);
+    let begin = || erased.map(|erased| erased.channel.begin(erased.seed, Use::Forward));
+    let fill = |running: &mut Option<Box<dyn Erasing>>, from: u64, piece: &mut Vec<Slot>| {
+        link.piece(from, length, piece);
+        if let Some(running) = running {
+            running.erase(from, on_air, piece);
+        }
+    };
+    in_pieces(link.slots(), length, begin, fill, writer, made)
+}
+
+/// Writes all slots of a link with adaptive coding and modulation (docs/acm.md). Calls `made` with the number of slots of each
+/// batch.
+///
+/// Returns the number of erased slots.
+///
+/// # Errors
+/// I/O errors of the output.
+pub fn synthesise_adapted<W: Write + Send>(
+    link: &Adapted,
+    writer: &mut TraceWriter<Slot, W>,
+    made: impl Fn(u64),
+) -> Result<u64, StageError> {
+    let fill = |running: &mut AdaptedSlots, from: u64, piece: &mut Vec<Slot>| {
+        running.piece(from, ERASED_PIECE, piece);
+    };
+    in_pieces(
+        link.slots(),
+        ERASED_PIECE,
+        || link.begin(),
+        fill,
+        writer,
+        made,
+    )
+}
+
+/// Writes `slots` slots in pieces of `length`, of which several are made at the same time: each by `fill` from its first slot on,
+/// with a state of its own that `begin` makes. Returns the number of erased slots.
+///
+/// The buffers of the pieces stay, as a piece is so long that the system would take it back and clear it again each time.
+fn in_pieces<S: Send, W: Write + Send>(
+    slots: u64,
+    length: usize,
+    begin: impl Fn() -> S,
+    fill: impl Fn(&mut S, u64, &mut Vec<Slot>) + Sync + Send,
+    writer: &mut TraceWriter<Slot, W>,
+    made: impl Fn(u64),
+) -> Result<u64, StageError> {
+    let mut states: Vec<S> = (0..PIECES).map(|_| begin()).collect();
+    let (mut ready, mut next) = (vec![Vec::new(); PIECES], vec![Vec::new(); PIECES]);
+    let (mut begun, mut ended, lost) = (0, false, AtomicU64::new(0));
+    let (fill, lost) = (&fill, &lost);
+    loop {
+        rayon::scope(|scope| {
+            writer.spawn(ready.iter().map(Vec::as_slice), scope);
+            if ended {
+                return;
+            }
+            let firsts = (begun..).step_by(length);
+            for ((state, piece), first) in states.iter_mut().zip(&mut next).zip(firsts) {
+                scope.spawn(move |_| {
+                    piece.clear();
+                    if first < slots {
+                        fill(state, first, piece);
+                    }
+                    let erased = piece.iter().filter(|slot| slot.is_erased()).count();
+                    lost.fetch_add(erased as u64, Ordering::Relaxed);
+                });
+            }
+        });
+        writer
+            .advance()
+            .map_err(|error| StageError::Output(0, error))?;
+        if ended {
+            return Ok(lost.load(Ordering::Relaxed));
+        }
+        std::mem::swap(&mut ready, &mut next);
+        let len: usize = ready.iter().map(Vec::len).sum();
+        made(len as u64);
+        begun = slots.min(begun.saturating_add((length * PIECES) as u64));
+        ended = len == 0;
+    }
 }

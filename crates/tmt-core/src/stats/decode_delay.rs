@@ -3,12 +3,12 @@
 use crate::types::{Slot, Span};
 
 /// Number of received slots, from the first, whose decoding delays make the median.
-pub const MEDIAN_SLOTS: usize = 1 << 16;
+const MEDIAN_SLOTS: usize = 1 << 16;
 
 /// Number of slots, received or erased, among which they are looked for. It bounds what has to be read ahead.
 const MEDIAN_WITHIN: u64 = 1 << 20;
 
-/// Collects the decoding delays of the first [`MEDIAN_SLOTS`] received slots of a trace, for their median.
+/// Collects the decoding delays of the first 65 536 received slots of a trace, for their median.
 ///
 /// ```
 /// use tmt_core::stats::DecodeDelays;

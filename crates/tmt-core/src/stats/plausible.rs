@@ -1,17 +1,14 @@
 //! Whether the times of a trace look as if they had been read in another unit than they are in, and whether repeats can
 //! leave as early as a feedback delay says.
 
-use crate::types::{Metadata, Span};
-
-/// Delay of a received slot whose delay is unknown (docs/trace-format.md, Sec. 12), ns.
-const SHORTEST_DELAY_NS: u64 = 1;
+use crate::types::{Metadata, Slot, Span};
 
 /// Longest plausible mean time between two rows, s. The slowest links that are measured send several units per second.
-pub const MAX_PERIOD_S: f64 = 1.0;
+const MAX_PERIOD_S: f64 = 1.0;
 
 /// Longest plausible median of the decoding delay, s. Decoding takes milliseconds; repeats and queues under a measured
 /// delay add some hundred, in order of delivery up to a few seconds.
-pub const MAX_MEDIAN_DELAY_S: f64 = 5.0;
+const MAX_MEDIAN_DELAY_S: f64 = 5.0;
 
 /// What is implausible about a mean time between rows and a median decoding delay, both in s; `None` if both may be right.
 ///
@@ -57,8 +54,8 @@ pub fn unit_question(flag: &str, head: &Metadata) -> String {
 
 /// Why a repeat leaves before the receiver can have asked for it; `None` if it can have asked. `repeat` names the repeat.
 ///
-/// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay. 1 ns, which
-/// marks a slot as received where delays are unknown, does not count.
+/// The receiver asks once it has decoded, so the median decoding delay must not exceed the feedback delay.
+/// [`Slot::UNKNOWN_DELAY`] does not count.
 ///
 /// ```
 /// use tmt_core::Span;
@@ -76,17 +73,19 @@ pub fn early_repeat(
     feedback_delay: Span,
 ) -> Option<String> {
     let decode_delay = decode_delay.filter(|delay| *delay > feedback_delay)?;
-    (decode_delay.as_nanos() > SHORTEST_DELAY_NS).then(|| {
+    (decode_delay > Slot::UNKNOWN_DELAY).then(|| {
         format!(
             "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: {repeat} leaves before the receiver can have asked for it"
         )
     })
 }
 
-/// How a text on `--feedback-delay decode` goes on, for a trace with this head: the other value of the flag.
+/// How a text on `--feedback-delay decode` goes on, for a trace with this head: the other value of the flag, if it is
+/// enough for the median decoding delay.
 #[must_use]
-pub fn or_interleaver(head: &Metadata) -> &'static str {
+pub fn or_interleaver(head: &Metadata, decode_delay: Option<Span>) -> &'static str {
     match head.interleaver() {
+        Some(depth) if Some(depth) < decode_delay => "",
         Some(_) => ", or interleaver",
         None => " (or interleaver, for a trace with interleaver_ns)",
     }

@@ -392,10 +392,10 @@ impl Flags {
                 Some(other) => Err(wrong(&other)),
             },
             Self::Doubles(array) if array.is_null(row) => Err(null),
-            Self::Doubles(array) => match array.value(row).to_bits() {
-                bits if bits == 0.0f64.to_bits() => Ok(false),
-                bits if bits == 1.0f64.to_bits() => Ok(true),
-                bits => Err(wrong(&f64::from_bits(bits))),
+            Self::Doubles(array) => match array.value(row) {
+                0.0 => Ok(false),
+                1.0 => Ok(true),
+                other => Err(wrong(&other)),
             },
         }
     }

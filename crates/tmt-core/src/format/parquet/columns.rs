@@ -13,6 +13,7 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::open::MAGIC;
 use super::write_error;
 use crate::format::columnar::head;
 use crate::format::columns::{ATTEMPTS, NAMES};
@@ -27,7 +28,7 @@ const ZSTD: i32 = 1;
 /// pages are compressed with zstd. If all batches but the last have the same number of rows, the bytes depend only on
 /// columns, head, rows and end line.
 pub(crate) struct ColumnFile<W: Write + Send> {
-    file: ArrowWriter<W>,
+    file: ArrowWriter<AfterMagic<W>>,
     schema: SchemaRef,
 }
 
@@ -50,6 +51,10 @@ impl<W: Write + Send> ColumnFile<W> {
                 .with_properties(properties)
                 .with_schema_root(name.to_owned())
                 .with_skip_arrow_metadata(true);
+            let out = AfterMagic {
+                out,
+                held: Some(Vec::new()),
+            };
             ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options)
         });
         let file = file.map_err(write_error)?;
@@ -70,7 +75,34 @@ impl<W: Write + Send> ColumnFile<W> {
             let pair = KeyValue::new(head::END.to_owned(), end);
             self.file.append_key_value_metadata(pair);
         }
-        self.file.into_inner().map_err(write_error)
+        let out = self.file.into_inner().map_err(write_error)?;
+        Ok(out.out)
+    }
+}
+
+/// An output whose magic number waits for what follows it: a file that is given up before its first row leaves nothing
+/// behind, in a pipe neither.
+struct AfterMagic<W> {
+    out: W,
+    /// The magic number, until something follows it.
+    held: Option<Vec<u8>>,
+}
+
+impl<W: Write> Write for AfterMagic<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(held) = &mut self.held {
+            if held.len() + bytes.len() <= MAGIC.len() {
+                held.extend_from_slice(bytes);
+                return Ok(bytes.len());
+            }
+            self.out.write_all(held)?;
+            self.held = None;
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::format::columnar;
 use crate::types::{Error, ErrorKind, Result};
 
 /// Magic bytes at the start and at the end of a file.
-const MAGIC: &[u8; 4] = b"PAR1";
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Size of the smallest file, bytes: magic, length of an empty footer, magic.
 const SMALLEST: u64 = 12;

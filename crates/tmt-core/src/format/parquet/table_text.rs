@@ -18,16 +18,19 @@ use crate::types::{Error, ErrorKind, Result};
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 13;
 
+/// End of the names of columns whose doubles have all their digits.
+const EXACT: &str = "_db";
+
 /// Reads a flat table as canonical text with head and end line.
 ///
 /// `int64` columns whose names end in `_ns` become seconds, with names that end in `_s`. Other integers and strings are
-/// copied, doubles get six decimals, and nulls become empty fields.
+/// copied, doubles get six decimals, those in columns whose names end in `_db` all their digits, and nulls become empty fields.
 ///
 /// Tables written before names had units have no such name. Their `int64` columns are times, their counts unsigned.
 pub struct TableText {
     batches: Batches,
-    /// Whether each column is one of times.
-    are_times: Vec<bool>,
+    /// Whether each column is one of times, or of doubles with all digits.
+    are_own: Vec<bool>,
     end: Option<String>,
     text: Vec<u8>,
     at: usize,
@@ -51,13 +54,15 @@ impl TableText {
         encode::head(&metadata, &mut text);
         let [_, unit] = TIME_ENDS;
         let is_old = !fields.iter().any(|field| field.name().ends_with(unit));
-        let are_times = fields.iter().map(|field| {
-            *field.data_type() == DataType::Int64 && (is_old || field.name().ends_with(unit))
+        let are_own = fields.iter().map(|field| match field.data_type() {
+            DataType::Int64 => is_old || field.name().ends_with(unit),
+            DataType::Float64 => field.name().ends_with(EXACT),
+            _ => false,
         });
-        let are_times: Vec<bool> = are_times.collect();
-        let names = fields.iter().zip(&are_times).map(|(field, &is_time)| {
+        let are_own: Vec<bool> = are_own.collect();
+        let names = fields.iter().zip(&are_own).map(|(field, &is_own)| {
             let name = field.name();
-            match name.strip_suffix(unit).filter(|_| is_time) {
+            match name.strip_suffix(unit).filter(|_| is_own) {
                 Some(stem) => format!("{stem}{}", TIME_ENDS[0]),
                 None => name.clone(),
             }
@@ -67,7 +72,7 @@ impl TableText {
         text.push(b'\n');
         let all: Vec<usize> = (0..names.len()).collect();
         Ok(Self {
-            are_times,
+            are_own,
             batches: opened.batches(&all, BATCH)?,
             end,
             text,
@@ -81,7 +86,7 @@ impl TableText {
         self.at = 0;
         while self.text.is_empty() {
             match self.batches.next()? {
-                Some(batch) => append(&batch, &self.are_times, &mut self.text)?,
+                Some(batch) => append(&batch, &self.are_own, &mut self.text)?,
                 None => match self.end.take() {
                     Some(end) => self.text.extend_from_slice(end.as_bytes()),
                     None => return Ok(()),
@@ -118,14 +123,14 @@ fn check_type(name: &str, found: &DataType) -> Result<()> {
     }
 }
 
-fn append(batch: &RecordBatch, are_times: &[bool], text: &mut Vec<u8>) -> Result<()> {
+fn append(batch: &RecordBatch, are_own: &[bool], text: &mut Vec<u8>) -> Result<()> {
     for row in 0..batch.num_rows() {
-        for (index, (array, &is_time)) in batch.columns().iter().zip(are_times).enumerate() {
+        for (index, (array, &is_own)) in batch.columns().iter().zip(are_own).enumerate() {
             if index > 0 {
                 text.push(b',');
             }
             if !array.is_null(row) {
-                value(array, is_time, row, text)?;
+                value(array, is_own, row, text)?;
             }
         }
         text.push(b'\n');
@@ -133,12 +138,12 @@ fn append(batch: &RecordBatch, are_times: &[bool], text: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-fn value(array: &ArrayRef, is_time: bool, row: usize, text: &mut Vec<u8>) -> Result<()> {
+fn value(array: &ArrayRef, is_own: bool, row: usize, text: &mut Vec<u8>) -> Result<()> {
     match array.data_type() {
         DataType::Int64 => {
             let value = u64::try_from(array.as_primitive::<Int64Type>().value(row));
             let value = value.map_err(|_| corrupt("a negative time or count"))?;
-            if is_time {
+            if is_own {
                 encode::seconds(value, text);
             } else {
                 encode::whole(value, text);
@@ -150,7 +155,12 @@ fn value(array: &ArrayRef, is_time: bool, row: usize, text: &mut Vec<u8>) -> Res
         }
         DataType::Float64 => {
             let real = array.as_primitive::<Float64Type>().value(row);
-            text.extend_from_slice(format!("{real:.6}").as_bytes());
+            let digits = if is_own {
+                real.to_string()
+            } else {
+                format!("{real:.6}")
+            };
+            text.extend_from_slice(digits.as_bytes());
         }
         _ => {
             let word = array

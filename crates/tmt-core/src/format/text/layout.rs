@@ -203,6 +203,11 @@ mod tests {
             ("1,2,3", "tx=3,delay=1", [Some(2), Some(0), None, None]),
             ("0", "interval=1ms,erased=1", [None, None, None, Some(0)]),
             ("5,0.1", "interval=1ms", [None, Some(1), None, None]),
+            (
+                "t_s,late",
+                "tx=t_s,delay=late,erased=late",
+                [Some(0), Some(1), None, Some(1)],
+            ),
         ] {
             assert_eq!(
                 places(line, columns, true),
@@ -224,7 +229,7 @@ mod tests {
             (
                 "tx_time,decode_delay,tx_time_ms",
                 "",
-                "17+the columns tx_time and tx_time_ms",
+                "22: found the columns tx_time and tx_time_ms",
             ),
             ("a,b,a", "tx=a,erased=b", "5: found column a more than once"),
             (
@@ -232,10 +237,14 @@ mod tests {
                 "tx=time",
                 "1: found a text without a header, where tx_time is to be 'time'",
             ),
+            (
+                "lost,tx_time_ms",
+                "interval=1ms,erased=lost",
+                "6: found the column tx_time_ms beside an interval, expected either times",
+            ),
         ] {
             let error = places(line, columns, true).unwrap_err();
-            let words = words.replace("17+", "22: found ");
-            assert!(error.contains(&words), "{line} {columns}: {error}");
+            assert!(error.contains(words), "{line} {columns}: {error}");
         }
     }
 }

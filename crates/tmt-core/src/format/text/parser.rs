@@ -10,6 +10,7 @@ use super::field::{self, shown};
 use super::layout::{Layout, fields, missing};
 use crate::format::batch::{EndComment, FirstTime, LineError, Rows};
 use crate::format::columns::{ATTEMPTS, COLUMNS, DECODE_DELAY, ERASED, NAMES, TX_TIME, is_missing};
+use crate::types::decimal::Decimal;
 use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 
 /// Parser of the rows of a text whose head has been read. It can be copied to any thread.
@@ -100,8 +101,11 @@ impl RowParser {
         } = self.layout;
         let mut found = [None; COLUMNS];
         for (index, field) in fields(separator, line).enumerate() {
-            if let Some(column) = places.at.iter().position(|at| *at == Some(index)) {
-                found[column] = Some(field);
+            // A mapping may use one field twice.
+            for (found, at) in found.iter_mut().zip(places.at) {
+                if at == Some(index) {
+                    *found = Some(field);
+                }
             }
         }
         // The field of a column that is read.
@@ -172,11 +176,14 @@ impl RowParser {
 
 /// Whether a slot is erased, by its field.
 fn flag(text: &[u8]) -> Result<bool, ErrorKind> {
-    match text {
-        b"0" => Ok(false),
-        b"1" => Ok(true),
-        _ if text.eq_ignore_ascii_case(b"false") => Ok(false),
-        _ if text.eq_ignore_ascii_case(b"true") => Ok(true),
+    // Programs that know only doubles write 0.0 and 1.0.
+    let number = str::from_utf8(text).ok();
+    let number = number.and_then(|text| Decimal::exactly(text, 1, 0));
+    match number {
+        Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        None if text.eq_ignore_ascii_case(b"false") => Ok(false),
+        None if text.eq_ignore_ascii_case(b"true") => Ok(true),
         _ => Err(ErrorKind::format(
             format!("{} '{}'", NAMES[ERASED], shown(text)),
             "0 or 1, or false or true",

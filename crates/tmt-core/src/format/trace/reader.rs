@@ -1,5 +1,6 @@
 //! Reads a trace of any format.
 
+use std::collections::VecDeque;
 use std::io::{self, Cursor, Read, Seek};
 
 use rayon::Scope;
@@ -42,9 +43,11 @@ pub struct TraceReader<'a> {
     /// Committed rows, and the number of them that [`TraceReader::next_rows`] has returned.
     batch: Pool<Rows>,
     returned: usize,
-    /// Error that follows the batch.
+    /// Batches read ahead, which follow the batch. They stay apart: what a round holds grows with its rows.
+    ahead: VecDeque<Pool<Rows>>,
+    /// Error that follows all batches.
     error: Option<Error>,
-    /// Whether fetching has stopped: an error or the end of the trace follows the batch.
+    /// Whether fetching has stopped: an error or the end of the trace follows all batches.
     ended: bool,
     end: Option<TraceEnd>,
     /// Times of the rows, if the table has none.
@@ -80,8 +83,7 @@ impl<'a> TraceReader<'a> {
         match kind {
             FileKind::Plain(Format::Arrow | Format::ArrowStream) => {
                 let source = arrow::open(input, &columns_options(&options))?;
-                let input = Box::new(Binary::new(source, &options));
-                Ok(Self::from_input(input, &options))
+                Self::binary(source, &options)
             }
             FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
                 "Parquet in a stream",
@@ -90,6 +92,7 @@ impl<'a> TraceReader<'a> {
             _ => {
                 let mut rows = Rows::default();
                 let (text, outcome) = Text::open(input, &options, &mut rows);
+                refuse_head(text.metadata(), &options)?;
                 let mut reader = Self::from_input(Box::new(text), &options);
                 reader.missing = rows.missing;
                 let spaced = reader.spacing.map_or(Ok(()), |spacing| rows.space(spacing));
@@ -114,8 +117,13 @@ impl<'a> TraceReader<'a> {
     )]
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, &columns_options(&options))?;
-        let input = Box::new(Binary::new(source, &options));
-        Ok(Self::from_input(input, &options))
+        Self::binary(source, &options)
+    }
+
+    fn binary(source: columnar::Source<'a>, options: &Options) -> Result<Self> {
+        let reader = Self::from_input(Box::new(Binary::new(source, options)), options);
+        refuse_head(reader.metadata(), options)?;
+        Ok(reader)
     }
 
     /// Opens a trace in any format, Parquet included, of an input that can be read from any place, such as a file.
@@ -143,6 +151,7 @@ impl<'a> TraceReader<'a> {
             pieces: Pool::default(),
             batch: Pool::default(),
             returned: 0,
+            ahead: VecDeque::new(),
             error: None,
             ended: false,
             end: None,
@@ -235,27 +244,24 @@ impl<'a> TraceReader<'a> {
         Ok(lldus)
     }
 
-    /// Reads on until `enough` is true of a batch, or the trace ends. The rows stay and are those of the next round.
+    /// Reads on until `enough` is true of a batch, or the trace ends. The rows stay and are those of the next rounds.
     ///
     /// An error that follows them is reported after them, as without looking ahead.
     pub fn look_ahead(&mut self, mut enough: impl FnMut(&Rows) -> bool) {
-        let mut ahead = Vec::new();
-        loop {
-            let mut done = self.ended;
-            for rows in self.batch.used_mut() {
-                done |= enough(rows);
-                ahead.push(std::mem::take(rows));
-            }
-            if done {
-                break;
-            }
+        let returned = self.returned;
+        let mut read = std::mem::take(&mut self.ahead);
+        read.push_front(std::mem::take(&mut self.batch));
+        let mut unseen = read.iter().flat_map(Pool::used).skip(returned);
+        let mut done = unseen.any(&mut enough);
+        while !done && !self.ended {
             rayon::scope(|scope| self.round(scope, |_, _| {}));
             self.take_round();
+            done = self.batch.used().iter().any(&mut enough);
+            read.push_back(std::mem::take(&mut self.batch));
         }
-        self.batch.resize(0);
-        for rows in ahead {
-            *self.batch.grow() = rows;
-        }
+        self.batch = read.pop_front().unwrap_or_default();
+        self.returned = returned;
+        self.ahead = read;
     }
 
     /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed; the tasks that
@@ -264,7 +270,7 @@ impl<'a> TraceReader<'a> {
         // A thread takes tasks from the back of its own deque, and from the front of others. So the longest tasks are
         // spawned first.
         take(self.batch.used(), scope);
-        if !self.ended {
+        if !self.ended && self.ahead.is_empty() {
             self.input.spawn(&mut self.pieces, scope);
         }
     }
@@ -274,6 +280,10 @@ impl<'a> TraceReader<'a> {
     /// # Errors
     /// An error after the batch that was used last.
     pub fn advance(&mut self) -> Result<bool> {
+        if let Some(next) = self.ahead.pop_front() {
+            (self.batch, self.returned) = (next, 0);
+            return Ok(true);
+        }
         if self.ended {
             self.batch.resize(0);
             return self.error.take().map_or(Ok(false), Err);
@@ -311,6 +321,15 @@ impl<'a> TraceReader<'a> {
         self.spacing.map_or(Ok(()), |spacing| last.space(spacing))?;
         end
     }
+}
+
+/// Refuses the head of a trace, whose rows have times, beside an interval or a rate.
+fn refuse_head(head: &Metadata, options: &Options) -> Result<()> {
+    let columns = &options.columns;
+    let refused = head
+        .is_head()
+        .then(|| columns.refuse_times("the head of a trace, whose rows have times,"));
+    refused.unwrap_or(Ok(())).map_err(Error::new)
 }
 
 /// Options for the columns of a binary trace.
