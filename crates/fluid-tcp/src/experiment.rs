@@ -28,6 +28,7 @@ pub use file::{FileError, ParameterFile};
 pub use note::{Note, Severity};
 pub use parameters::{Experiment, Fallback, Group, MAX_RUNS, PARAMETERS, Parameter};
 pub use plan::{CoupledPlan, FlowPlan, LinkPlan, Overridden, Params, Plan, RunId, TracePlan};
+pub use resolve::{DEFAULT_RTT, assumed_rtt};
 pub use setting::{Kind, Setting};
 pub use storage::{Collect, InMemory, Loaded, Storage};
 pub use values::{

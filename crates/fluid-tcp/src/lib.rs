@@ -12,7 +12,7 @@
 //! let flow = Flow::new(Algorithm::new(&CUBIC, [])?, Profile::Linux.endpoint());
 //! let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60));
 //! let loss = Channel::new(ChannelSpec::Bernoulli { p: 0.001 }, 1);
-//! let link = setup.synthetic_link(BitRate(2_340_000), Some(loss)).ok_or("no such link")?;
+//! let link = setup.synthetic_link(BitRate(2_340_000), Some(loss.into())).ok_or("no such link")?;
 //! let total = run(&setup, link, &mut NoProbe).total;
 //! println!("goodput: {:?} bit/s", total.metrics.goodput_bps);
 //! assert!(total.metrics.packets_lost > 0 && total.link_utilisation > Some(0.5));

@@ -176,7 +176,8 @@ fn setups() -> impl Strategy<Value = Setup> {
                     feedback_delay: Span::ZERO,
                 },
                 return_path: ReturnPath {
-                    loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),
+                    loss: p
+                        .map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1).into()),
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
                 },
@@ -308,7 +309,7 @@ proptest! {
     ) {
         let p = if setup.path.split.is_some() { 0.0 } else { p };
         let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
-        let link = setup.synthetic_link(BitRate(rate), Some(channel)).unwrap();
+        let link = setup.synthetic_link(BitRate(rate), Some(channel.into())).unwrap();
         let (report, audit) = audited(&setup, link, &head(&setup, "synthetic", "rate_bps", rate), None);
         agree(&report, &audit)?;
     }

@@ -45,7 +45,7 @@ impl Case<'_> {
     fn run_with(&self, handshake: bool, probe: &mut impl Probe) -> RunReport {
         let setup = self.setup(handshake);
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.loss }, 1);
-        let link = setup.synthetic_link(RATE, Some(channel));
+        let link = setup.synthetic_link(RATE, Some(channel.into()));
         run(&setup, link.unwrap(), probe)
     }
 

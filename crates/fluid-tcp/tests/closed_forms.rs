@@ -43,7 +43,7 @@ impl Case {
             ..Setup::new(vec![flow], self.rtt, Span::from_secs(self.seconds))
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.p }, 1);
-        let link = setup.synthetic_link(self.rate, Some(channel));
+        let link = setup.synthetic_link(self.rate, Some(channel.into()));
         run(&setup, link.unwrap(), probe)
     }
 

@@ -30,7 +30,7 @@ fn published() -> BTreeMap<[String; 5], f64> {
 
 fn simulate(setup: &Setup, rate: BitRate, p: f64, seed: u64) -> RunReport {
     let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
-    let link = setup.synthetic_link(rate, Some(channel));
+    let link = setup.synthetic_link(rate, Some(channel.into()));
     run(setup, link.unwrap(), &mut NoProbe)
 }
 

@@ -179,7 +179,8 @@ impl Flow {
         let mut rule = tally.at(Rule::Acked, packet.latest.line);
         let found = format_args!("packet {number} acked {acked}");
         // Otherwise `check_ack` knows the time.
-        let early = (head.acks.is_none() && acked < earliest).then(|| {
+        let unknown = head.acks.is_none() || !self.receiver.is_followed();
+        let early = (unknown && acked < earliest).then(|| {
             format!("not before {earliest}, the earliest time for an ACK of packets 0 to {number}")
         });
         let missing = self.not_taken;
@@ -202,7 +203,9 @@ impl Flow {
         known: Time,
         tally: &mut RuleTally,
     ) {
-        let Some(rules) = head.acks else { return };
+        let Some(rules) = head.acks.filter(|_| self.receiver.is_followed()) else {
+            return;
+        };
         let first = self.receiver.first_ack(number);
         let first = first.map(|(earliest, latest)| {
             let reaches = |at: Time| at.saturating_add(rules.back);

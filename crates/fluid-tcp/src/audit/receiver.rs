@@ -5,7 +5,7 @@
 //!
 //! A log does not show whether a delayed ACK was due before or after a packet that arrives at the same time, nor on some
 //! links in which order packets arrive at one time. The replay follows all possibilities and drops those that contradict
-//! the column `acked`.
+//! the column `acked`. If there are more than [`MOST_MOVES`] at one event, it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +38,13 @@ pub(super) enum AckPath {
     Queued,
 }
 
+/// What the host may have done: its state afterwards, and the ACK that it sent.
+type Move = (Delayed, Option<Ack>);
+
+/// Number of moves at one event above which the replay of a flow ends. Delayed ACKs of two packets have a few dozen;
+/// where many packets arrive at one time and an ACK may cover any number of them, moves grow with the cube of that.
+const MOST_MOVES: usize = 1 << 14;
+
 /// An arrival: its time, its place in the order of service, and its line.
 pub(super) type Turn = (Time, u64, u64);
 
@@ -62,7 +69,7 @@ struct Delayed {
 }
 
 /// An ACK of the packets from `start` to before `end` that no ACK has covered before.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ack {
     at: Time,
     start: u64,
@@ -79,7 +86,7 @@ pub(super) struct Receiver {
     above: BTreeSet<u64>,
     /// Time of the latest arrival, and the packet that was expected before all arrivals at that time.
     latest: Option<(Time, u64)>,
-    /// All states that do not contradict the log; at least one.
+    /// All states that do not contradict the log; none after there were too many to follow.
     states: BTreeSet<Delayed>,
     packets: BTreeMap<u64, Packet>,
     /// Times of all ACKs, if some of them may be lost.
@@ -132,13 +139,13 @@ impl Receiver {
         if self.states.iter().all(|state| fires(state).is_none()) {
             return;
         }
-        let mut moves = Vec::new();
+        let mut moves = BTreeSet::new();
         for state in &self.states {
             if let Some(due) = fires(state) {
-                moves.push(state.answers(due, self.next - state.waiting, self.next, rules));
+                moves.insert(state.answers(due, self.next - state.waiting, self.next, rules));
             }
             if !state.due.is_some_and(&has_fired) {
-                moves.push((*state, None));
+                moves.insert((*state, None));
             }
         }
         self.follow(&moves, rules);
@@ -159,12 +166,15 @@ impl Receiver {
         } else if packet > self.next {
             self.above.insert(packet);
         }
-        let mut moves = Vec::new();
+        let mut moves = BTreeSet::new();
         for state in &self.states {
+            if moves.len() > MOST_MOVES {
+                break;
+            }
             let start = covered - state.waiting;
             let waiting = state.waiting + u64::from(is_next);
             if at_once || state.sent < rules.quick || waiting >= rules.every {
-                moves.push(state.answers(now, start, self.next, rules));
+                moves.insert(state.answers(now, start, self.next, rules));
             } else {
                 let due = state.due.or(now.checked_add(rules.timer));
                 let state = Delayed {
@@ -172,7 +182,7 @@ impl Receiver {
                     due,
                     ..*state
                 };
-                moves.push((state, None));
+                moves.insert((state, None));
             }
             if tied.is_some() && rules.any_order {
                 // The last of those that arrived in order may wait for the next ACK.
@@ -186,25 +196,37 @@ impl Receiver {
                         due,
                         ..state
                     };
-                    moves.push((state, ack));
+                    moves.insert((state, ack));
                 }
             }
         }
         self.follow(&moves, rules);
     }
 
-    /// Takes the moves that do not contradict the log, or all if each of them does.
-    fn follow(&mut self, moves: &[(Delayed, Option<Ack>)], rules: AckRules) {
-        let fits = |(_, ack): &&(Delayed, Option<Ack>)| ack.is_none_or(|ack| self.fits(ack, rules));
-        let fitting: Vec<_> = moves.iter().filter(fits).collect();
-        let agrees = !fitting.is_empty();
-        let taken = if agrees {
-            fitting
+    /// Takes the moves that do not contradict the log, or all if each of them does. Ends the replay if there are too many.
+    fn follow(&mut self, moves: &BTreeSet<Move>, rules: AckRules) {
+        if moves.len() > MOST_MOVES {
+            self.states.clear();
+            return;
+        }
+        // Many moves share an ACK.
+        let mut acks: BTreeSet<Ack> = moves.iter().filter_map(|(_, ack)| *ack).collect();
+        let contradictory: BTreeSet<Ack> = acks
+            .iter()
+            .copied()
+            .filter(|ack| !self.fits(*ack, rules))
+            .collect();
+        let fits = |(_, ack): &&Move| ack.is_none_or(|ack| !contradictory.contains(&ack));
+        let states: BTreeSet<Delayed> =
+            moves.iter().filter(fits).map(|(state, _)| *state).collect();
+        let agrees = !states.is_empty();
+        if agrees {
+            self.states = states;
+            acks.retain(|ack| !contradictory.contains(ack));
         } else {
-            moves.iter().collect()
-        };
-        self.states = taken.iter().map(|(state, _)| *state).collect();
-        for ack in taken.into_iter().filter_map(|(_, ack)| *ack) {
+            self.states = moves.iter().map(|(state, _)| *state).collect();
+        }
+        for ack in acks {
             for (_, packet) in self.packets.range_mut(ack.start..ack.end) {
                 // A time that contradicts the log replaces those that do not.
                 let known = packet.first.filter(|_| agrees);
@@ -215,6 +237,12 @@ impl Receiver {
                 self.times.insert(ack.at);
             }
         }
+    }
+
+    /// Whether the replay goes on: there were not too many possibilities. Otherwise it does not know when the host sends
+    /// ACKs.
+    pub(super) fn is_followed(&self) -> bool {
+        !self.states.is_empty()
     }
 
     /// Whether the log has the packets of an ACK acknowledged when it reaches the sender, or later if it may be lost or
@@ -254,7 +282,7 @@ impl Receiver {
 
 impl Delayed {
     /// The state after an ACK at `at` of the packets from `start` to before `end`.
-    fn answers(self, at: Time, start: u64, end: u64, rules: AckRules) -> (Self, Option<Ack>) {
+    fn answers(self, at: Time, start: u64, end: u64, rules: AckRules) -> Move {
         let state = Self {
             waiting: 0,
             due: None,
@@ -343,6 +371,28 @@ mod tests {
         let acked = |second| acks(rules, &[(0, 0, Some(180)), (100, 1, Some(second))]);
         assert_eq!(acked(180), [[100, 100], [100, 100]]);
         assert_eq!(acked(260), [[100, 100], [100, 200]]);
+    }
+
+    #[test]
+    fn a_replay_with_too_many_possibilities_ends() {
+        let followed = |every, quick| {
+            let mut receiver = Receiver::default();
+            for packet in 0..320 {
+                receiver.arrives((at(1), 0, packet), packet, Some(at(51)));
+            }
+            let rules = AckRules {
+                every,
+                quick,
+                any_order: true,
+                ..RULES
+            };
+            receiver.replay(None, rules);
+            receiver.is_followed()
+        };
+        assert!(followed(2, 16));
+        assert!(followed(20, 0));
+        assert!(!followed(1000, 1000));
+        assert!(!followed(1000, 0));
     }
 
     #[test]

@@ -146,8 +146,7 @@ impl<'r> Slots<'r> {
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.transmissions.values() {
-            copy.check(&self.history, known, tally);
-            copy.take_turn(&self.history, self.order.as_mut(), tally);
+            copy.settle(&self.history, known, self.order.as_mut(), tally);
         }
         Ok(())
     }
@@ -219,8 +218,7 @@ impl<'r> Slots<'r> {
         for over in by_last.filter(is_over).collect::<Vec<_>>() {
             self.by_last.remove(&over);
             if let Some(copy) = self.transmissions.remove(&over.1) {
-                copy.check(&history, Time::MAX, tally);
-                copy.take_turn(&history, self.order.as_mut(), tally);
+                copy.settle(&history, Time::MAX, self.order.as_mut(), tally);
             }
         }
     }

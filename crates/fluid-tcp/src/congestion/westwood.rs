@@ -11,6 +11,10 @@
 //! rounds down, and a rising one stops 7 short of its input, so its estimate may be 14 bytes per jiffy too low. ns-3
 //! (`tcp-westwood.cc`) has Tustin's form with 0.9, or no filter.
 //!
+//! `floor` is ours: the share of the window that a cut leaves at least. The paper has none, nor has Linux. In ns-2 2.35
+//! (`tcp/tcp-linux.cc` with `tcp/linux/src/tcp_westwood.c`) it is 0.5: ssthresh is Reno's, a recovery that ends below it
+//! continues there, and a timeout does not use the estimate.
+//!
 //! Named deviations: before the first estimate, a cut is NewReno's; a repeated timeout leaves ssthresh unchanged
 //! (RFC 5681, Sec. 3.1).
 
@@ -22,10 +26,18 @@ use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Wind
 pub static ENTRY: Entry = Entry {
     name: "westwood",
     about: "Westwood+: cuts to the estimated bandwidth-delay product",
-    parameters: &[Parameter::number("filter", 0.875, 0.0, 0.999)],
-    examples: &["westwood", "westwood:filter=0.5"],
+    parameters: &[
+        Parameter::number("filter", 0.875, 0.0, 0.999),
+        Parameter::number("floor", 0.0, 0.0, 1.0),
+    ],
+    examples: &["westwood", "westwood:filter=0.5", "westwood:floor=0.5"],
     make: |initial_window, parameters| {
-        Box::new(Westwood::new(initial_window, parameters.number("filter")))
+        Box::new(Westwood {
+            filter: parameters.number("filter"),
+            floor: parameters.number("floor"),
+            window: Window::new(initial_window),
+            ..Westwood::default()
+        })
     },
 };
 
@@ -33,6 +45,8 @@ pub static ENTRY: Entry = Entry {
 struct Westwood {
     /// Weight of the old estimate.
     filter: f64,
+    /// Share of the window that a cut leaves at least.
+    floor: f64,
     window: Window,
     /// RTTmin.
     rtt_min: Option<Span>,
@@ -46,14 +60,6 @@ struct Westwood {
 }
 
 impl Westwood {
-    fn new(initial_window: f64, filter: f64) -> Self {
-        Self {
-            filter,
-            window: Window::new(initial_window),
-            ..Self::default()
-        }
-    }
-
     fn end_sample(&mut self, now: Time, length: Span) {
         let sample = to_f64(self.delivered) / length.as_secs_f64();
         self.bwe = Some(self.bwe.map_or(sample, |rate| {
@@ -99,7 +105,8 @@ impl CongestionControl for Westwood {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let before = self.window.cwnd;
         let bdp = self.bdp().unwrap_or(event.in_flight / 2.0);
-        self.window.cut(event, bdp);
+        self.window
+            .cut(event, bdp.max(self.floor * event.in_flight));
         // The estimate may exceed the window, but a loss must not grow it.
         self.window.cwnd = self.window.cwnd.min(before);
     }
@@ -113,6 +120,14 @@ impl CongestionControl for Westwood {
 mod tests {
     use super::super::Cause;
     use super::*;
+
+    fn westwood(initial_window: f64) -> Westwood {
+        Westwood {
+            filter: 0.875,
+            window: Window::new(initial_window),
+            ..Westwood::default()
+        }
+    }
 
     /// Delivers `count` segments, one every `apart` ms, each with an RTT of `rtt` ms.
     fn arrivals(cc: &mut Westwood, now: &mut Time, count: u32, apart: u32, rtt: u32) {
@@ -139,7 +154,7 @@ mod tests {
     #[test]
     fn a_loss_sets_the_window_to_bwe_times_the_smallest_rtt() {
         // 100 segments/s; 500 ms at first, then 900 ms with a queue: 50 segments, not 90 or half of 200.
-        let mut cc = Westwood::new(200.0, 0.875);
+        let mut cc = westwood(200.0);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 60, 10, 500);
         arrivals(&mut cc, &mut now, 1000, 10, 900);
@@ -152,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_estimate_moves_by_an_eighth_per_round() {
-        let mut cc = Westwood::new(200.0, 0.875);
+        let mut cc = westwood(200.0);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 51, 10, 500);
         assert!((cc.bwe.unwrap() - 100.0).abs() < 1e-9);
@@ -163,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_loss_does_not_raise_a_window_below_the_estimate() {
-        let mut cc = Westwood::new(10.0, 0.875);
+        let mut cc = westwood(10.0);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 200, 10, 500);
         lose(&mut cc, Cause::FastRetransmit);
@@ -171,8 +186,34 @@ mod tests {
     }
 
     #[test]
+    fn in_slow_start_the_estimate_lags_behind_and_a_floor_of_half_keeps_newrenos_window() {
+        // Each round delivers twice the segments of the one before: 4, 8, 16, 32 in 480 ms each.
+        let mut cc = westwood(64.0);
+        let mut now = Time::ZERO;
+        arrivals(&mut cc, &mut now, 1, 480, 480);
+        for segments in [4, 8, 16, 32] {
+            arrivals(&mut cc, &mut now, segments, 480 / segments, 480);
+        }
+        let mut floored = Westwood {
+            floor: 0.5,
+            ..cc.clone()
+        };
+        lose(&mut cc, Cause::FastRetransmit);
+        // ((4 · 7/8 + 8/8) · 7/8 + 16/8) · 7/8 + 32/8, a seventh of the window.
+        assert!((cc.cwnd() - 9.195_312_5).abs() < 1e-9, "{cc:?}");
+        for cause in [Cause::FastRetransmit, Cause::Timeout] {
+            floored.on_congestion(&CongestionEvent {
+                now,
+                in_flight: 64.0,
+                cause,
+            });
+            assert_eq!(floored.ssthresh(), Some(32.0));
+        }
+    }
+
+    #[test]
     fn a_loss_before_the_first_estimate_halves_what_is_in_flight() {
-        let mut cc = Westwood::new(300.0, 0.875);
+        let mut cc = westwood(300.0);
         lose(&mut cc, Cause::FastRetransmit);
         assert!((cc.cwnd() - 100.0).abs() < 1e-12);
     }

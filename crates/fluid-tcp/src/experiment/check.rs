@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
-use super::values::{LinkKind, PathKind};
+use super::values::{BufferSize, LinkKind, PathKind};
 use crate::link::Packing;
 
 /// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
@@ -115,6 +115,11 @@ const RULES: &[Rule] = &[
         "queue",
         |e| e.is_split() && !e.queue().is_drop_tail(),
         "{value} cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
+    ),
+    (
+        "buffer",
+        |e| e.is_split() && e.buffer() == BufferSize::Unlimited,
+        "{value} cannot be combined with `path` split: the proxy offers its free space as the window, so that senders would outrun the link without end",
     ),
     (
         "packet",

@@ -33,6 +33,10 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::resolve`].
     pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
+        self.filled().compare_filled(storage)
+    }
+
+    fn compare_filled(&self, storage: &impl Storage) -> Result<Comparison> {
         let ends = self.ends()?;
         let (mut on_coupled, coupled) = self.coupled_link(storage)?;
         on_coupled.resolved.overlap = None;
@@ -46,7 +50,7 @@ impl Experiment {
             );
         }
         let mut head = on_coupled.head.clone();
-        if let (Some(_), Some(rate)) = (self.channel, self.rate) {
+        if let (Some(_), Some(rate)) = (&self.channel, self.rate) {
             head.set("rate_bps", rate.0.to_string());
             head.set("lldu_bytes", coupled.trace.lldu.0.to_string());
         }

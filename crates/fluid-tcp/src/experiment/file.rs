@@ -53,6 +53,18 @@ impl ParameterFile {
     /// # Errors
     /// Text that is not TOML, an unknown or duplicate key, or a value out of the key's domain.
     pub fn parse(text: &str) -> Result<Self, FileError> {
+        Self::parse_with(text, &mut |_| Ok(None))
+    }
+
+    /// Reads a file's text in which a value may name further files: `unnamed` returns the text of such a value without
+    /// them, why it cannot, or `None` for any other value.
+    ///
+    /// # Errors
+    /// Those of [`ParameterFile::parse`], and those of `unnamed`.
+    pub fn parse_with(
+        text: &str,
+        unnamed: &mut dyn FnMut(&str) -> Result<Option<String>, String>,
+    ) -> Result<Self, FileError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or_default();
             let message = match error.message().trim() {
@@ -85,10 +97,17 @@ impl ParameterFile {
             })?;
             let refuse =
                 |why: String| refuse(text, &value.span(), format!("{}: {why}", parameter.key));
-            let texts = texts(parameter.kind, &value).ok_or_else(|| {
+            let mut texts = texts(parameter.kind, &value).ok_or_else(|| {
                 let found = text.get(value.span()).unwrap_or_default();
                 refuse(format!("found {found}, expected {}", parameter.kind))
             })?;
+            if parameter.takes_process() {
+                for text in &mut texts {
+                    if let Some(unnamed) = unnamed(text).map_err(&refuse)? {
+                        *text = unnamed;
+                    }
+                }
+            }
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             (parameter.access.set)(&mut file.experiment, &texts).map_err(refuse)?;
             let (line, _) = place(text, &key.span());

@@ -5,18 +5,23 @@ use tmt_core::types::to_f64;
 use super::counted::counted;
 use super::note::Note;
 use super::plan::{LinkPlan, Plan};
-use super::values::BufferSize;
 use crate::endpoint::LossDetection;
 use crate::simulation::metrics::{Metrics, RunReport};
 
 /// Share of the retransmissions, in tenths, from which spurious ones are worth a warning.
 const SPURIOUS_TENTHS: u64 = 1;
 
-/// Spurious retransmissions from which they are worth a warning if no packet was overtaken.
+/// Spurious retransmissions from which they are worth a warning if reordering is not their cause.
 const LEAST_SPURIOUS: u64 = 10;
 
 /// Share of the arrivals above which reordering is worth a warning.
 const REORDERED: f64 = 0.01;
+
+/// Whether senders repeated what had arrived for another reason than reordering: no packet was overtaken, or few were and
+/// timeouts began more of the recoveries than duplicate ACKs did.
+fn is_in_vain(reordered: f64, timeouts: u64, fast_recoveries: u64) -> bool {
+    reordered == 0.0 || reordered <= REORDERED && timeouts > fast_recoveries
+}
 
 impl Plan {
     /// Warnings about the results of runs of this plan, without which somebody would draw a wrong conclusion.
@@ -43,10 +48,11 @@ impl Plan {
             .fold(0.0, f64::max);
         let many = again > 0 && spurious * 10 >= again * SPURIOUS_TENTHS;
         let spurious_text = format!("{spurious} of {again} retransmissions were spurious");
-        if reordered == 0.0 {
-            let timeouts = sum(|run| run.rto_events);
+        let timeouts = sum(|run| run.rto_events);
+        if is_in_vain(reordered, timeouts, sum(|run| run.fast_recoveries)) {
+            let overtaken = if reordered > 0.0 { "hardly any" } else { "no" };
             let needless = sum(|run| run.spurious_timeouts);
-            let text = self.repeated_in_vain(timeouts, needless)?;
+            let text = self.repeated_in_vain(overtaken, timeouts, needless)?;
             return (many && spurious >= LEAST_SPURIOUS).then(|| format!("{spurious_text}{text}"));
         }
         let mut seen = Vec::from_iter(many.then_some(spurious_text));
@@ -86,9 +92,9 @@ impl Plan {
         ))
     }
 
-    /// The cause and the remedies of spurious retransmissions where no packet was overtaken. `needless` of the `timeouts`
+    /// The cause and the remedies of spurious retransmissions where `overtaken` packet was. `needless` of the `timeouts`
     /// were spurious, as far as F-RTO is on.
-    fn repeated_in_vain(&self, timeouts: u64, needless: u64) -> Option<String> {
+    fn repeated_in_vain(&self, overtaken: &str, timeouts: u64, needless: u64) -> Option<String> {
         let endpoint = self.flows.first()?.flow.endpoint;
         let remedies = [
             (!endpoint.sack).then_some("`sack` on"),
@@ -102,7 +108,7 @@ impl Plan {
         };
         let timeouts = counted(timeouts, "timeout");
         Some(format!(
-            ", although no packet was overtaken: senders repeated what had arrived, after {timeouts}{remedies}"
+            ", although {overtaken} packet was overtaken: senders repeated what had arrived, after {timeouts}{remedies}"
         ))
     }
 
@@ -121,12 +127,9 @@ impl Plan {
                 runs.iter().filter(over).count()
             ),
         };
-        let queue = match self.resolved.buffer() {
-            BufferSize::Unlimited => "the queue".to_owned(),
-            _ => format!("the queue of {}", counted(self.buffer, "packet")),
-        };
+        let queue = self.queue_text();
         Some(format!(
-            "{queue} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",
+            "the {queue} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",
             worst.packets_dropped,
             counted(worst.packets_sent, "packet")
         ))
@@ -154,5 +157,19 @@ impl Plan {
                 runs.len()
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_vain;
+
+    #[test]
+    fn a_little_reordering_does_not_explain_what_timeouts_repeat() {
+        assert!(is_in_vain(0.0, 0, 5));
+        assert!(is_in_vain(1e-4, 6, 5));
+        assert!(is_in_vain(0.01, 6, 5));
+        assert!(!is_in_vain(1e-4, 5, 5));
+        assert!(!is_in_vain(0.0101, 6, 5));
     }
 }

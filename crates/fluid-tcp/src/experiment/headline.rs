@@ -54,18 +54,28 @@ impl Plan {
             Some(_) => ", split path with an ACK per packet",
             None => "",
         };
-        let queue = match given.buffer {
-            Some(BufferSize::Unlimited) => "unlimited queue".to_owned(),
-            _ => format!("queue of {}", counted(self.buffer, "packet")),
-        };
         format!(
-            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, {queue}{}",
+            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, {}{}",
             controls.join(" + "),
             self.resolved.profile(),
             default("profile"),
             self.link.kind(),
             self.rtt,
+            self.queue_text(),
             default("buffer"),
         )
+    }
+
+    /// The queue and its size, in words.
+    pub(super) fn queue_text(&self) -> String {
+        self.queue_limit().map_or_else(
+            || "unlimited queue".to_owned(),
+            |packets| format!("queue of {}", counted(packets, "packet")),
+        )
+    }
+
+    /// Size of the queue in packets; `None` if it has no limit.
+    pub(super) fn queue_limit(&self) -> Option<u64> {
+        (self.resolved.buffer() != BufferSize::Unlimited).then_some(self.buffer)
     }
 }

@@ -4,7 +4,7 @@
 
 mod descriptor;
 
-use tmt_core::channel::{ChannelSpec, SlotChannel};
+use tmt_core::channel::SlotChannel;
 use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
@@ -130,14 +130,14 @@ parameters! {
         .detail("The rest of a packet is payload: goodput and --bytes count it.");
     channel: SlotChannel; "Channel that generates slots instead of a PHY trace" =>
         new(Group::CoupledLink).basic().needs(&["scheme", "rate", "duration"])
-        .detail("Generates slots of the given rate and LLDU for the duration, each decoded after one slot time. Erasures: \
-                 bernoulli:P, gilbert-elliott:alpha=A,beta=B[,…], or fading:m=M,X=SHARE with bad times of mean length M \
-                 (a duration or seconds) and a share SHARE of all time. Every seed gives another channel.");
+        .detail("Generates slots of the given rate and LLDU for the duration, each decoded after one slot time and the \
+                 interleaver of the channel. scenario:NAME has rate, LLDU, RTT and duration of its own. \
+                 `tmt inject --help` lists the processes that erase slots. Every seed gives another channel.");
     rate: BitRate; "Rate of a synthetic link, or of the slots of --channel" =>
         new(Group::Link).basic();
-    loss: ChannelSpec; "Packet losses of a synthetic link" =>
+    loss: SlotChannel; "Packet losses of a synthetic link" =>
         new(Group::Link).basic().otherwise("none", "")
-        .detail("Losses occur after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…].");
+        .detail("Losses occur after the queue. Takes the processes of --channel; a packet is on air during its service.");
     scheme: SchemeSpec; "Reliability scheme of a coupled link, e.g. harq:10/12" =>
         new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
     feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
@@ -181,8 +181,8 @@ parameters! {
         new(Group::QueueAndPath).value("")
         .detail("drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC 8289) also drops \
                  or marks packets that have waited too long.");
-    return_loss: ChannelSpec; "Losses of ACKs on the return path" =>
-        new(Group::QueueAndPath).otherwise("none", "").detail("Takes the processes of --loss.");
+    return_loss: SlotChannel; "Losses of ACKs on the return path" =>
+        new(Group::QueueAndPath).otherwise("none", "").detail("Takes the processes of --channel; an ACK is on air while it is sent at --return-rate, else for an instant.");
     return_rate: BitRate; "Rate of the return path, 40 B per ACK" =>
         new(Group::QueueAndPath).otherwise("unlimited", "");
     return_trace: String; "PHY trace or timeline of the return path" =>

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::error::{Result, data, refused, unreadable};
@@ -60,7 +60,7 @@ pub struct RunId {
 /// let experiment = Experiment {
 ///     link: Some(LinkKind::Synthetic),
 ///     rate: Some(BitRate(2_340_000)),
-///     loss: Some(ChannelSpec::Bernoulli { p: 0.001 }),
+///     loss: Some(ChannelSpec::Bernoulli { p: 0.001 }.into()),
 ///     duration: Some(Span::from_secs(20)),
 ///     seeds: Some(Count(3)),
 ///     ..Experiment::default()
@@ -116,8 +116,8 @@ pub enum LinkPlan {
     Synthetic {
         /// Rate of the link.
         rate: BitRate,
-        /// Process of packet losses, one step per packet.
-        loss: Option<ChannelSpec>,
+        /// Process of packet losses; a packet is a unit.
+        loss: Option<SlotChannel>,
     },
 }
 
@@ -164,6 +164,11 @@ impl TracePlan {
         let slots = |end| PhysicalSlots::of(&self.timeline, end, rate, lldu);
         self.physical = self.end_line.as_ref().map(slots);
     }
+
+    /// Segmentation of packets of size `packet`.
+    fn segmentation(&self, packet: Bytes) -> Segmentation {
+        self.packing.segmentation(packet, self.payload)
+    }
 }
 
 /// Resolved settings of one flow.
@@ -200,13 +205,6 @@ impl LinkPlan {
             Self::Coupled(_) => LinkKind::Coupled,
             Self::Synthetic { .. } => LinkKind::Synthetic,
         }
-    }
-}
-
-impl TracePlan {
-    /// Segmentation of packets of size `packet`.
-    fn segmentation(&self, packet: Bytes) -> Segmentation {
-        self.packing.segmentation(packet, self.payload)
     }
 }
 
@@ -262,7 +260,8 @@ impl Plan {
                 loss: self
                     .resolved
                     .return_loss
-                    .map(|spec| Channel::of_return_path(spec, seed)),
+                    .as_ref()
+                    .map(|process| Losses::new(process, seed, Use::Return)),
                 rate: self.resolved.return_rate,
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
             },
@@ -313,8 +312,9 @@ impl Plan {
                     .ok_or_else(|| unreadable(&plan.trace.timeline))?
             }
             LinkPlan::Synthetic { rate, loss } => {
-                let channel = loss.map(|spec| Channel::new(spec, run.seed));
-                let Some(link) = setup.synthetic_link(*rate, channel) else {
+                let losses = loss.as_ref();
+                let losses = losses.map(|loss| Losses::new(loss, run.seed, Use::Forward));
+                let Some(link) = setup.synthetic_link(*rate, losses) else {
                     return refused("rate", "`rate` and `packet` must be above zero");
                 };
                 simulation::run(setup, link, probe)
@@ -365,8 +365,8 @@ impl Plan {
                 }
             }
             LinkPlan::Coupled(CoupledPlan { link, .. }) => {
-                if let Some(channel) = self.resolved.channel {
-                    set("channel", &channel);
+                if let Some(channel) = &self.resolved.channel {
+                    set("channel", channel);
                 }
                 set("scheme", &link.scheme);
                 set("feedback_delay_ns", &link.feedback_delay.as_nanos());
@@ -389,8 +389,8 @@ impl Plan {
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
         }
-        if let Some(loss) = self.resolved.return_loss {
-            set("return_loss", &loss);
+        if let Some(loss) = &self.resolved.return_loss {
+            set("return_loss", loss);
         }
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);

@@ -9,6 +9,9 @@ mod path;
 mod return_trace;
 mod starts;
 
+use std::borrow::Cow;
+
+use tmt_core::channel::SlotChannel;
 use tmt_core::types::{Span, Time};
 
 use super::counted::{counted, lasting};
@@ -21,6 +24,7 @@ use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
 use link::Link;
+pub use link::{DEFAULT_RTT, assumed_rtt};
 use packing::is_from_mahimahi;
 
 impl Experiment {
@@ -29,6 +33,24 @@ impl Experiment {
     /// # Errors
     /// Contradicting parameters, or traces that are unsuitable or cannot be read.
     pub fn resolve(&self, storage: &impl Storage) -> Result<Plan> {
+        let filled = self.filled();
+        filled.resolve_filled(storage)
+    }
+
+    /// The experiment with rate and duration of the link to whose slots the channel belongs, where it gives none.
+    pub(super) fn filled(&self) -> Cow<'_, Self> {
+        let link = self.channel.as_ref().and_then(SlotChannel::link);
+        match link {
+            None => Cow::Borrowed(self),
+            Some(link) => Cow::Owned(Self {
+                rate: self.rate.or(Some(link.rate)),
+                duration: self.duration.or(Some(link.duration)),
+                ..self.clone()
+            }),
+        }
+    }
+
+    fn resolve_filled(&self, storage: &impl Storage) -> Result<Plan> {
         if self.compares() {
             return refused(
                 "compare_links",
@@ -54,7 +76,7 @@ impl Experiment {
     /// The error that keeps it from running, if it shows before a trace is read.
     #[must_use]
     pub fn refusal(&self) -> Option<Error> {
-        self.ends().err()
+        self.filled().ends().err()
     }
 
     /// Host settings and flows. Makes every check that needs no trace.
@@ -232,7 +254,7 @@ impl Experiment {
     /// Notes on queue and return path, where they differ from the default.
     fn path_notes(&self) -> impl Iterator<Item = String> {
         let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
-        let loss = self.return_loss;
+        let loss = self.return_loss.as_ref();
         let loss = loss.map(|loss| format!("return path: loss {loss}"));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path: {rate}, {ACK} per ACK"));

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use derive_more::{From, Into};
 use serde_json::Value;
-use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
+use tmt_core::channel::{FAMILIES, SlotChannel, probability};
 use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, QuantityError, Span};
@@ -408,9 +408,6 @@ settings! {
     LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
     SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::FAMILIES.iter().map(|family| family.name).collect());
     SlotChannel: Kind::Text("PROCESS", || FAMILIES.iter().map(|family| family.name).collect());
-    ChannelSpec: Kind::Text("PROCESS", || {
-        FAMILIES.iter().filter(|family| family.in_steps).map(|family| family.name).collect()
-    });
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);
     Algorithm: Kind::Text("CC", Algorithm::names);
     Discipline: Kind::Text("DISCIPLINE", Discipline::names);

@@ -1,6 +1,6 @@
 //! Synthetic link: constant rate and random packet losses, as in ns-2 (docs/simulator.md, Sec. 2.3).
 
-use tmt_core::channel::Channel;
+use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::{Link, Service, Usage};
@@ -27,7 +27,7 @@ pub struct SyntheticLink {
     /// Remainder of the services so far after rounding down to ns, in units of 1/rate ns.
     carried: u128,
     propagation: Span,
-    channel: Option<Channel>,
+    losses: Option<Losses>,
     served: u64,
     busy: Span,
     /// End of the last service.
@@ -38,8 +38,8 @@ pub struct SyntheticLink {
 }
 
 impl SyntheticLink {
-    /// Creates a link of `rate` for packets of size `packet`, with one-way delay `propagation`. `channel` decides which
-    /// packets are lost.
+    /// Creates a link of `rate` for packets of size `packet`, with one-way delay `propagation`. `losses` decides which
+    /// packets are lost; a packet is on air during its service.
     ///
     /// Returns `None` if the rate or the size is zero, or if one packet takes longer than 2^63 − 1 ns.
     #[must_use]
@@ -47,7 +47,7 @@ impl SyntheticLink {
         rate: BitRate,
         packet: Bytes,
         propagation: Span,
-        channel: Option<Channel>,
+        losses: Option<Losses>,
         started: Time,
     ) -> Option<Self> {
         let work = u128::from(packet.0) * 8 * 1_000_000_000;
@@ -60,7 +60,7 @@ impl SyntheticLink {
             work,
             carried: 0,
             propagation,
-            channel,
+            losses,
             served: 0,
             busy: Span::ZERO,
             free: started,
@@ -89,7 +89,8 @@ impl Link for SyntheticLink {
     fn serve(&mut self, at: Time) -> Option<Service> {
         let service = self.service()?;
         let end = at.checked_add(service)?;
-        let lost = self.channel.as_mut().is_some_and(Channel::erases);
+        let lost = self.losses.as_mut();
+        let lost = lost.is_some_and(|losses| losses.loses(at, service));
         let arrival = if lost {
             None
         } else {

@@ -42,8 +42,13 @@ impl Store for Vec<Arc<Block>> {
 /// Map from LLDUs and times to blocks.
 #[derive(Debug)]
 enum Index {
-    /// Any times and any sizes of blocks. For each block: the number of LLDUs before it, and the time of its last LLDU.
-    Listed(Vec<(u64, Time)>),
+    /// Any times and any sizes of blocks.
+    Listed {
+        /// For each block: the number of LLDUs before it, and the time of its last LLDU.
+        blocks: Vec<(u64, Time)>,
+        /// Number of the first LLDU that was lost.
+        first_lost: Option<u64>,
+    },
     /// Slots of a constant rate in blocks of equal size. Everything is computed, so that the length does not matter.
     Even { slots: ConstantRate, per_block: u64 },
 }
@@ -100,7 +105,7 @@ impl Timeline {
     #[must_use]
     pub fn last(&self) -> Option<Time> {
         match &self.index {
-            Index::Listed(blocks) => blocks.last().map(|(_, last)| *last),
+            Index::Listed { blocks, .. } => blocks.last().map(|(_, last)| *last),
             Index::Even { slots, .. } => slots.tx_time(self.rows.checked_sub(1)?),
         }
     }
@@ -122,7 +127,7 @@ impl Timeline {
     #[must_use]
     pub fn blocks(&self) -> usize {
         match &self.index {
-            Index::Listed(blocks) => blocks.len(),
+            Index::Listed { blocks, .. } => blocks.len(),
             Index::Even { per_block, .. } => saturating(self.rows.div_ceil(*per_block)),
         }
     }
@@ -144,7 +149,7 @@ impl Timeline {
     #[must_use]
     pub fn rows_before(&self, number: usize) -> u64 {
         let front = match &self.index {
-            Index::Listed(blocks) => blocks.get(number).map(|(front, _)| *front),
+            Index::Listed { blocks, .. } => blocks.get(number).map(|(front, _)| *front),
             Index::Even { per_block, .. } => (number as u64).checked_mul(*per_block),
         };
         front.map_or(self.rows, |front| front.min(self.rows))
@@ -160,7 +165,7 @@ impl Timeline {
     #[must_use]
     pub fn block_of(&self, index: u64) -> usize {
         match &self.index {
-            Index::Listed(blocks) => blocks
+            Index::Listed { blocks, .. } => blocks
                 .partition_point(|(front, _)| *front <= index)
                 .saturating_sub(1),
             Index::Even { per_block, .. } => saturating(index / per_block),
@@ -171,7 +176,7 @@ impl Timeline {
     #[must_use]
     pub fn block_at(&self, time: Time) -> usize {
         match &self.index {
-            Index::Listed(blocks) => blocks.partition_point(|(_, last)| *last < time),
+            Index::Listed { blocks, .. } => blocks.partition_point(|(_, last)| *last < time),
             Index::Even { slots, per_block } => match slots.sent_before(time) {
                 before if before < self.rows => saturating(before / per_block),
                 _ => self.blocks(),
@@ -239,20 +244,15 @@ impl Timeline {
         Some(known)
     }
 
-    /// Number of the first lost LLDU up to `usable_until`; `None` if all are delivered or a block cannot be read.
+    /// Number of the first lost LLDU up to `usable_until`; `None` if all are delivered or a block cannot be read, and for
+    /// generated slots, whose erasures are not known before they are generated.
     #[must_use]
     pub fn first_lost(&self, usable_until: Time) -> Option<u64> {
-        let known = self.known(usable_until)?;
-        let mut front = 0;
-        for number in 0..self.blocks() {
-            let block = self.block(number)?;
-            let rows = saturating(known.saturating_sub(front)).min(self.rows_in(number));
-            if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
-                return Some(front + row as u64);
-            }
-            front += self.rows_in(number) as u64;
-        }
-        None
+        let Index::Listed { first_lost, .. } = self.index else {
+            return None;
+        };
+        let first = first_lost?;
+        (first < self.known(usable_until)?).then_some(first)
     }
 
     /// Removes the LLDUs from number `rows` on. Returns false if a block cannot be read.
@@ -266,7 +266,7 @@ impl Timeline {
             return false;
         };
         let blocks = last.map_or(0, |last| self.block_of(last) + 1);
-        if let Index::Listed(listed) = &mut self.index {
+        if let Index::Listed { blocks: listed, .. } = &mut self.index {
             listed.truncate(blocks);
             if let Some((_, last)) = listed.last_mut() {
                 *last = time;
@@ -284,6 +284,8 @@ fn saturating(number: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use proptest::prelude::*;
     use tmt_core::types::{Fate, Lldu};
 
@@ -344,6 +346,11 @@ mod tests {
                 }
             }
             prop_assert_eq!(timeline.lldu(cut as u64), None);
+            for until in lldus.iter().map(|lldu| lldu.tx_time) {
+                let known = timeline.known(until).and_then(|known| usize::try_from(known).ok()).unwrap();
+                let first = lldus[..known].iter().position(|lldu| lldu.decode_delay.is_zero());
+                prop_assert_eq!(timeline.first_lost(until), first.map(|first| first as u64));
+            }
         }
 
         #[test]
@@ -395,6 +402,34 @@ mod tests {
         assert_eq!(timeline.rate(), Some(1000.0));
         assert_eq!(timeline.median_delay(), Span::from_nanos(5_000));
         assert_eq!(timeline.first(), Some(Time::ZERO));
+    }
+
+    /// Blocks in memory that count how many were asked for.
+    #[derive(Debug)]
+    struct Counting(Vec<Arc<Block>>, AtomicUsize);
+
+    impl Store for Counting {
+        fn block(&self, number: usize) -> Option<Arc<Block>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.block(number)
+        }
+    }
+
+    #[test]
+    fn the_first_lost_lldu_is_known_without_reading_the_timeline() {
+        for lost in [Some(150_000), None] {
+            let mut builder = Builder::default();
+            for k in 0..200_000 {
+                let delay = u64::from(Some(k) != lost);
+                builder.lldus(&[lldu(k * 1000, delay, 1)]);
+            }
+            let blocks = builder.seal().into_iter().map(Arc::new).collect();
+            let store = Arc::new(Counting(blocks, AtomicUsize::new(0)));
+            let timeline = builder.finish_in(store.clone());
+            assert!(timeline.blocks() > 10);
+            assert_eq!(timeline.first_lost(Time::MAX), lost);
+            assert!(store.1.load(Ordering::Relaxed) <= 2);
+        }
     }
 
     #[test]

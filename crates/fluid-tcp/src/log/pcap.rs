@@ -10,8 +10,8 @@
 //!   files at the time at which that is sent. It gives readers the segment size, window scale and SACK.
 //! - The last segment of a finite transfer has PSH and FIN, in every copy. The receiver acknowledges the FIN and leaves
 //!   its own direction open.
-//! - Data segments have as many NOP options as make their headers as long as `headers` says, in steps of 4 bytes. The
-//!   last segment of a transfer has the payload that is left.
+//! - Data segments have as many NOP options as make their headers as long as `headers` says. The last segment of a
+//!   transfer has the payload that is left.
 //! - Sequence numbers count bytes from 1. Packet n begins at 1 + n · payload modulo 2^32.
 //! - The payload is zeros. It is not stored, but it is part of the length on the wire and of the checksums.
 //! - The receiver's window is that of its settings, limited by 16 bits and the largest window scale.
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::ops::RangeInclusive;
 
 use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
-use tmt_core::types::{NANOS_PER_SECOND, Time};
+use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
 
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
@@ -33,10 +33,10 @@ use crate::simulation::probe::Probe;
 use crate::simulation::{Flow, Setup};
 
 /// Length in bytes of the IPv4 and TCP headers of a packet without options.
-pub const HEADERS: u64 = 40;
+const HEADERS: u64 = 40;
 
 /// Largest packet in bytes, given by the 16 bits of IPv4's total length.
-pub const LARGEST: u64 = 65_535;
+const LARGEST: u64 = 65_535;
 
 /// Maximum number of bytes stored per packet: both headers with all options.
 const SNAPLEN: u32 = 20 + 60;
@@ -106,6 +106,30 @@ pub struct Pcap<W> {
 /// Options of a data segment.
 const NOPS: [Element; 40] = [const { Element::Noop }; 40];
 
+/// Payload of a packet, and the NOP options with which its headers have the size `headers`, both in bytes.
+///
+/// # Errors
+/// What was found and expected: headers that options cannot make up, or a packet that is not longer than its headers or
+/// longer than IPv4 allows.
+pub fn check_packet(packet: Bytes, headers: Bytes) -> Result<(u16, usize), String> {
+    // Options take whole words, at most ten.
+    let padding = usize::try_from(headers.0.wrapping_sub(HEADERS)).unwrap_or(usize::MAX);
+    if padding > NOPS.len() || !padding.is_multiple_of(4) {
+        let most = HEADERS + NOPS.len() as u64;
+        return Err(format!(
+            "found headers of {headers}, expected {HEADERS} B to {most} B in steps of 4 B: IPv4 and TCP headers with whole words of options"
+        ));
+    }
+    let payload = u16::try_from(packet.0.saturating_sub(headers.0)).ok();
+    payload
+        .filter(|payload| *payload > 0 && packet.0 <= LARGEST)
+        .map(|payload| (payload, padding))
+        .ok_or_else(|| {
+            let (least, headers) = (headers.0 + 1, headers.0);
+            format!("found packets of {packet}, expected {least} B to {LARGEST} B, of which {headers} B are IPv4 and TCP headers")
+        })
+}
+
 /// Index of the sender's file; below that of the receiver's.
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
@@ -114,23 +138,13 @@ impl<W: Write> Pcap<W> {
     /// Captures at both ends of a run of `setup`.
     ///
     /// # Errors
-    /// Packets that are not longer than their headers or longer than IPv4 allows, or an error of the output.
+    /// A packet that no capture holds ([`check_packet`]), or an error of the output.
     pub fn new(sender: W, receiver: W, setup: &Setup) -> io::Result<Self> {
-        let packet = setup.packet;
-        // Options take whole words, at most ten. All flows have the same headers.
-        let headers = setup
-            .flows
-            .first()
-            .map_or(HEADERS, |flow| flow.endpoint.headers.0);
-        let padding = headers.saturating_sub(HEADERS).min(NOPS.len() as u64) / 4 * 4;
-        let payload = u16::try_from(packet.0.saturating_sub(HEADERS + padding))
-            .ok()
-            .filter(|payload| *payload > 0 && packet.0 <= LARGEST)
-            .ok_or_else(|| {
-                let least = HEADERS + padding + 1;
-                let found = format!("found packets of {packet}, expected {least} B to {LARGEST} B");
-                io::Error::new(io::ErrorKind::InvalidInput, found)
-            })?;
+        // All flows have the same headers.
+        let headers = setup.flows.first().map(|flow| flow.endpoint.headers);
+        let headers = headers.unwrap_or(Bytes(HEADERS));
+        let (payload, padding) = check_packet(setup.packet, headers)
+            .map_err(|found| io::Error::new(io::ErrorKind::InvalidInput, found))?;
         let mut files = [sender, receiver];
         for file in &mut files {
             // Version 2.4; times are UTC, of unknown accuracy.
@@ -142,7 +156,7 @@ impl<W: Write> Pcap<W> {
             flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
             handshakes: handshakes(setup),
             payload,
-            padding: usize::try_from(padding).unwrap_or(0),
+            padding,
             zeros: vec![0; usize::from(payload)],
             error: None,
         })
@@ -402,7 +416,7 @@ impl<W: Write> Probe for Pcap<W> {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::{Bytes, Span};
+    use tmt_core::types::Span;
 
     use super::*;
     use crate::congestion::Algorithm;
@@ -488,6 +502,22 @@ mod tests {
     fn packets_must_be_longer_than_their_headers_and_fit_16_bits() {
         for (packet, holds) in [(40, false), (41, true), (65_535, true), (65_536, false)] {
             assert_eq!(pcap(packet, 1).is_ok(), holds, "{packet}");
+        }
+    }
+
+    #[test]
+    fn headers_are_whole_words_from_40_to_80_bytes() {
+        let padding = |headers| {
+            let shape = check_packet(Bytes(1500), Bytes(headers)).ok();
+            shape.map(|(payload, padding)| (u64::from(payload), padding))
+        };
+        for words in 0..=10 {
+            let headers = HEADERS + 4 * words;
+            let nops = usize::try_from(4 * words).unwrap();
+            assert_eq!(padding(headers), Some((1500 - headers, nops)));
+        }
+        for headers in [0, 20, 36, 39, 41, 42, 43, 50, 79, 81, 84, u64::MAX] {
+            assert_eq!(padding(headers), None, "{headers}");
         }
     }
 }

@@ -34,7 +34,8 @@ impl<T> Metric<T> {
     /// Unit of the value; empty for a ratio, a map or a text.
     #[must_use]
     pub fn unit(&self) -> &'static str {
-        const SUFFIXES: [(&str, &str); 2] = [("_bps", "bit/s"), ("_s", "s")];
+        const SUFFIXES: [(&str, &str); 3] =
+            [("_bps", "bit/s"), ("_packets", "packets"), ("_s", "s")];
         const COUNTED: [(&str, &str); 7] = [
             ("packets_", "packets"),
             ("acks_", "ACKs"),
@@ -456,6 +457,17 @@ mod tests {
             let listed = report.total.numbers().find(|(known, _)| *known == name);
             let number = listed.map(|(_, number)| number);
             assert_eq!(json[name].as_f64(), number, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_counts_has_a_unit_and_a_name_that_ends_in_one_has_it() {
+        for metric in Metrics::ALL {
+            let counts = metric.kind == Kind::Count;
+            assert!(!counts || !metric.unit().is_empty(), "{}", metric.name);
+            if metric.name.ends_with("_packets") {
+                assert_eq!(metric.unit(), "packets", "{}", metric.name);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 mod gateway_events;
 
-use tmt_core::channel::Channel;
+use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
@@ -92,7 +92,7 @@ struct Run<'a, G, P> {
     connections: Vec<Connection<'a>>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
-    return_loss: Option<Channel>,
+    return_loss: Option<Losses>,
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
     return_link: Option<ReturnLink>,
@@ -449,18 +449,23 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let back = self
             .link_return_delay()
             .saturating_add(self.setup.path.return_delay());
-        let mut left = Some(now);
+        let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
             let begins = now.max(self.return_free);
-            left = service.and_then(|end| begins.checked_add(end.since(Time::ZERO)));
+            (sent, on_air) = (
+                begins,
+                service.map_or(Span::MAX, |end| end.since(Time::ZERO)),
+            );
+            left = begins.checked_add(on_air);
             self.return_free = left.unwrap_or(Time::MAX);
         }
         if let Some(link) = &mut self.return_link {
             left = link.send(now);
         }
         let lost_on_trace = self.return_link.is_some() && left.is_none();
-        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || lost_on_trace;
+        let lost = self.return_loss.as_mut();
+        let lost = lost.is_some_and(|losses| losses.loses(sent, on_air)) || lost_on_trace;
         let tally = &mut self.flow(flow).tally;
         tally.count(Count::Acks);
         if lost {

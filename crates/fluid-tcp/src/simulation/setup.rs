@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tmt_core::channel::Channel;
+use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::path::Path;
@@ -98,8 +98,9 @@ impl Flow {
 /// Return path of the ACKs, shared by all flows. By default it has neither losses nor a queue.
 #[derive(Debug, Clone, Default)]
 pub struct ReturnPath {
-    /// Process that loses ACKs; they have used the path nevertheless.
-    pub loss: Option<Channel>,
+    /// Process that loses ACKs, each on air while it is sent at the rate, or for an instant; they have used the path
+    /// nevertheless.
+    pub loss: Option<Losses>,
     /// Rate of the path, with [`ACK`] bytes per ACK and an unlimited queue; `None` for no limit.
     pub rate: Option<BitRate>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
@@ -174,7 +175,7 @@ impl Setup {
     ///
     /// `None` where [`SyntheticLink::new`] makes none.
     #[must_use]
-    pub fn synthetic_link(&self, rate: BitRate, loss: Option<Channel>) -> Option<SyntheticLink> {
+    pub fn synthetic_link(&self, rate: BitRate, loss: Option<Losses>) -> Option<SyntheticLink> {
         SyntheticLink::new(rate, self.packet, self.rtt.half(), loss, self.begin)
     }
 

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let setup = Setup::new(flows, RTT, DURATION);
     let loss = ChannelSpec::Bernoulli { p: 0.001 };
 
-    let link = setup.synthetic_link(RATE, Some(Channel::new(loss, 1)));
+    let link = setup.synthetic_link(RATE, Some(Channel::new(loss, 1).into()));
     let link = link.ok_or("the rate leaves no packet a service time")?;
     show("synthetic", &run(&setup, link, &mut NoProbe));
 

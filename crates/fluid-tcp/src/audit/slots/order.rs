@@ -16,7 +16,7 @@ pub(super) struct Order {
     /// First slots of the transmissions that may have further units.
     on_link: BTreeSet<u64>,
     /// Transmissions after one of those: each row, and its arrival or the loss that later ones wait for.
-    pub(super) waiting: BTreeMap<u64, (Row, Time)>,
+    waiting: BTreeMap<u64, (Row, Time)>,
     /// Per flow, or under 0 for the whole link: the latest delivery or loss.
     latest: BTreeMap<u64, Time>,
 }

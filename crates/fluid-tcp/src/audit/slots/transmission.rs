@@ -27,6 +27,9 @@ pub(in crate::audit) struct Transmission {
     pub(super) latest: Option<Time>,
 }
 
+/// A codeword: its number, its state, and the time at which its data is complete, without propagation.
+type Decoded<'c> = (u64, &'c Codeword, Option<Time>);
+
 impl Transmission {
     pub(super) fn new(row: Row) -> Self {
         Self {
@@ -61,8 +64,34 @@ impl Transmission {
         }
     }
 
-    /// Checks its row against its slots. All slots up to `known` have been processed.
-    pub(super) fn check(&self, history: &History, known: Time, tally: &mut RuleTally) {
+    /// Checks its row against its slots, and takes its turn in in-order delivery: when its data arrives, or with the slot
+    /// that lost it. No unit of it follows, or all slots up to `known` have been processed.
+    pub(super) fn settle(
+        &self,
+        history: &History,
+        known: Time,
+        order: Option<&mut Order>,
+        tally: &mut RuleTally,
+    ) {
+        self.check_service(history, known, tally);
+        let codewords = self.codewords.iter();
+        let codewords: Vec<Decoded<'_>> = codewords
+            .map(|(number, codeword)| (*number, codeword, codeword.complete(history)))
+            .collect();
+        let times: Option<Vec<Time>> = codewords.iter().map(|(.., complete)| *complete).collect();
+        let complete = times.and_then(|times| times.into_iter().max());
+        self.check_delivery(&codewords, complete, history, tally);
+        self.check_loss(&codewords, history, tally);
+        self.check_leaving(complete, history, tally);
+        if let (Some(order), Some(seen), Some(latest)) = (order, self.seen, self.latest) {
+            let at = complete.unwrap_or(latest);
+            let at = at.saturating_add(history.head.forward);
+            order.ends(seen.first, self.row, at, tally);
+        }
+    }
+
+    /// Checks slots and times of its service.
+    fn check_service(&self, history: &History, known: Time, tally: &mut RuleTally) {
         let line = self.row.line;
         let words = |service: Option<Service>| {
             let slots = |service: Service| format!("slots {} to {}", service.first, service.last);
@@ -107,47 +136,36 @@ impl Transmission {
             let neither = self.row.service.is_none() && self.seen.is_none();
             slots.check(neither || not_logged, found, expected);
         }
-        if let Some(at) = self.row.delivered {
-            self.check_delivery(at, history, tally);
-        }
-        self.check_loss(history, tally);
-        self.check_leaving(history, tally);
     }
 
     /// Checks that a lost packet has a codeword whose last attempt failed.
-    fn check_loss(&self, history: &History, tally: &mut RuleTally) {
+    fn check_loss(&self, codewords: &[Decoded<'_>], history: &History, tally: &mut RuleTally) {
         if self.row.fate == Fate::Link {
-            let has_failed = |codeword: &Codeword| {
-                history.last_attempt == Some(codeword.attempt())
-                    && codeword.complete(history).is_none()
+            let has_failed = |(_, codeword, complete): &Decoded<'_>| {
+                history.last_attempt == Some(codeword.attempt()) && complete.is_none()
             };
-            let holds = self.codewords.values().any(has_failed);
+            let holds = codewords.iter().any(has_failed);
             let mut repeats = tally.at(Rule::Repeats, self.row.line);
             let expected = "a codeword that failed in the last attempt of the scheme";
             repeats.check(holds, "lost on the link", expected);
         }
     }
 
-    /// Time at which its data is complete, without propagation; `None` if data is missing.
-    fn complete(&self, history: &History) -> Option<Time> {
-        let codewords = self.codewords.values();
-        codewords
-            .map(|codeword| codeword.complete(history))
-            .max_by_key(
-                // A codeword that is not complete comes last.
-                |at| at.map_or((true, Time::ZERO), |at| (false, at)),
-            )?
-    }
-
     /// Checks that a delivery has its data and, if it waits for nothing else, happens when the data is complete.
-    fn check_delivery(&self, at: Time, history: &History, tally: &mut RuleTally) {
+    fn check_delivery(
+        &self,
+        codewords: &[Decoded<'_>],
+        complete: Option<Time>,
+        history: &History,
+        tally: &mut RuleTally,
+    ) {
+        let Some(at) = self.row.delivered else { return };
         let mut early = tally.at(Rule::Early, self.row.line);
-        for (number, codeword) in &self.codewords {
-            let complete = codeword.complete(history);
+        for (number, _, complete) in codewords {
             let expected = format_args!("no delivery, because codeword {number} was not received");
             early.check(complete.is_some(), format_args!("delivered {at}"), expected);
         }
-        let Some(complete) = self.complete(history) else {
+        let Some(complete) = complete else {
             return;
         };
         let arrives = complete.saturating_add(history.head.forward);
@@ -156,36 +174,20 @@ impl Transmission {
             // Repeats may have been unnecessary.
             (Some(_), _) => early.not_before("delivered", at, arrives, why),
             (None, None) => early.exactly("delivered", at, arrives, why),
-            // See `take_turn`.
+            // It waits for its turn: `Order::ends` checks it.
             (None, Some(_)) => {}
-        }
-    }
-
-    /// Takes its turn in in-order delivery: when its data arrives, or with the slot that lost it.
-    pub(super) fn take_turn(
-        &self,
-        history: &History,
-        order: Option<&mut Order>,
-        tally: &mut RuleTally,
-    ) {
-        if let (Some(order), Some(seen), Some(latest)) = (order, self.seen, self.latest) {
-            let at = self.complete(history).unwrap_or(latest);
-            let at = at.saturating_add(history.head.forward);
-            order.ends(seen.first, self.row, at, tally);
         }
     }
 
     /// Checks when the packet leaves a buffer that keeps it until the link has acknowledged it: after the feedback for
     /// its last unit, and a round trip after its data was complete.
-    fn check_leaving(&self, history: &History, tally: &mut RuleTally) {
+    fn check_leaving(&self, complete: Option<Time>, history: &History, tally: &mut RuleTally) {
         let head = &history.head;
         let is_known = head.keeps && history.timer.is_none() && self.row.fate != Fate::Open;
         if let (true, Some(left), Some(latest)) = (is_known, self.row.left, self.latest) {
             let heard = latest.saturating_add(history.heard);
             let rtt = head.forward.saturating_add(head.feedback);
-            let complete = self
-                .complete(history)
-                .filter(|_| self.row.delivered.is_some());
+            let complete = complete.filter(|_| self.row.delivered.is_some());
             let leaves = complete.map_or(heard, |at| heard.max(at.saturating_add(rtt)));
             let why = ", when the link has acknowledged it";
             let mut queue = tally.at(Rule::Queue, self.row.line);

@@ -139,6 +139,12 @@ impl Parameter {
         }
     }
 
+    /// Whether the value is an erasure process, whose text may name files.
+    #[must_use]
+    pub fn takes_process(&self) -> bool {
+        matches!(self.kind, Kind::Text("PROCESS", _))
+    }
+
     pub(super) const fn basic(mut self) -> Self {
         self.is_basic = true;
         self

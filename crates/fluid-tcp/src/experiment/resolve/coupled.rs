@@ -25,7 +25,7 @@ impl Experiment {
     ) -> Result<(Link, CoupledPlan)> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;
-        let (rows, channel) = match self.channel {
+        let (rows, channel) = match &self.channel {
             Some(process) => {
                 let (rows, slots) = self.generated_slots(process)?;
                 (rows, Some(Box::new(slots)))
@@ -79,10 +79,11 @@ impl Experiment {
             coupled.hold,
             counted(coupled.units_per_packet(), "slot")
         ).into());
-        // A generated slot is decoded when it has been sent completely.
-        if channel.is_none() && coupled.scheme.repeats() {
+        // Without an interleaver a generated slot is decoded when it has been sent completely.
+        let decodes_late = |slots: &GeneratedSlots| slots.decode_delay() > slots.slot();
+        if channel.as_deref().is_none_or(decodes_late) && coupled.scheme.repeats() {
             let early = early_repeat("a repeat", decode_delay, feedback_delay);
-            let or = or_interleaver(&link.head);
+            let or = or_interleaver(&link.head, decode_delay);
             let early = early
                 .map(|early| Note::warning(format!("{early}; use `feedback_delay` decode{or}")));
             link.notes.extend(early);
@@ -159,11 +160,35 @@ impl Experiment {
     }
 
     /// The slots of a channel: those of the first seed, and their generator.
-    fn generated_slots(&self, process: SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
+    fn generated_slots(&self, process: &SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
         let rate = self.rate.ok_or_else(|| self.missing("rate"))?;
         let duration = self.duration.ok_or_else(|| self.missing("duration"))?;
-        let lldu = self.lldu();
-        let Some(slots) = GeneratedSlots::new(rate, lldu, duration, process) else {
+        let own = process.link();
+        let mut head = Metadata::new();
+        for (key, value) in own.iter().flat_map(|link| {
+            [
+                ("lldu_bytes", link.lldu.0),
+                ("rtt_ns", link.rtt.as_nanos()),
+                ("interleaver_ns", link.interleaver.as_nanos()),
+            ]
+        }) {
+            head.set(key, value.to_string());
+        }
+        let radio = process.radio().filter(|_| own.is_none());
+        let interleaver = radio.map(|radio| radio.parameters().interleaver);
+        if let Some(interleaver) = interleaver.filter(|depth| !depth.is_zero()) {
+            if interleaver > duration {
+                return refused(
+                    "channel",
+                    format!(
+                        "`channel`: found an interleaver of {interleaver}, expected at most the duration of {duration}"
+                    ),
+                );
+            }
+            head.set("interleaver_ns", interleaver.as_nanos().to_string());
+        }
+        let (lldu, _) = self.lldu_size(&head);
+        let Some(slots) = GeneratedSlots::new(rate, lldu, duration, process.clone()) else {
             return refused(
                 "channel",
                 format!(
@@ -172,25 +197,39 @@ impl Experiment {
             );
         };
         let timeline = slots.timeline(self.seed().0);
-        let fades = match process {
+        let said = match process {
             SlotChannel::Steps(_) => String::new(),
-            SlotChannel::Fading(fading) => format!(
-                ", {:.6} fades per second, erasure probability {:.6}",
-                fading.rate(),
-                fading.erasure_probability(slots.slot())
-            ),
+            SlotChannel::Timed(process) => process.note(slots.slot()),
+        };
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(", {said}")
         };
         let note = format!(
-            "channel {process}, {} of {}{fades}",
+            "channel {process}, {} of {}{said}",
             counted(timeline.len(), "slot"),
             slots.slot()
         );
+        let mut notes: Vec<Note> = vec![note.into()];
+        if let Some(link) = own {
+            let differs = [
+                ("rate", rate != link.rate, link.rate.to_string()),
+                ("lldu", lldu != link.lldu, link.lldu.to_string()),
+            ];
+            let differs = differs.iter().filter(|(_, differs, _)| *differs);
+            notes.extend(differs.map(|(key, _, known)| {
+                Note::from(format!(
+                    "`{key}` replaces the {known} of the channel's link"
+                ))
+            }));
+        }
         let rows = Loaded {
             name: "`channel`".to_owned(),
             timeline,
-            head: Metadata::new(),
+            head,
             end: None,
-            notes: vec![note.into()],
+            notes,
         };
         Ok((rows, slots))
     }

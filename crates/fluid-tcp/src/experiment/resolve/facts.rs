@@ -6,7 +6,6 @@ use tmt_core::types::Time;
 use crate::experiment::parameters::PARAMETERS;
 use crate::experiment::plan::{FlowPlan, LinkPlan, Params, Plan};
 use crate::experiment::setting::Setting as _;
-use crate::experiment::values::BufferSize;
 
 impl Plan {
     /// All parameters and derived values. `scheme` is that of the timeline's head.
@@ -48,8 +47,7 @@ impl Plan {
                 if !self.overridden.is_empty() {
                     add("overridden", json!(self.overridden));
                 }
-                let limited = self.resolved.buffer() != BufferSize::Unlimited;
-                add("buffer_packets", json!(limited.then_some(self.buffer)));
+                add("buffer_packets", json!(self.queue_limit()));
             }
             ("return_rate", _) => {
                 if let Some(plan) = &self.return_trace {

@@ -21,8 +21,14 @@ use crate::experiment::values::LinkKind;
 use crate::link::timeline::Timeline;
 use crate::link::{Overlap, Packing};
 
-/// RTT of a GEO link, assumed if neither parameter nor trace has one.
-const DEFAULT_RTT: Span = Span::from_millis(500);
+/// RTT of a GEO link, assumed if neither parameter nor trace has one (docs/schemes.md, Sec. 9).
+pub const DEFAULT_RTT: Span = Span::from_millis(500);
+
+/// The warning on an RTT that is assumed, because `places` have none.
+#[must_use]
+pub fn assumed_rtt(places: &str) -> Note {
+    Note::warning(format!("no RTT in {places}: assuming {DEFAULT_RTT} (GEO)"))
+}
 
 /// Facts about a link, whatever its model.
 pub(in crate::experiment) struct Link {
@@ -84,6 +90,7 @@ impl Experiment {
         }
         let loss = self
             .loss
+            .as_ref()
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
         let link = Link {
             notes: [Note::from(format!(
@@ -105,7 +112,7 @@ impl Experiment {
                 ..self.clone()
             },
         };
-        let loss = self.loss;
+        let loss = self.loss.clone();
         Ok((link, LinkPlan::Synthetic { rate, loss }))
     }
 
@@ -189,18 +196,6 @@ impl Experiment {
                 notes.push(words.into());
             }
         }
-        let link = Link {
-            decode_delay,
-            decode_delay_origin,
-            rtt,
-            begin,
-            ends: (!looped && !generated).then_some(usable_until),
-            rate_bps,
-            overridden: self.overridden(&head),
-            notes,
-            resolved,
-            head: head.clone(),
-        };
         let mut trace = TracePlan {
             nominal: head.rate().zip(head.lldu_bytes()),
             physical: None,
@@ -216,6 +211,18 @@ impl Experiment {
         if kind == LinkKind::Timeline {
             trace.find_slots();
         }
+        let link = Link {
+            decode_delay,
+            decode_delay_origin,
+            rtt,
+            begin,
+            ends: (!looped && !generated).then_some(usable_until),
+            rate_bps,
+            overridden: self.overridden(&head),
+            notes,
+            resolved,
+            head,
+        };
         Ok((link, trace))
     }
 
@@ -258,10 +265,11 @@ impl Experiment {
         let is_assumed = self.rtt.is_none() && head.rtt().is_none();
         let warning = is_assumed.then(|| {
             let has_trace = !self.is_synthetic() && self.channel.is_none();
-            let or_trace = if has_trace { " or in the trace" } else { "" };
-            Note::warning(format!(
-                "no RTT in `rtt`{or_trace}: assuming {DEFAULT_RTT} (GEO)"
-            ))
+            assumed_rtt(if has_trace {
+                "`rtt` or in the trace"
+            } else {
+                "`rtt`"
+            })
         });
         (rtt, format!("RTT {rtt} ({origin})"), warning)
     }
@@ -361,7 +369,7 @@ fn repeated_early(head: &Metadata) -> Option<Note> {
         .and_then(Span::from_nanos)?;
     let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
     let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
-    let or = or_interleaver(head);
+    let or = or_interleaver(head, decode_delay);
     Some(Note::warning(format!(
         "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
     )))

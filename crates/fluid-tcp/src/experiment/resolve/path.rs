@@ -17,6 +17,9 @@ use crate::simulation::{Path, SplitWindow};
 /// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
 const MIN_FOR_FAST_RETRANSMIT: u64 = 4;
 
+/// Largest buffer of a proxy, in packets: senders fill whatever it offers, and a run holds each packet in memory.
+const MAX_AT_PROXY: u64 = 1_000_000;
+
 /// Smallest size, in packets, of a queue given in BDPs.
 const MIN_BDP: u64 = 2;
 
@@ -93,6 +96,15 @@ impl Experiment {
             return Ok((path, notes));
         }
         refuse_lossy(plan)?;
+        if buffer > MAX_AT_PROXY {
+            return refused(
+                "buffer",
+                format!(
+                    "`buffer`: found {} on a path split by a proxy, expected at most {MAX_AT_PROXY}: senders fill what the proxy offers",
+                    counted(buffer, "packet")
+                ),
+            );
+        }
         let window = self.split_window();
         if window == SplitWindow::Share && buffer < flows {
             return refused(
@@ -106,10 +118,7 @@ impl Experiment {
         let origin = origin(self.split_window.is_some(), "`split_window`");
         notes.push(format!(
             "path split, terrestrial RTT {terrestrial_rtt}; of the buffer of {} each flow is offered {} ({origin})",
-            match self.buffer() {
-                BufferSize::Unlimited => "unlimited size".to_owned(),
-                _ => counted(buffer, "packet"),
-            },
+            counted(buffer, "packet"),
             match window {
                 SplitWindow::Whole => "all free space",
                 SplitWindow::Share => "an equal share",

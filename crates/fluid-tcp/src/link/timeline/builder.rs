@@ -15,6 +15,7 @@ pub struct Builder {
     blocks: Vec<(u64, Time)>,
     rows: u64,
     first: Option<Time>,
+    first_lost: Option<u64>,
     rate: SlotRate,
     /// Delays of first attempts.
     delays: DecodeDelays,
@@ -52,6 +53,9 @@ impl Builder {
     /// Adds an LLDU, which must not be earlier than the previous one. A delay of zero means that it was lost.
     pub fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) {
         self.first.get_or_insert(tx_time);
+        if delay.is_zero() {
+            self.first_lost.get_or_insert(self.rows);
+        }
         self.rate.push(tx_time);
         if attempts.is_none_or(|attempts| attempts == 1) {
             self.delays.push(delay);
@@ -106,7 +110,10 @@ impl Builder {
         Timeline {
             rate: self.rate.per_second(),
             median_delay: self.delays.median(),
-            index: Index::Listed(self.blocks),
+            index: Index::Listed {
+                blocks: self.blocks,
+                first_lost: self.first_lost,
+            },
             rows: self.rows,
             first: self.first,
             store,

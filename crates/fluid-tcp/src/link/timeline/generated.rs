@@ -1,13 +1,14 @@
 //! PHY trace without a file: slots of a constant rate, erased by a random process (docs/simulator.md, Sec. 2.2).
 //!
-//! The slots equal those of `tmt synth` with d = the length of a slot, erased as by `tmt inject`. Blocks are generated on
-//! demand, so that a run holds one at a time and skips idle ones.
+//! The slots equal those of `tmt synth` with d = the length of a slot and of the interleaver, or that of the scenario,
+//! erased as by `tmt inject`.
+//! Blocks are generated on demand, so that a run holds one at a time and skips idle ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::channel::{Blocks, Fades, SlotChannel};
-use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
+use tmt_core::channel::{Erasing, SlotChannel, Use};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::{Block, Index, SlotTrace, Store};
 
@@ -19,29 +20,45 @@ const ROWS: u64 = 4096;
 pub struct GeneratedSlots {
     slots: ConstantRate,
     rate: f64,
+    /// Distance of two slots, rounded to nanoseconds.
+    length: Span,
     channel: SlotChannel,
 }
 
 impl GeneratedSlots {
-    /// Creates slots of size `lldu` at `rate` for `duration`. Their decoding delay is the length of a slot,
-    /// round(8 · S · 10^9 / rate) ns.
+    /// Creates slots of size `lldu` at `rate` for `duration`. Their decoding delay is that of the link to which the
+    /// process belongs, else the length of a slot, round(8 · S · 10^9 / rate) ns, and the depth of the interleaver over
+    /// which the process spreads a word.
     ///
     /// Returns `None` if there would be no slots, if a slot takes less than half a nanosecond, or if times are out of
     /// range.
     #[must_use]
     pub fn new(rate: BitRate, lldu: Bytes, duration: Span, channel: SlotChannel) -> Option<Self> {
         let length = rate.time_of_bit(u128::from(lldu.0) * 8)?.since(Time::ZERO);
-        let slots = ConstantRate::new(rate, lldu, duration, length)?;
-        (slots.slots() > 0).then(|| Self {
+        let own = channel.link().map(|link| link.decode_delay);
+        let interleaver = channel.radio().map(|radio| radio.parameters().interleaver);
+        let delay = match own {
+            Some(delay) => delay,
+            None => length.checked_add(interleaver.unwrap_or(Span::ZERO))?,
+        };
+        let slots = ConstantRate::new(rate, lldu, duration, delay)?;
+        (slots.slots() > 0 && !length.is_zero()).then(|| Self {
             slots,
             rate: to_f64(rate.0) / (8.0 * to_f64(lldu.0)),
+            length,
             channel,
         })
     }
 
-    /// Length of a slot, which is also its decoding delay.
+    /// Length of a slot: the distance to the next.
     #[must_use]
     pub fn slot(&self) -> Span {
+        self.length
+    }
+
+    /// Decoding delay of a slot, to which the process may add.
+    #[must_use]
+    pub fn decode_delay(&self) -> Span {
         self.slots.decode_delay()
     }
 
@@ -52,14 +69,11 @@ impl GeneratedSlots {
         let period = u64::from(u32::MAX) / self.slot().as_nanos().max(1);
         let per_block = period.saturating_sub(1).clamp(1, ROWS);
         let len = usize::try_from(per_block).unwrap_or(usize::MAX);
-        let erasures = match self.channel {
-            SlotChannel::Steps(spec) => Erasures::Steps(Blocks::new(spec, seed, len)),
-            SlotChannel::Fading(fading) => Erasures::Fades(Box::new(Fades::new(fading, seed))),
-        };
         let store = GeneratedBlocks {
             slots: self.slots.clone(),
+            length: self.length,
             per_block: len,
-            erasures: Mutex::new(erasures),
+            erasures: Mutex::new(self.channel.begin(seed, Use::Forward)),
         };
         SlotTrace {
             index: Index::Even {
@@ -69,7 +83,7 @@ impl GeneratedSlots {
             rows: self.slots.slots(),
             first: Some(Time::ZERO),
             rate: Some(self.rate),
-            median_delay: Some(self.slot()),
+            median_delay: Some(self.decode_delay()),
             store: Arc::new(store),
         }
     }
@@ -79,15 +93,10 @@ impl GeneratedSlots {
 #[derive(Debug)]
 struct GeneratedBlocks {
     slots: ConstantRate,
+    length: Span,
     per_block: usize,
     /// Erasure process, which can generate any block.
-    erasures: Mutex<Erasures>,
-}
-
-#[derive(Debug)]
-enum Erasures {
-    Steps(Blocks),
-    Fades(Box<Fades>),
+    erasures: Mutex<Box<dyn Erasing>>,
 }
 
 impl Store for GeneratedBlocks {
@@ -96,26 +105,8 @@ impl Store for GeneratedBlocks {
         let mut erasures = self.erasures.lock().unwrap_or_else(PoisonError::into_inner);
         let mut slots = Vec::new();
         self.slots.piece(from, self.per_block, &mut slots);
-        let (first, last) = (slots.first()?.tx_time(), slots.last()?.tx_time());
-        match &mut *erasures {
-            Erasures::Steps(blocks) => blocks.block(number as u64).mark(&mut slots),
-            Erasures::Fades(fades) => {
-                let length = self.slots.decode_delay();
-                let rows = slots.len();
-                let row = |time| {
-                    let row = self.slots.sent_before(time).saturating_sub(from);
-                    usize::try_from(row).map_or(rows, |row| row.min(rows))
-                };
-                fades.within(first, last.saturating_add(length), |start, end| {
-                    // Slots that end after the start of the bad time and begin before its end.
-                    let reaching = start.as_nanos().saturating_sub(length.as_nanos() - 1);
-                    let reaching = Time::from_nanos(reaching).unwrap_or(Time::MAX);
-                    for slot in &mut slots[row(reaching)..row(end)] {
-                        *slot = Slot::erased(slot.tx_time());
-                    }
-                });
-            }
-        }
+        let first = slots.first()?.tx_time();
+        erasures.erase(from, self.length, &mut slots);
         let block = Block::from_slots(first, &slots).or_else(|| {
             let mut block = Block::starting(first);
             let mut slots = slots.iter();
@@ -129,7 +120,7 @@ impl Store for GeneratedBlocks {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tmt_core::channel::{Channel, Fading};
+    use tmt_core::channel::{Channel, Fades, Fading};
 
     use super::*;
 
@@ -142,13 +133,7 @@ mod tests {
     }
 
     /// Transmission times and delays of all slots: times in 128 bits, erasures one by one.
-    fn by_hand(
-        rate: u64,
-        lldu: u64,
-        duration: u64,
-        channel: SlotChannel,
-        seed: u64,
-    ) -> Vec<(u64, u64)> {
+    fn by_hand(rate: u64, lldu: u64, duration: u64, channel: &str, seed: u64) -> Vec<(u64, u64)> {
         let at = |slot: u64| {
             let nanos = u128::from(slot) * u128::from(lldu) * 8_000_000_000;
             u64::try_from((nanos + u128::from(rate / 2)) / u128::from(rate)).unwrap()
@@ -158,19 +143,13 @@ mod tests {
             .map(at)
             .take_while(|at| *at < duration)
             .collect();
-        let mut steps = match channel {
-            SlotChannel::Steps(spec) => Some(Channel::new(spec, seed)),
-            SlotChannel::Fading(_) => None,
-        };
+        let mut steps = channel.parse().ok().map(|spec| Channel::new(spec, seed));
         let mut bad = Vec::new();
-        if let SlotChannel::Fading(fading) = channel {
-            Fades::new(fading, seed).within(
-                Time::ZERO,
-                Time::MAX.min(time(duration + length)),
-                |start, end| {
-                    bad.push((start.as_nanos(), end.as_nanos()));
-                },
-            );
+        if let Some(Ok(fading)) = channel.strip_prefix("fading:").map(str::parse::<Fading>) {
+            let until = Time::MAX.min(time(duration + length));
+            Fades::new(fading, seed).within(Time::ZERO, until, |start, end| {
+                bad.push((start.as_nanos(), end.as_nanos()));
+            });
         }
         let erased = |at: u64| match &mut steps {
             Some(channel) => channel.erases(),
@@ -186,7 +165,7 @@ mod tests {
             .collect()
     }
 
-    fn channels() -> impl Strategy<Value = SlotChannel> {
+    fn channels() -> impl Strategy<Value = &'static str> {
         prop::sample::select(
             &[
                 "bernoulli:0.2",
@@ -198,7 +177,6 @@ mod tests {
                 "fading:m=5s,X=0.5",
             ][..],
         )
-        .prop_map(|text| text.parse().unwrap())
     }
 
     proptest! {
@@ -217,7 +195,7 @@ mod tests {
             prop_assume!(length > 0);
             let duration = length * slots;
             let expected = by_hand(rate, lldu, duration, channel, seed);
-            let generated = GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).unwrap();
+            let generated = GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel.parse().unwrap()).unwrap();
             prop_assert_eq!(generated.slot(), span(length));
             let timeline = generated.timeline(seed);
             prop_assert_eq!(timeline.len(), expected.len() as u64);
@@ -266,7 +244,7 @@ mod tests {
     #[test]
     fn a_fading_link_erases_as_many_slots_as_the_closed_form_states() {
         let fading: Fading = "m=5ms,X=0.1".parse().unwrap();
-        let channel = SlotChannel::Fading(fading);
+        let channel = "fading:m=5ms,X=0.1".parse().unwrap();
         // Slots of 2 ms for 4000 s: 80 000 fades.
         let generated =
             GeneratedSlots::new(BitRate(100_000), Bytes(25), Span::from_secs(4000), channel)
@@ -289,9 +267,10 @@ mod tests {
 
     #[test]
     fn slots_without_rate_size_or_length_are_refused() {
-        let channel = "bernoulli:0".parse().unwrap();
+        let channel: SlotChannel = "bernoulli:0".parse().unwrap();
         let generated = |rate, lldu, duration| {
-            GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).is_some()
+            GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel.clone())
+                .is_some()
         };
         assert!(generated(1_000, 25, 1));
         assert!(!generated(0, 25, 1) && !generated(1_000, 0, 1) && !generated(1_000, 25, 0));
