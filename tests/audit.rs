@@ -164,6 +164,28 @@ fn runs_over_a_coupled_link_pass_slot_by_slot() {
     assert_eq!(of_timeline.within(&folder).run().code, Some(2));
 }
 
+/// Four hundred packets arrive at one time, and an ACK may cover any number of them.
+#[test]
+fn a_host_with_too_many_possible_histories_is_held_to_the_earliest_time() {
+    let folder = Folder::new();
+    let slots = (1..=8).flat_map(|second| vec![format!("{second},0.01\n"); 400]);
+    let slots: String = std::iter::once("tx_time,decode_delay\n".to_owned())
+        .chain(slots)
+        .collect();
+    folder.write("phy.csv", slots);
+    let run = "tcp --link coupled --scheme arq --lldu 1500B --lldu-header 0B --rtt 100ms --buffer 2000pkt --cc fixed:400 \
+               --delayed-ack 1000 --quick-acks 1000 --packets log.csv phy.csv";
+    tmt(run).within(&folder).run().ok();
+    tmt("audit log.csv").within(&folder).run().ok();
+    // Sent at 1 s, delivered at 1.06 s, acknowledged at 1.11 s.
+    let early = changed(&folder, |fields| {
+        (fields[11] == "1.110000000").then(|| with(fields, 11, "1.109999999"))
+    });
+    folder.write("log.csv", early);
+    let found = tmt("audit log.csv").within(&folder).run();
+    found.fails(1, &["acked 1.109999999 s", "not before 1.110000000 s"]);
+}
+
 #[test]
 fn a_looped_run_passes_without_its_timeline() {
     let folder = logged();

@@ -6,10 +6,11 @@ use std::fs;
 use crate::common::{Folder, plain, project, tmt, trace};
 
 /// Commands that read a trace.
-const READERS: [&str; 4] = [
+const READERS: [&str; 5] = [
     "apply --scheme harq:10/12",
     "stats",
     "inject --bernoulli 0.1",
+    "slice --rebase",
     "tcp --lldu 1500B --lldu-header 0B",
 ];
 
@@ -104,6 +105,19 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
     ]
     .into()
+}
+
+#[test]
+fn an_argument_that_is_not_utf8_is_a_usage_error() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let bytes = OsStr::from_bytes(b"\xff\xfe");
+    for flag in ["--no-such-flag", "--rtt"] {
+        let ran = tmt("stats").arg(flag).arg(bytes).run();
+        let ran = ran.fails(2, &["error: "]);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -21,8 +21,9 @@ const FORMS: [&str; 7] = [
 ];
 
 /// Commands that read a trace and write a file.
-const READERS: [&str; 4] = [
+const READERS: [&str; 5] = [
     "inject --bernoulli 0.1 --seed 9",
+    "slice --every 3 --offset 1",
     "stats",
     "apply --scheme arq",
     "tcp",

@@ -255,3 +255,22 @@ fn the_demo_is_the_same_every_time() {
     let again = tmt("demo --json").env("RAYON_NUM_THREADS", "1").run().ok();
     alike(&first, &again, "demo");
 }
+
+#[test]
+fn slices_are_the_same_for_any_number_of_jobs() {
+    let input = bursty();
+    for format in ["csv", "csv.gz", "arrow", "parquet"] {
+        for command in [
+            "slice --every 10 --offset 3 phy.csv",
+            "slice --rows 777..33333 --rebase phy.csv",
+            "slice --gap 1s phy.csv phy.csv",
+            "slice --merge --take-head first phy.csv phy.csv",
+        ] {
+            let run = |jobs: &str| {
+                let run = tmt(command).arg_list(&format!("{jobs} --format {format}"));
+                run.within(&input).run().ok()
+            };
+            alike(&run("--jobs 1"), &run("--jobs 2"), command);
+        }
+    }
+}

@@ -45,6 +45,27 @@ fn a_run_that_fails_leaves_no_file_and_nothing_beside_it() {
 }
 
 #[test]
+fn a_path_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = traces();
+    // It would run for hours, warn of the overload, or refuse the malformed row.
+    let endless = "tcp --link synthetic --rate 100Gbps --rtt 10ms --cc fixed:100000 --duration 1000000s --results";
+    let overload = "tcp --compare-links --channel bernoulli:0.1 --rate 264kbps --lldu 33B --scheme arq --rtt 10ms \
+                    --cc fixed:1000 --buffer 10pkt --duration 10s --results";
+    for command in [
+        endless,
+        overload,
+        "stats bad.csv --summary",
+        "stats bad.csv -o",
+    ] {
+        let run = tmt(command).arg("nowhere/out.csv").within(&folder).run();
+        let words = ["nowhere/out.csv: ", "the directory nowhere does not exist"];
+        let ran = run.fails(1, &words);
+        assert!(!ran.stderr.contains("overload"), "{}", ran.stderr);
+        assert_eq!(folder.names(), ["bad.csv", "phy.csv"], "{command}");
+    }
+}
+
+#[test]
 fn a_run_that_fails_leaves_an_existing_file_as_it_was() {
     for command in READERS {
         let folder = traces();

@@ -246,6 +246,9 @@ fn the_form_is_that_of_the_flag_or_of_the_name() {
         ("--format arrow", "x.csv.gz", "arrow.gz"),
         ("--format csv", "x.arrow.zst", "csv.zst"),
         ("--format csv", "x.parquet", "csv"),
+        ("--format csv", "phy-0.01.gz", "csv.gz"),
+        ("--format arrow", "phy.v2.ZST", "arrow.zst"),
+        ("--format csv.zst", "phy.v2.gz", "csv.zst"),
         ("--format csv.gz", "x.csv", "csv.gz"),
         ("--format csv.gz", "x.csv.zst", "csv.gz"),
         ("--format parquet", "x", "parquet"),
@@ -273,7 +276,13 @@ fn a_name_that_asks_for_what_parquet_does_not_have_is_a_usage_error() {
         "convert --from mahimahi no-such.txt",
         "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
     ] {
-        for name in ["{scheme}.csv.gz", "{scheme}.csv.zst", "{scheme}.gz"] {
+        for name in [
+            "{scheme}.csv.gz",
+            "{scheme}.csv.zst",
+            "{scheme}.gz",
+            "{scheme}.parquet.gz",
+            "{scheme}.v2.ZST",
+        ] {
             let run = tmt(command).arg_list("--format parquet -o").arg(name);
             let ran = run.within(&folder).run();
             let words = "--format parquet compresses its columns itself";
@@ -366,7 +375,7 @@ fn what_those_programs_write_is_read() {
             "(head -n 30000 phy.csv | gzip; tail -n +30001 phy.csv | gzip) | tmt stats --json",
         ),
         ("zstd", "zstd -qc phy.csv | tmt stats --json"),
-        ("zstd", "zstd -qc -19 --long phy.csv | tmt stats --json"),
+        ("zstd", "zstd -qc -12 --long phy.csv | tmt stats --json"),
         (
             "zstd",
             "(head -n 30000 phy.csv | zstd -qc; tail -n +30001 phy.csv | zstd -qc) | tmt stats --json",
@@ -594,6 +603,11 @@ fn wrong_mappings_are_refused_with_what_is_expected() {
             &["a delay above zero"],
         ),
         (
+            "--columns tx=time,delay=36ms",
+            2,
+            &["expected erased=COLUMN beside one delay of all received slots"],
+        ),
+        (
             "--columns tx=time --interval 1ms",
             2,
             &["--interval cannot be combined"],
@@ -626,6 +640,72 @@ fn wrong_mappings_are_refused_with_what_is_expected() {
     let file = project("fixtures/formats/foreign.parquet");
     let refused = tmt("stats --columns tx=tries,delay=d_ns").arg(file).run();
     refused.fails(1, &["tx_time: found numbers without a unit", "--unit"]);
+}
+
+#[test]
+fn times_of_a_trace_are_not_replaced_by_an_interval_or_a_rate() {
+    let either = "expected either times in the table, or an interval or a rate";
+    let folder = Folder::new();
+    folder.write("table.csv", "lost,tx_time_ms\n0,10\n1,30\n");
+    folder.write("headless.csv", "# tool: x\n0,0.036\n0.03,0\n");
+    tmt("apply --scheme none -o head.parquet")
+        .input(trace(20, 7))
+        .within(&folder)
+        .run()
+        .ok();
+    for (spacing, given) in [
+        ("--interval 10ms", "beside an interval"),
+        ("--rate 1Mbps --lldu 1500B", "beside a rate"),
+    ] {
+        for (name, times) in [
+            (
+                "table.csv --columns erased=lost",
+                "csv:1:6: found the column tx_time_ms",
+            ),
+            (
+                "headless.csv",
+                "found the head of a trace, whose rows have times,",
+            ),
+            ("head.parquet", "found the column tx_time_ns"),
+        ] {
+            for command in ["stats", "apply --scheme none"] {
+                let run = tmt(command).arg_list(name).arg_list(spacing);
+                let refused = run.within(&folder).run();
+                refused.fails(1, &[times, given, either]);
+            }
+        }
+    }
+    let run = tmt("tcp --cc cubic --rtt 20ms table.csv");
+    let run = run.arg_list("--columns erased=lost,interval=1ms");
+    run.within(&folder)
+        .run()
+        .fails(1, &["found the column tx_time_ms", either]);
+}
+
+#[test]
+fn erasures_are_read_as_other_programs_write_them() {
+    let expected = tmt("stats --json").input("0,0.001\n1,0\n2,0.001\n").run();
+    let expected = expected.ok();
+    for (no, yes) in [
+        ("0", "1"),
+        ("0.0", "1.0"),
+        ("-0.0", "1."),
+        ("false", "TRUE"),
+        ("+0", "1e0"),
+    ] {
+        let table = format!("0,0.001,{no}\n1,0.001,{yes}\n2,0.001,{no}\n");
+        let run = tmt("stats --json --columns erased=3,delay=2").input(table);
+        assert_eq!(run.run().ok().text(), expected.text(), "{no} {yes}");
+    }
+    for wrong in ["0.5", "2.0", "-1", "x", "nan"] {
+        let run = tmt("stats --columns erased=3,delay=2").input(format!("0,0.001,{wrong}\n"));
+        let found =
+            format!("<stdin>:1:9: found erased '{wrong}', expected 0 or 1, or false or true");
+        run.run().fails(1, &[&found]);
+    }
+    // One column may be both: a delay of 1 s is an erasure here, one of 0 a slot without a delay.
+    let run = tmt("stats --json --columns delay=2,erased=2").input("0,1\n1,0\n");
+    assert_eq!(run.run().ok().results()["slots_erased"], 2);
 }
 
 /// A Python with pandas, polars, pyarrow and DuckDB: `$TMT_PYTHON`, or python3.

@@ -117,8 +117,7 @@ fn every_seed_has_a_channel_of_its_own() {
 #[test]
 fn acknowledgements_come_as_their_trace_lets_them() {
     let folder = Folder::new();
-    let script =
-        "tmt synth --rate 400Mbps --lldu 50B --duration 21s --decode-delay 1us -o often.csv
+    let script = "tmt synth --rate 40Mbps --lldu 50B --duration 21s --decode-delay 1us -o often.csv
                   tmt inject --bernoulli 1 often.csv -o never.csv
                   tmt synth --rate 100kbps --lldu 25B --duration 9s --decode-delay 2ms -o slow.csv";
     bash(&folder, script).ok();

@@ -4,9 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod acm;
 mod architecture;
 mod audit;
 mod bad_input;
+mod calibration;
 mod captures;
 mod common;
 mod convert;
@@ -29,10 +31,13 @@ mod order;
 mod packing;
 mod params;
 mod pipes;
+mod processes;
 mod quiet;
 mod readme;
 mod reports;
 mod results;
+mod scenarios;
 mod schemas;
 mod screen;
+mod slice;
 mod traces;

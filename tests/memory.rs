@@ -95,6 +95,25 @@ fn a_line_without_an_end_in_a_small_file_is_refused_in_little_memory() {
     }
 }
 
+#[test]
+fn many_schemes_over_a_trace_that_begins_with_erased_slots_take_little_memory() {
+    // All of these slots are read ahead for the median delay, which the heads of the timelines have.
+    let rows = |slot: u64| format!("{}.{:03},0\n", slot / 1000, slot % 1000);
+    let mut text: String = (0..1 << 20).map(rows).collect();
+    text += "1049,0.036\n1049.001,0\n";
+    let folder = Folder::new();
+    folder.write("phy.csv", text);
+    let schemes: Vec<String> = (2..22).map(|n| format!("--scheme fec:{n}/30")).collect();
+    let schemes = schemes.join(" ");
+    let script = format!(
+        "ulimit -d 196608; tmt --jobs 2 apply --summary-only --summary s.json {schemes} phy.csv"
+    );
+    bash(&folder, &script).ok();
+    let summary: serde_json::Value = serde_json::from_str(&folder.read("s.json")).unwrap();
+    assert_eq!(summary["results"].as_array().unwrap().len(), 20);
+    assert_eq!(summary["results"][0]["slots_erased"], (1 << 20) + 1);
+}
+
 /// Most memory a run of `tmt tcp` may take, kB.
 const TCP_LIMIT: u64 = 32 << 10;
 

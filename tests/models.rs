@@ -118,7 +118,7 @@ fn every_extreme_of_every_key_has_an_answer_or_a_reason() {
     let keys = models().flat_map(|model| model.keys.iter().map(move |key| (model, key)));
     let cases: Vec<_> = keys
         .flat_map(|(model, key)| {
-            extremes(key, 10_000)
+            extremes(key, 4_000)
                 .into_iter()
                 .map(move |value| (model, key, value))
         })

@@ -1,6 +1,8 @@
 //! Logs of every kind of link with one thing changed at random: the auditor notices each change, or
 //! docs/simulator.md, Sec. 13, says why it cannot.
 
+use std::sync::LazyLock;
+
 use fluid_tcp::audit::{audit, audit_with_slots};
 use tmt_core::format::{Options, TraceReader};
 
@@ -144,6 +146,9 @@ impl Logged {
     }
 }
 
+/// The logs, which all tests share.
+static LOGS: LazyLock<Vec<Logged>> = LazyLock::new(logs);
+
 /// Logs of all kinds of link.
 fn logs() -> Vec<Logged> {
     let folder = Folder::new();
@@ -256,7 +261,7 @@ const BESIDE: [(&str, Change); 5] = [
 fn every_changed_row_is_noticed() {
     let mut state = 7;
     let mut escaped = Vec::new();
-    for logged in logs() {
+    for logged in LOGS.iter() {
         assert!(logged.passes(&logged.log), "{}", logged.name);
         let (lines, first, rows) = logged.rows();
         let beside = if logged.name == "alone" {
@@ -300,7 +305,7 @@ fn every_changed_row_is_noticed() {
 fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
     let mut state = 11;
     let mut escaped = Vec::new();
-    for logged in logs() {
+    for logged in LOGS.iter() {
         let (lines, first, rows) = logged.rows();
         for _ in 0..TRIALS {
             let line = first + random(&mut state, rows);
@@ -336,7 +341,7 @@ fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
 #[test]
 fn a_changed_setting_is_noticed_where_the_log_depends_on_it() {
     let everywhere = ["rtt_ns", "delayed_ack"];
-    for logged in logs() {
+    for logged in LOGS.iter() {
         let of_link: &[&str] = match logged.name {
             "shared LLDUs" => &["lldus_per_packet", "packet_bytes", "lldu_payload_bytes"],
             "timeline" => &["lldus_per_packet", "delayed_ack_timer_ns", "quick_acks"],

@@ -119,21 +119,22 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
     says("apply -q --scheme arq -o early.csv phy.csv", true);
     says("tcp -q early.csv", true);
     says("tcp -v arq.csv", false);
-    bash(
-        &folder,
-        "sed '2i # interleaver_ns: 6000000' phy.csv > interleaved.csv",
-    )
-    .ok();
-    for command in [
-        "apply -q --scheme arq --summary-only interleaved.csv",
-        "tcp -q --link coupled --scheme arq interleaved.csv",
-    ] {
-        let found = tmt(command).within(&folder).run().ok();
-        assert!(
-            found.stderr.contains("decode, or interleaver"),
-            "{}",
-            found.stderr
-        );
+    // An interleaver that is shorter than the decoding delay would not be enough.
+    for (depth_ns, is_enough) in [(36_000_000, true), (6_000_000, false)] {
+        let head = format!("sed '2i # interleaver_ns: {depth_ns}' phy.csv > interleaved.csv");
+        bash(&folder, &head).ok();
+        for command in [
+            "apply -q --scheme arq --summary-only interleaved.csv",
+            "tcp -q --link coupled --scheme arq interleaved.csv",
+        ] {
+            let found = tmt(command).within(&folder).run().ok().stderr;
+            assert_eq!(
+                found.contains("decode, or interleaver"),
+                is_enough,
+                "{found}"
+            );
+            assert!(found.contains("--feedback-delay decode"), "{found}");
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::common::{Folder, project, tmt, trace};
 
 /// Commands that print notes when all goes well.
-const TALKATIVE: [&str; 7] = [
+const TALKATIVE: [&str; 9] = [
     "apply --scheme arq --feedback-delay decode phy.csv",
     "apply --scheme arq --scheme none --feedback-delay decode --summary-only phy.csv",
     "inject --bernoulli 0.1 phy.csv",
+    "slice --every 3 phy.csv",
+    "slice phy.csv phy.csv",
     "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
     "stats --rtt 1s phy.csv",
     "tcp --buffer 100pkt timeline.csv",

@@ -314,6 +314,10 @@ fn intervals_are_printed_before_the_report_and_add_up() {
             "--interval prints the intervals of one run",
         ),
         ("--interval 0s", "--interval"),
+        (
+            "--interval 100ns",
+            "--interval 100ns: found 10000000 lines in a run of 1s, expected at most 1000000; use a longer interval, or --series",
+        ),
     ] {
         let command = "tcp --link synthetic --rate 2Mbps --duration 1s";
         let interval = if flags.contains("--interval") {

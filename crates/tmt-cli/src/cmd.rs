@@ -8,6 +8,7 @@ mod generate;
 mod glossary;
 mod inject;
 mod model;
+mod slice;
 mod stats;
 mod synth;
 pub(crate) mod tcp;
@@ -26,10 +27,12 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Convert measured traces of other tools to PHY traces
     Convert(convert::Args),
-    /// Generate an error-free PHY trace of constant rate
+    /// Generate a PHY trace of constant rate, or that of a named scenario
     Synth(synth::Args),
     /// Add erasures to a PHY trace
     Inject(inject::Args),
+    /// Cut, thin out, move, concatenate or merge PHY traces
+    Slice(slice::Args),
     /// Show statistics of a trace: erasures, bursts, delays, rate
     Stats(stats::Args),
     /// Apply reliability schemes to a PHY trace, which gives timelines
@@ -58,6 +61,7 @@ impl Command {
             Self::Convert(args) => convert::run(&args),
             Self::Synth(args) => synth::run(&args),
             Self::Inject(args) => inject::run(&args),
+            Self::Slice(args) => slice::run(&args),
             Self::Stats(args) => stats::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),

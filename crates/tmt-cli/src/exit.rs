@@ -124,7 +124,8 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
 
 /// Prints an error of clap: the flags are wrong.
 pub(crate) fn print_usage_error(error: &clap::Error) {
-    let negative = || negative_value(error, std::env::args());
+    let given = || std::env::args_os().map(|text| text.to_string_lossy().into_owned());
+    let negative = || negative_value(error, given());
     if error.kind() == UsageKind::UnknownArgument
         && let Some(message) = negative()
     {

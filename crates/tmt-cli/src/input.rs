@@ -1,5 +1,7 @@
 //! Inputs of commands.
 
+pub(crate) mod process;
+
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
@@ -10,10 +12,10 @@ use tmt_core::format::table::TableText;
 use tmt_core::format::{
     Columns, FIRST_BYTES, FileKind, Format, Options, Spacing, TraceReader, Unit, recognise,
 };
-use tmt_core::types::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, Metadata, Span};
 
 use crate::exit::{Failure, Outcome, headline, one_line, warning};
-use crate::progress;
+use crate::{progress, provenance};
 
 /// Ignored columns that a note lists.
 const SHOWN_COLUMNS: usize = 8;
@@ -26,13 +28,31 @@ pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
 }
 
-/// Flags of every command that reads a trace.
+/// Flags of every command that reads one trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TraceArgs {
     /// Trace to read: text, Arrow or Parquet, the first two also as gzip or zstd; the format is detected from the
     /// content [default: stdin, as for `-`]
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+impl TraceArgs {
+    /// Opens the trace and reads its head; `attempts` asks for that column.
+    pub(crate) fn open(
+        &self,
+        command: &str,
+        attempts: bool,
+    ) -> Outcome<(String, TraceReader<'static>)> {
+        self.read.open(command, self.trace.as_deref(), attempts)
+    }
+}
+
+/// Flags of how traces are read.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ReadArgs {
     /// Unit of the numbers in columns whose names do not end in _s, _ms, _us or _ns; required for doubles in Arrow and
     /// Parquet [default: s in text; ns in integers of Arrow and Parquet]
     #[arg(
@@ -60,11 +80,12 @@ pub(crate) struct TraceArgs {
     pub(crate) lldu: Option<Bytes>,
 }
 
-impl TraceArgs {
-    /// Opens the trace and reads its head; `attempts` asks for that column.
+impl ReadArgs {
+    /// Opens the trace at `path`, or stdin for `None` or `-`, and reads its head; `attempts` asks for that column.
     pub(crate) fn open(
         &self,
         command: &str,
+        path: Option<&str>,
         attempts: bool,
     ) -> Outcome<(String, TraceReader<'static>)> {
         let options = Options {
@@ -74,7 +95,20 @@ impl TraceArgs {
             columns: self.columns()?,
             ..Options::default()
         };
-        open_trace(command, self.trace.as_deref(), options)
+        open_trace(command, path, options)
+    }
+
+    /// The head of a trace that was read, or a new one of `command` with what the flags say about the link.
+    pub(crate) fn head(&self, read: &Metadata, command: &str) -> Metadata {
+        if read.is_head() {
+            return read.clone();
+        }
+        let mut head = provenance::new_head(command);
+        if let (Some(rate), Some(lldu)) = (self.rate, self.lldu) {
+            head.set("rate_bps", rate.0.to_string());
+            head.set("lldu_bytes", lldu.0.to_string());
+        }
+        head
     }
 
     /// The columns that are read, with the times of rows that have none.

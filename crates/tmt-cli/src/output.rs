@@ -7,13 +7,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+#[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tempfile::{Builder, TempPath};
 use tmt_core::format::table::TableForm;
-use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
+use tmt_core::format::{Compression, FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
@@ -43,7 +44,7 @@ pub(crate) fn clean_up_on_signals() {
     use signal_hook::iterator::Signals;
 
     // Without a handler a signal leaves temporary files, which is acceptable.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXCPU]) else {
         return;
     };
@@ -388,25 +389,25 @@ impl FormatArgs {
     /// compression, that of the name applies.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
         let is_stream = path.is_none_or(is_stream);
-        let by_name = path
-            .filter(|path| !is_stdout(path))
-            .map(Form::from_file_name);
-        let by_name = by_name.unwrap_or(Ok(None));
-        let form = match (self.format, by_name) {
-            (None, Ok(name)) => name.unwrap_or_default(),
-            (None, Err(_)) if is_stream => Form::default(),
-            (None, Err(error)) => return Err(Failure::usage(format!("{error}; or give --format"))),
-            (Some(flag), Ok(Some(name)))
-                if flag.compression.is_none() && name.compression.is_some() =>
-            {
-                if flag.format == Format::Parquet {
+        let name = path.filter(|path| !is_stdout(path));
+        let form = match (self.format, name) {
+            (Some(flag), Some(name)) if flag.compression.is_none() => {
+                let compression = Compression::from_file_name(name);
+                if let Some(compression) = compression.filter(|_| flag.format == Format::Parquet) {
                     return Err(Failure::usage(format!(
-                        "--format parquet compresses its columns itself: expected a name for --output without {name}"
+                        "--format parquet compresses its columns itself: expected a name for --output without {}",
+                        compression.extension()
                     )));
                 }
-                flag.compressed(name.compression)
+                flag.compressed(compression)
             }
             (Some(flag), _) => flag,
+            (None, None) => Form::default(),
+            (None, Some(name)) => match Form::from_file_name(name) {
+                Ok(form) => form.unwrap_or_default(),
+                Err(_) if is_stream => Form::default(),
+                Err(error) => return Err(Failure::usage(format!("{error}; or give --format"))),
+            },
         };
         Ok(if is_stream { form.streamed() } else { form })
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
+use fluid_tcp::experiment::{DEFAULT_RTT, assumed_rtt};
 use tmt_core::scheme::{FAMILIES, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
@@ -55,9 +56,6 @@ pub(crate) enum Origin {
     Default,
 }
 
-/// RTT of a GEO link, assumed if neither flag nor head has one (docs/schemes.md, Sec. 9).
-pub(crate) const DEFAULT_RTT: Span = Span::from_millis(500);
-
 /// An RTT with its origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rtt {
@@ -87,9 +85,7 @@ impl Rtt {
 impl Rtt {
     /// The warning on an RTT that is assumed.
     pub(crate) fn warning(&self) -> Option<String> {
-        let Self { value, .. } = self;
-        (self.origin == Origin::Default)
-            .then(|| format!("no RTT in --rtt or in the trace: assuming {value} (GEO)"))
+        (self.origin == Origin::Default).then(|| assumed_rtt("--rtt or in the trace").text)
     }
 }
 

@@ -182,7 +182,7 @@ fn warn_early(
     let repeat = format!("a repeat of {}", repeating.join(", "));
     let early = early_repeat(&repeat, decode_delay, feedback_delay);
     if let Some(early) = early.filter(|_| !repeating.is_empty()) {
-        let or = or_interleaver(head);
+        let or = or_interleaver(head, decode_delay);
         warning!("apply", "{early}; use --feedback-delay decode{or}");
     }
 }

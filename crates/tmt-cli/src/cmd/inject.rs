@@ -1,10 +1,12 @@
-//! `tmt inject`: adds the erasures of a Bernoulli or Gilbert–Elliott process to a trace.
+//! `tmt inject`: adds the erasures of a process to a trace.
 
-use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
+use tmt_core::channel::{ChannelSpec, GilbertElliott, SlotChannel, probability};
 use tmt_core::pipeline::Inject;
+use tmt_core::types::{Metadata, Span, Time};
 
-use crate::exit::{Failure, Outcome, headline, note};
-use crate::input::{TraceArgs, note_reading};
+use crate::exit::{Failure, Outcome, headline, note, warning};
+use crate::input::process::{self, ProcessParser, ProcessText};
+use crate::input::{ReadArgs, TraceArgs, note_reading};
 use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::whole;
@@ -13,12 +15,8 @@ use crate::table::counted;
 /// Flags of `tmt inject`.
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "tmt inject [OPTIONS] <--bernoulli P | --gilbert-elliott SPEC> [TRACE]",
-    after_help = "alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts \
-                  1/(1-beta) slots on average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. \
-                  netem's p and r are 1-alpha and 1-beta. A slot that is already erased stays erased. A second inject \
-                  on the same trace needs another --seed, as the same seed gives the same random numbers.\n\n\
-                  Example:\n  tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv"
+    override_usage = "tmt inject [OPTIONS] --channel PROCESS [TRACE]",
+    after_help = after_help()
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -32,56 +30,89 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// The erasure process: exactly one of the two.
+/// The processes, and what there is to know of them.
+fn after_help() -> String {
+    format!("{}\n{ABOUT}", process::list())
+}
+
+const ABOUT: &str = "A slot that is already erased stays erased. Two processes on one link are two injects, the second \
+with another --seed, as the same seed gives the same random numbers. A process in time erases a slot by the states during \
+its time on air, which rate and LLDU size of the head give. A file may also be its rows in braces, with ; between them.\n\n\
+alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts 1/(1-beta) slots on \
+average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. netem's p and r are 1-alpha and 1-beta.\n\n\
+Example:\n  tmt inject --channel gilbert-elliott:alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv\n  \
+tmt inject --channel markov:weather.csv phy.csv > weathered.csv";
+
+/// The erasure process: exactly one of these.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Process {
-    /// Erase each slot with this probability, independently
+    /// Erasure process, NAME:KEY=VALUE,…; see the list below
+    #[arg(long, value_name = "PROCESS", value_parser = ProcessParser, hide_possible_values = true)]
+    channel: Option<ProcessText>,
+    /// Erase each slot with this probability, independently; short for --channel bernoulli:P
     #[arg(long, value_name = "P", value_parser = probability)]
     bernoulli: Option<f64>,
-    /// Two-state channel, `alpha=A,beta=B[,pg=PG,pb=PB][,start=S]`: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
+    /// Short for --channel gilbert-elliott:SPEC: two-state channel, `alpha=A,beta=B[,pg=PG,pb=PB][,start=S]`: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
     /// probabilities pg [default: 0] and pb [default: 1], start=stationary, good or bad [default: stationary]
     #[arg(long, value_name = "alpha=A,beta=B")]
     gilbert_elliott: Option<GilbertElliott>,
+}
+
+impl Process {
+    /// The flag as it is recorded, and the process.
+    fn read(&self) -> Outcome<(String, SlotChannel)> {
+        if let Some(p) = self.bernoulli {
+            return Ok((
+                format!("--bernoulli {p}"),
+                ChannelSpec::Bernoulli { p }.into(),
+            ));
+        }
+        if let Some(channel) = self.gilbert_elliott {
+            let flag = format!("--gilbert-elliott {channel}");
+            return Ok((flag, ChannelSpec::GilbertElliott(channel).into()));
+        }
+        let Some(text) = &self.channel else {
+            return Err(Failure::usage("expected --channel"));
+        };
+        let channel = text.read("--channel")?;
+        Ok((format!("--channel {}", process::quoted(&channel)), channel))
+    }
+}
+
+/// Time on air of a slot: by rate and LLDU size of the head or the flags, or else the interval of a table.
+fn on_air(args: &ReadArgs, head: &Metadata) -> Option<Span> {
+    let of_flags = args.rate.zip(args.lldu);
+    let rate_and_lldu = of_flags.or_else(|| head.rate().zip(head.lldu_bytes()));
+    let length = rate_and_lldu.map(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
+    match length {
+        Some(length) => length.map(|end| end.since(Time::ZERO)),
+        None => args.interval,
+    }
 }
 
 /// Seed without `--seed`.
 const DEFAULT_SEED: u64 = 1;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let (flag, spec) = match (args.process.bernoulli, args.process.gilbert_elliott) {
-        (Some(p), _) => (format!("--bernoulli {p}"), ChannelSpec::Bernoulli { p }),
-        (_, Some(channel)) => (
-            format!("--gilbert-elliott {channel}"),
-            ChannelSpec::GilbertElliott(channel),
-        ),
-        (None, None) => {
-            return Err(Failure::usage("expected --bernoulli or --gilbert-elliott"));
-        }
-    };
+    let (flag, channel) = args.process.read()?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
     let files = args.trace.trace.iter().chain(&args.output.output);
     refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
-    let mut head = if reader.metadata().is_head() {
-        reader.metadata().clone()
-    } else {
-        let mut head = provenance::new_head(&command);
-        if let (Some(rate), Some(lldu)) = (args.trace.rate, args.trace.lldu) {
-            head.set("rate_bps", rate.0.to_string());
-            head.set("lldu_bytes", lldu.0.to_string());
-        }
-        head
-    };
+    let mut head = args.trace.read.head(reader.metadata(), &command);
     let same_seed = format!(" --seed {seed}");
     let same = |(key, stage): (&str, &str)| {
-        key == "stage" && stage.starts_with("tmt inject ") && stage.ends_with(&same_seed)
+        let erased = ["tmt inject ", "tmt synth "]
+            .iter()
+            .any(|start| stage.starts_with(start));
+        key == "stage" && erased && stage.ends_with(&same_seed)
     };
     if head.iter().any(same) {
         return Err(Failure::failed(format!(
-            "{name}: found an inject stage with seed {seed}, expected another --seed: this one gives the same random numbers again"
+            "{name}: found a stage that erased slots with seed {seed}, expected another --seed: this one gives the same random numbers again"
         )));
     }
     if let (Some(used), Some(stored)) = (args.seed, head.number("seed"))
@@ -95,9 +126,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     head.set("seed", seed.to_string());
     head.push("stage", command);
+    // A scenario knows how long the slots of its link are on air.
+    let of_link = channel.link().map(|link| link.on_air);
+    let on_air = of_link.or_else(|| on_air(&args.trace.read, &head));
+    if let (SlotChannel::Timed(process), None) = (&channel, on_air)
+        && process.is_timed()
+    {
+        warning!(
+            "inject",
+            "{name}: found neither rate_bps and lldu_bytes in the metadata nor --interval: every slot is taken as an instant, which meets fewer bad times"
+        );
+    }
     let writer = args.output.create(&head)?;
     let place = args.output.name();
-    let injected = Inject::new(spec, seed, writer)
+    let injected = Inject::new(channel, seed, on_air.unwrap_or_default(), writer)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
     note_reading("inject", &name, &reader);

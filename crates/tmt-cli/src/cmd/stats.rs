@@ -1,5 +1,7 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
+use std::iter;
+
 use serde::Serialize;
 use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
@@ -57,6 +59,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let shape = summary.map(|path| Shape::of("--summary", path));
     let shape = shape.transpose()?.unwrap_or(Shape::Json);
     let (name, mut reader) = args.trace.open("stats", true)?;
+    let mut output = Output::create(args.output.as_deref())?;
+    let file = summary.map(|path| Output::create(Some(path)));
+    let mut file = file.transpose()?;
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
         .map_err(|error| Failure::input(&name, &error))?;
@@ -70,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--rtt {rtt} overrides rtt {stored} of the metadata"
         );
     }
-    if let (Some(lldu), Some(stored)) = (args.trace.lldu, head.lldu_bytes())
+    if let (Some(lldu), Some(stored)) = (args.trace.read.lldu, head.lldu_bytes())
         && stored != lldu
     {
         note!(
@@ -78,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
-    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.lldu);
+    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
     if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
         warning!("stats", "{found}: {question}");
@@ -88,13 +93,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         lldu_bytes: stats.lldu_bytes,
     };
     let document = Document::new("tmt.stats/1", params, stats);
-    let mut outputs = vec![Output::create(args.output.as_deref())?];
-    write(&mut outputs[0], args.json, &document, table)?;
-    if summary.is_some() {
-        let mut file = Output::create(summary)?;
-        document.summarise(&mut file, shape)?;
-        outputs.push(file);
+    write(&mut output, args.json, &document, table)?;
+    if let Some(file) = &mut file {
+        document.summarise(file, shape)?;
     }
+    let mut outputs: Vec<Output> = iter::once(output).chain(file).collect();
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)
 }

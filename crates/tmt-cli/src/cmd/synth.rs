@@ -1,86 +1,242 @@
-//! `tmt synth`: error-free slots of a constant rate.
+//! `tmt synth`: slots of a constant rate, or those of a named scenario.
 
+mod acm;
+mod list;
+mod radio;
+mod scenario;
+
+use tmt_core::channel::SlotChannel;
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::pipeline::synthesise;
-use tmt_core::types::{BitRate, Bytes, Slot, Span, Time};
+use tmt_core::pipeline::{Erased, synthesise, synthesise_adapted};
+use tmt_core::radio::Adapted;
+use tmt_core::types::{BitRate, Bytes, Metadata, Slot, Span, Time};
 
 use crate::exit::{Failure, Outcome, headline};
-use crate::output::{OutputArgs, end_of_slots};
+use crate::input::process::{self, ProcessParser, ProcessText};
+use crate::output::{OutputArgs, end_of_slots, refuse_shared_files};
 use crate::progress::Work;
 use crate::provenance;
+use crate::quantity::whole;
 use crate::table::counted;
 
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D",
-    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \\\n    \
-                  | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
+    override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D\n       \
+                      tmt synth [OPTIONS] --scenario NAME\n       \
+                      tmt synth --list",
+    after_help = "A scenario is a link with its channel: rate, LLDU, RTT and interleaver are in the metadata, so later stages need no \
+                  flags. --rate, --lldu, --rtt, --interleaver and --duration replace its values, as --set does.\n\n\
+                  Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \\\n    \
+                  | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv\n  \
+                  tmt synth --scenario internet-interleaved --es-n0 6dB \\\n    \
+                  | tmt apply --scheme harq:10/12 --feedback-delay decode | tmt tcp"
 )]
 pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
-    #[arg(long)]
-    rate: BitRate,
+    #[arg(long, required_unless_present_any = ["scenario", "list", "list_codes"])]
+    rate: Option<BitRate>,
     /// Size of an LLDU; a slot carries one
-    #[arg(long, value_name = "SIZE")]
-    lldu: Bytes,
+    #[arg(long, value_name = "SIZE", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    lldu: Option<Bytes>,
     /// Length of the trace, which has every slot that starts before its end
-    #[arg(long, value_name = "D")]
-    duration: Span,
+    #[arg(long, value_name = "D", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    duration: Option<Span>,
     /// Delay from the transmission of a slot to its decoding, without propagation
-    #[arg(long, value_name = "D")]
-    decode_delay: Span,
+    #[arg(long, value_name = "D", conflicts_with = "scenario", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    decode_delay: Option<Span>,
     /// RTT of the link, stored for later stages as `rtt_ns`
     #[arg(long)]
     rtt: Option<Span>,
     /// Depth of the physical-layer interleaver, stored for later stages as `interleaver_ns`
     #[arg(long)]
     interleaver: Option<Span>,
+    /// Erase slots by this process, NAME:KEY=VALUE,…, as `tmt inject --channel` does; `tmt inject --help` lists them
+    #[arg(long, value_name = "PROCESS", conflicts_with = "scenario", value_parser = ProcessParser, hide_possible_values = true)]
+    channel: Option<ProcessText>,
+    /// Seed of the random numbers of --channel and --scenario, stored in the metadata [default: 1]
+    #[arg(long, value_parser = whole::<u64>(0, i64::MAX as u64))]
+    seed: Option<u64>,
+    #[command(flatten)]
+    scenario: scenario::ScenarioArgs,
+    #[command(flatten)]
+    radio: radio::RadioArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
+/// Seed without `--seed`.
+const DEFAULT_SEED: u64 = 1;
+
+/// Slots to write, and what is said about them.
+struct Made {
+    slots: Slots,
+    /// The process that erases slots, if there is one.
+    erased: Option<Erased>,
+    head: Metadata,
+    /// What the headline says after the number of slots.
+    said: String,
+}
+
+/// Where the slots come from.
+enum Slots {
+    /// A constant rate.
+    Constant(ConstantRate),
+    /// A link whose MODCOD is adapted.
+    Adapted(Adapted),
+}
+
+impl Slots {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Constant(link) => link.slots(),
+            Self::Adapted(link) => link.slots(),
+        }
+    }
+
+    /// Start of the last slot.
+    fn last(&self) -> Time {
+        let last = self.count().saturating_sub(1);
+        let mut slots = Vec::new();
+        match self {
+            Self::Constant(link) => link.piece(last, 1, &mut slots),
+            Self::Adapted(link) => link.begin().piece(last, 1, &mut slots),
+        }
+        slots.last().map_or(Time::ZERO, Slot::tx_time)
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
-    let link = ConstantRate::new(args.rate, args.lldu, args.duration, args.decode_delay).ok_or_else(|| {
+    if args.scenario.shows() {
+        return list::run(args);
+    }
+    let made = match scenario::configured(args)? {
+        Some(configured) => match &args.scenario.acm {
+            Some(acm) => acm::made(args, acm, configured)?,
+            None => scenario::made(args, configured)?,
+        },
+        None => plain(args)?,
+    };
+    let outputs = args.output.output.iter().chain(&args.radio.fading_out);
+    refuse_shared_files(outputs.chain(args.radio.inputs()).map(String::as_str))?;
+    args.radio
+        .refuse_shared_stdout(args.output.output.as_deref())?;
+    let mut writer = args.output.create(&made.head)?;
+    args.radio.write_fade(&made)?;
+    let name = args.output.name();
+    let slots = made.slots.count();
+    let work = Work::new(slots, "slots");
+    let advanced = |slots| work.advance(slots);
+    let erased = match &made.slots {
+        Slots::Constant(link) => synthesise(link, made.erased.as_ref(), &mut writer, advanced),
+        Slots::Adapted(link) => synthesise_adapted(link, &mut writer, advanced),
+    };
+    let erased = erased.map_err(|error| Failure::stage(name, &[name], &error))?;
+    writer
+        .finish(&end_of_slots(slots, made.slots.last()))
+        .map_err(|error| Failure::io(name, &error))?
+        .finish()?;
+    let of = counted(slots, "slot");
+    match made.erased {
+        None => headline!("synth", "{of}"),
+        Some(_) => headline!("synth", "{erased} of {of} erased by {}", made.said),
+    }
+    Ok(())
+}
+
+/// Slots of a constant rate, error-free unless there is a process.
+fn plain(args: &Args) -> Outcome<Made> {
+    let (Some(rate), Some(lldu), Some(duration), Some(decode_delay)) =
+        (args.rate, args.lldu, args.duration, args.decode_delay)
+    else {
+        return Err(Failure::usage(
+            "expected --rate, --lldu, --duration and --decode-delay, or --scenario",
+        ));
+    };
+    args.scenario.refuse_without_scenario()?;
+    args.radio.refuse_without_scenario()?;
+    if args.seed.is_some() && args.channel.is_none() {
+        return Err(Failure::usage(
+            "--seed: found neither --channel nor --scenario, expected one: error-free slots need no random numbers",
+        ));
+    }
+    let link = ConstantRate::new(rate, lldu, duration, decode_delay).ok_or_else(|| {
         Failure::usage("--rate, --lldu and --decode-delay must be above zero (a delay of 0 means erased), and all times below 2^63 ns")
     })?;
-    if args.duration.is_zero() {
+    if duration.is_zero() {
         return Err(Failure::usage(
             "--duration 0s: expected more, as it leaves no slot",
         ));
     }
     let mut command = format!(
-        "tmt synth --rate {} --lldu {} --duration {} --decode-delay {}",
-        args.rate, args.lldu, args.duration, args.decode_delay
+        "tmt synth --rate {rate} --lldu {lldu} --duration {duration} --decode-delay {decode_delay}"
     );
+    let channel = args.channel.as_ref().map(|text| text.read("--channel"));
+    let channel = channel.transpose()?;
+    let interleaver = interleaver(args, channel.as_ref(), duration)?;
     let stored = [
         ("--rtt", "rtt_ns", args.rtt),
-        ("--interleaver", "interleaver_ns", args.interleaver),
+        ("--interleaver", "interleaver_ns", interleaver),
     ];
     let stored = stored.map(|(flag, key, value)| value.map(|value| (flag, key, value)));
     for (flag, _, value) in stored.iter().flatten() {
         command.push_str(&format!(" {flag} {value}"));
     }
+    let seed = args.seed.unwrap_or(DEFAULT_SEED);
+    let mut said = String::new();
+    if let Some(channel) = &channel {
+        let (process, fade) = (process::quoted(channel), args.radio.recorded()?);
+        said = format!("--channel {process}{fade} --seed {seed}");
+        command.push_str(&format!(" {said}"));
+    }
     let mut head = provenance::new_head(&command);
-    head.set("rate_bps", args.rate.0.to_string());
-    head.set("lldu_bytes", args.lldu.0.to_string());
+    head.set("rate_bps", rate.0.to_string());
+    head.set("lldu_bytes", lldu.0.to_string());
     for (_, key, value) in stored.iter().flatten() {
         head.set(key, value.as_nanos().to_string());
     }
+    let mut erased = None;
+    if let Some(channel) = &channel {
+        head.set("seed", seed.to_string());
+        let on_air = rate.time_of_bit(u128::from(lldu.0) * 8);
+        erased = Some(Erased {
+            channel: args.radio.on_fade(channel.clone(), duration)?,
+            seed,
+            on_air: on_air.map_or(Span::ZERO, |end| end.since(Time::ZERO)),
+        });
+    } else {
+        args.radio.refuse_without_channel()?;
+    }
     head.push("stage", command);
-    let mut writer = args.output.create(&head)?;
-    let name = args.output.name();
-    let work = Work::new(link.slots(), "slots");
-    let made = |slots| work.advance(slots);
-    synthesise(&link, &mut writer, made).map_err(|error| Failure::stage(name, &[name], &error))?;
-    let slots = link.slots();
-    let mut last = Vec::new();
-    link.piece(slots.saturating_sub(1), 1, &mut last);
-    let last = last.last().map_or(Time::ZERO, Slot::tx_time);
-    writer
-        .finish(&end_of_slots(slots, last))
-        .map_err(|error| Failure::io(name, &error))?
-        .finish()?;
-    headline!("synth", "{}", counted(slots, "slot"));
-    Ok(())
+    Ok(Made {
+        slots: Slots::Constant(link),
+        erased,
+        head,
+        said,
+    })
+}
+
+/// Depth of the interleaver that later stages know: by the flag, else by the channel.
+fn interleaver(
+    args: &Args,
+    channel: Option<&SlotChannel>,
+    duration: Span,
+) -> Outcome<Option<Span>> {
+    let radio = channel.and_then(SlotChannel::radio);
+    let spread = radio.map(|radio| radio.parameters().interleaver);
+    let spread = spread.filter(|depth| !depth.is_zero());
+    if let (Some(given), Some(spread)) = (args.interleaver, spread)
+        && given != spread
+    {
+        return Err(Failure::usage(format!(
+            "--interleaver {given}: found a channel with interleaver={spread}, expected the same; leave --interleaver out"
+        )));
+    }
+    let depth = args.interleaver.or(spread);
+    match depth.filter(|depth| *depth > duration) {
+        None => Ok(depth),
+        Some(depth) => Err(Failure::usage(format!(
+            "--duration {duration}: found an interleaver of {depth}, expected a trace at least as long"
+        ))),
+    }
 }

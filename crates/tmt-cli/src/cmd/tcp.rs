@@ -23,10 +23,11 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, NoProbe};
 use rayon::prelude::*;
 use tmt_core::format::records::Records;
+use tmt_core::format::table::TableForm;
 
 use crate::exit::{Outcome, headline};
 use crate::output::document::{self, Document};
-use crate::output::{Output, json};
+use crate::output::{Output, json, table_form};
 
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.metrics {
@@ -39,11 +40,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let plan = source.experiment.resolve(&Files);
     let plan = plan.map_err(|error| source.failure(error))?;
-    logs::check_flow(args, plan.flows.len())?;
+    logs::check_plan(args, &plan)?;
     headline!("tcp", "{}", plan.headline(&source.experiment));
     source.print_notes(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plan.resolved)?;
+    let rows = Rows::create(args)?;
     let mut logs = Vec::new();
     let runs = plan.runs();
     let work = Simulated::of(&plan, runs.len());
@@ -77,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output.write(report.text().as_bytes())?;
     }
     logs.extend(saved);
-    logs.extend(rows(args, &[&report])?);
+    logs.extend(rows.map(|rows| rows.write(&[&report])).transpose()?);
     // Files get their final names only after everything is written.
     logs.push(output);
     logs.iter_mut().try_for_each(Output::close)?;
@@ -87,18 +89,31 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Schema of the JSON, and of the rows of `--results`.
 const SCHEMA: &str = "tmt.tcp/1";
 
-/// The file of `--results`, if requested. It still has a temporary name.
-fn rows(args: &Args, reports: &[&Report<'_>]) -> Outcome<Option<Output>> {
-    let Some(path) = &args.results else {
-        return Ok(None);
-    };
-    let mut table = Records::default();
-    reports
-        .iter()
-        .try_for_each(|report| report.add_rows(&mut table))?;
-    let mut output = Output::create(Some(path))?;
-    document::write(&table, &mut output, logs::results_form(path)?, SCHEMA)?;
-    Ok(Some(output))
+/// The file of `--results`. It is created before the runs, which a path that cannot be written would waste.
+struct Rows {
+    output: Output,
+    form: TableForm,
+}
+
+impl Rows {
+    /// Creates the file, if requested.
+    fn create(args: &Args) -> Outcome<Option<Self>> {
+        let Some(path) = &args.results else {
+            return Ok(None);
+        };
+        let (output, form) = (Output::create(Some(path))?, table_form(path)?);
+        Ok(Some(Self { output, form }))
+    }
+
+    /// Writes the rows of all runs. The file still has a temporary name.
+    fn write(mut self, reports: &[&Report<'_>]) -> Outcome<Output> {
+        let mut table = Records::default();
+        reports
+            .iter()
+            .try_for_each(|report| report.add_rows(&mut table))?;
+        document::write(&table, &mut self.output, self.form, SCHEMA)?;
+        Ok(self.output)
+    }
 }
 
 /// One run with its logs. The log files still have temporary names. Lines before the table go to its output.

@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::experiment::{Experiment, Fallback, Group, Kind, PARAMETERS, Parameter};
+use tmt_core::channel::FAMILIES;
 use tmt_core::types::Span;
 
 use super::explain::PacketFlag;
@@ -93,7 +94,11 @@ pub(crate) struct Args {
 
 /// The parameters given by flags.
 #[derive(Debug, Clone)]
-pub(crate) struct Given(pub(crate) Experiment);
+pub(crate) struct Given {
+    pub(crate) experiment: Experiment,
+    /// Processes whose text names files, which are read later.
+    pub(crate) in_files: Vec<(&'static Parameter, String)>,
+}
 
 impl clap::Args for Given {
     fn augment_args(command: Command) -> Command {
@@ -119,7 +124,10 @@ impl clap::Args for Given {
 
 impl FromArgMatches for Given {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Self(Experiment::default());
+        let mut given = Self {
+            experiment: Experiment::default(),
+            in_files: Vec::new(),
+        };
         given.update_from_arg_matches(matches)?;
         Ok(given)
     }
@@ -134,12 +142,21 @@ impl FromArgMatches for Given {
                     None => continue,
                 },
             };
-            self.0.set(parameter, &texts).map_err(|why| {
+            if let Some(text) = texts.first().filter(|text| names_files(parameter, text)) {
+                self.in_files.push((parameter, (*text).to_owned()));
+                continue;
+            }
+            self.experiment.set(parameter, &texts).map_err(|why| {
                 clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{why}\n"))
             })?;
         }
         Ok(())
     }
+}
+
+/// Whether `text` is a process that names files.
+fn names_files(parameter: &Parameter, text: &str) -> bool {
+    parameter.takes_process() && tmt_core::channel::names_files(text, FAMILIES)
 }
 
 /// A parameter as typed on the command line.
@@ -234,7 +251,12 @@ impl TypedValueParser for Value {
         value: &OsStr,
     ) -> Result<String, clap::Error> {
         let parameter = self.0;
-        let check = move |text: String| parameter.check(&text).map(|()| text);
+        let check = move |text: String| {
+            if names_files(parameter, &text) {
+                return Ok(text);
+            }
+            parameter.check(&text).map(|()| text)
+        };
         StringValueParser::new()
             .try_map(check)
             .parse_ref(command, arg, value)

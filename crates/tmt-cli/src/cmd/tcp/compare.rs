@@ -68,6 +68,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     source.print_notes(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
+    let rows = super::Rows::create(args)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
     let gap = gaps(&timeline.results.mean, &coupled.results.mean);
     for (link, report) in [("timeline", &timeline), ("coupled", &coupled)] {
@@ -99,7 +100,8 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
         output.write(text(&timeline, &coupled).as_bytes())?;
     }
     let mut outputs: Vec<Output> = saved.into_iter().collect();
-    outputs.extend(super::rows(args, &[&timeline, &coupled])?);
+    let rows = rows.map(|rows| rows.write(&[&timeline, &coupled]));
+    outputs.extend(rows.transpose()?);
     outputs.push(output);
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)

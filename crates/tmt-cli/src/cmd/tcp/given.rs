@@ -10,6 +10,7 @@ use super::args::{Args, typed};
 use super::spool::unescaped;
 use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input::open;
+use crate::input::process::unnamed;
 use crate::output::{Output, is_stdout};
 
 /// An experiment, and the origin of its parameters.
@@ -24,7 +25,15 @@ pub(super) struct Source {
 impl Source {
     /// Reads flags and parameter file. Flags override the file.
     pub(super) fn of(args: &Args) -> Outcome<Self> {
-        let flags = args.given.0.clone();
+        let mut flags = args.given.experiment.clone();
+        for (parameter, text) in &args.given.in_files {
+            let flag = typed(parameter.key);
+            let refused = |why| Failure::failed(format!("{flag}: {why}"));
+            let read = unnamed(text).map_err(refused)?;
+            let text = read.as_ref().unwrap_or(text);
+            let set = flags.set(parameter, &[text]);
+            set.map_err(|why| Failure::failed(format!("{flag}: {why}")))?;
+        }
         let mut source = Self {
             experiment: flags.clone(),
             flags,
@@ -180,7 +189,7 @@ fn read(path: &str) -> Outcome<ParameterFile> {
         let message = format!("{path}: found bytes that are not UTF-8, expected TOML");
         Failure::usage(message)
     })?;
-    ParameterFile::parse(&text)
+    ParameterFile::parse_with(&text, &mut unnamed)
         .map_err(|error| Failure::usage(format!("{path}:{}:{}: {error}", error.line, error.column)))
 }
 

@@ -5,12 +5,10 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Delays, Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog, Series,
-    SlotLog,
+    Delays, Explain, Intervals, PacketHistory, PacketLog, Pcap, Qlog, Series, SlotLog, check_packet,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
-use tmt_core::format::table::TableForm;
 use tmt_core::types::Span;
 
 use super::args::Args;
@@ -64,8 +62,23 @@ fn refuse(wrong: bool, why: impl Display) -> Outcome {
     Ok(())
 }
 
-/// Refuses `--explain` of a flow that does not exist.
-pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
+/// Most lines of `--interval`, which stay in memory until the report.
+const MAX_LINES: u64 = 1_000_000;
+
+/// Refuses what shows only once the run is known: `--explain` of a flow that does not exist, and too many lines of
+/// `--interval`.
+pub(super) fn check_plan(args: &Args, plan: &Plan) -> Outcome {
+    let flows = plan.flows.len();
+    if let Some(length) = args.interval {
+        let run = plan.end.since(plan.begin());
+        let per_interval = flows as u64 + u64::from(flows > 1);
+        let intervals = run.as_nanos().div_ceil(length.as_nanos().max(1));
+        let lines = intervals.saturating_mul(per_interval);
+        let why = format_args!(
+            "--interval {length}: found {lines} lines in a run of {run}, expected at most {MAX_LINES}; use a longer interval, or --series FILE"
+        );
+        refuse(lines > MAX_LINES, why)?;
+    }
     let flow = args.explain.map_or(0, |wanted| wanted.flow);
     let expected = if flows == 1 {
         "flow 0, the only one".to_owned()
@@ -74,11 +87,6 @@ pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
     };
     let why = format!("--explain: found flow {flow}, expected {expected}");
     refuse(args.explain.is_some() && flow >= flows, why)
-}
-
-/// Form of the table of `--results`.
-pub(super) fn results_form(path: &str) -> Outcome<TableForm> {
-    table_form(path)
 }
 
 /// Refuses logs that `experiment` does not support, and file names that cannot be written or would be shared.
@@ -107,11 +115,11 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         refuse(experiment.path() == PathKind::Split, why)?;
         let why = "--pcap -: found stdout, expected a file name, as each host has its own file";
         refuse(is_stdout(path), why)?;
-        let (packet, least) = (experiment.packet(), HEADERS + 1);
-        let why = format_args!(
-            "--pcap: found packets of {packet}, expected {least} B to {LARGEST} B, of which {HEADERS} B are IPv4 and TCP headers"
-        );
-        refuse(!(least..=LARGEST).contains(&packet.0), why)?;
+        let headers = experiment.headers;
+        let headers = headers.unwrap_or_else(|| experiment.profile().endpoint().headers);
+        if let Err(why) = check_packet(experiment.packet(), headers) {
+            refuse(true, format_args!("--pcap: {why}"))?;
+        }
     }
     let offsets = experiment.offsets.map_or(1, |offsets| offsets.count.into());
     let seeds = experiment.seeds().0;
@@ -131,7 +139,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let saved = args.save_params.clone().map(|path| ("--save-params", path));
     let results = args.results.clone().map(|path| ("--results", path));
     if let Some((_, path)) = &results {
-        results_form(path)?;
+        table_form(path)?;
     }
     let mut beside = files.iter().chain(&saved).chain(&results);
     if let Some((flag, _)) = beside.find(|(_, path)| is_stdout(path)) {

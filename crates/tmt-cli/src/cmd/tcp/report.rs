@@ -178,9 +178,9 @@ impl<'a> Report<'a> {
         let durations = durations.map(|run| [("duration s", run.report.duration_s)]);
         lines.extend(self.others(durations, Show::Decimals(3)));
         lines.extend(total.map(named));
+        let most = self.most_attempts();
         let attempts = self.results.runs.iter().map(|run| {
             let counts = &run.report.total.link_attempts;
-            let most = self.most_attempts();
             let one = (1..=most.min(SHOWN_ATTEMPTS)).map(|attempt| {
                 let count = counts.get(&attempt).copied().unwrap_or(0);
                 (format!("LLDUs delivered in attempt {attempt}"), count)
@@ -254,7 +254,7 @@ impl<'a> Report<'a> {
     /// A second table, with a row per flow, if there are a few.
     fn flows(&self) -> String {
         const SHOWN_FLOWS: usize = 20;
-        const COLUMNS: [(&str, &str, Show); 5] = [
+        const SHOWN: [(&str, &str, Show); 5] = [
             ("goodput kbps", "goodput_bps", Show::Kilo),
             ("sent", "packets_sent", Show::Count),
             ("retransmitted", "packets_retransmitted", Show::Count),
@@ -270,15 +270,18 @@ impl<'a> Report<'a> {
             let mut all = runs.flat_map(|run| run.report.flows.iter());
             *name != "completion_time_s" || all.any(|flow| flow.completion_time_s.is_some())
         };
-        let shown: Vec<_> = COLUMNS.iter().filter(is_shown).collect();
+        let shown: Vec<_> = SHOWN.iter().filter(is_shown).collect();
         let headings = shown.iter().map(|(heading, ..)| *heading);
         let mut report = table::Report::new(std::iter::once("flow").chain(headings));
         // Parameters of a control would widen the table, so they follow it, once each.
         let mut with_parameters: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (number, plan) in self.plan.flows.iter().enumerate() {
-            let runs = self.results.runs.iter();
-            let numbers = runs.map(|run| run.report.flows[number].numbers());
-            let means = means(self.plan, numbers);
+            let mut columns = Columns::default();
+            for run in &self.results.runs {
+                columns.add(run.report.flows[number].numbers());
+            }
+            // Only the means are shown, which need no bootstrap.
+            let means = columns.estimates();
             let values = shown.iter().map(|(_, name, show)| {
                 let mean = means.get(*name).map(|mean| mean.mean);
                 if self.runs() == 1 {

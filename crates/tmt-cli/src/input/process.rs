@@ -1,0 +1,112 @@
+//! Erasure processes from flags and parameter files, with the files that they name.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use tmt_core::channel::{FAMILIES, SlotChannel, names_files, with_files};
+
+use super::open_or;
+use crate::exit::{Failure, Outcome};
+
+/// Longest file that is read, bytes. What a process takes of it is limited further.
+const LONGEST: u64 = 1 << 20;
+
+/// An erasure process as typed; valid, unless it names files, which are read later.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessText(String);
+
+impl ProcessText {
+    /// The process, whose files are read.
+    pub(crate) fn read(&self, flag: &str) -> Outcome<SlotChannel> {
+        let refused = |why| Failure::failed(format!("{flag}: {why}"));
+        let text = unnamed(&self.0).map_err(refused)?;
+        let text = text.as_ref().unwrap_or(&self.0);
+        let process = text.parse::<SlotChannel>();
+        process.map_err(|error| Failure::failed(format!("{flag}: {error}")))
+    }
+}
+
+/// The text of a process with the content of its files instead of their names; `None` if it names none.
+pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
+    if !names_files(text, FAMILIES) {
+        return Ok(None);
+    }
+    let text = with_files(text, FAMILIES, &mut content).map_err(|error| error.to_string())?;
+    Ok(Some(text.into_owned()))
+}
+
+/// The text of a file.
+fn content(path: &str) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("{path}: {error}");
+    if path == "-" {
+        return Err("found stdin (-), expected the name of a file".to_owned());
+    }
+    let file = open_or("tmt", Some(path)).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
+    if read.map_err(failed)? as u64 > LONGEST {
+        return Err(format!(
+            "{path}: found more than {LONGEST} bytes, expected the table of a process"
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| format!("{path}: found bytes that are not UTF-8, expected a table as text"))
+}
+
+/// Text of a process in a command: quoted if a shell would change it.
+pub(crate) fn quoted(process: &SlotChannel) -> String {
+    let text = process.to_string();
+    if text.contains(['{', ';', ' ']) {
+        format!("'{text}'")
+    } else {
+        text
+    }
+}
+
+/// Reads a process, and offers the names of the families for completion.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessParser;
+
+impl TypedValueParser for ProcessParser {
+    type Value = ProcessText;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<ProcessText, clap::Error> {
+        let check = |text: String| {
+            if !names_files(&text, FAMILIES) {
+                text.parse::<SlotChannel>()?;
+            }
+            Ok::<_, tmt_core::channel::ChannelError>(ProcessText(text))
+        };
+        let parser = StringValueParser::new().try_map(check);
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = FAMILIES.iter().map(|family| family.name);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
+/// The processes for help: form, description and keys of each family.
+pub(crate) fn list() -> String {
+    let mut text = "Processes:\n".to_owned();
+    for family in FAMILIES {
+        text.push_str(&format!("  {}\n", family.form()));
+        let keys = family.keys.iter().map(|key| match key.preset {
+            Some(preset) => format!("{}: {} [default: {preset}]", key.name, key.about),
+            None => format!("{}: {}", key.name, key.about),
+        });
+        let lines = std::iter::once(family.about.to_owned()).chain(keys);
+        for line in lines {
+            text.push_str(&format!("      {line}\n"));
+        }
+    }
+    text
+}
