@@ -147,7 +147,16 @@ impl Draws {
         }
     }
 
-    /// The numbers themselves, as [`Uniform::at`] returns them.
+    /// The number at `from` + `at`, as [`Uniform::at`] returns it; 1 if `at` is 64 or more.
+    #[must_use]
+    pub fn number(&self, at: usize) -> f64 {
+        let (numbers, _) = self.0.as_chunks::<8>();
+        numbers
+            .get(at)
+            .map_or(1.0, |number| unit_interval(u64::from_le_bytes(*number)))
+    }
+
+    /// All numbers, in order.
     pub fn numbers(&self) -> impl Iterator<Item = f64> {
         let (numbers, _) = self.0.as_chunks::<8>();
         numbers

@@ -203,11 +203,20 @@ impl Words {
         let step = usize::try_from(every).unwrap_or(usize::MAX);
         let batch = (BATCH - 1) / step + 1;
         for (slots, number) in slots.chunks_mut(batch).zip((first..).step_by(batch)) {
-            let number = number.saturating_mul(every);
-            self.erasure.draw(number, &mut self.draws);
-            for (slot, draw) in slots.iter_mut().zip(self.draws.numbers().step_by(step)) {
+            let mut drawn = false;
+            for (at, slot) in slots.iter_mut().enumerate() {
                 let mean = self.samples.mean(slot.tx_time(), window);
-                if draw < self.shared.rates.at(mean) {
+                let rate = self.shared.rates.at(mean);
+                // Most words are lost for certain, or certainly not: nothing needs to be drawn for them.
+                if rate <= 0.0 {
+                    continue;
+                }
+                if rate < 1.0 && !drawn {
+                    self.erasure
+                        .draw(number.saturating_mul(every), &mut self.draws);
+                    drawn = true;
+                }
+                if rate >= 1.0 || self.draws.number(at * step) < rate {
                     *slot = Slot::erased(slot.tx_time());
                 }
             }
