@@ -219,7 +219,7 @@ impl Multipath {
 }
 
 /// Weights of the points −5 … 6 for a sample at `place` between the points 0 and 1: sinc, with a window that falls as
-/// exp(β (sqrt(1 − x²) − 1)) (Barnett 2019, Eq. 1.8).
+/// exp(β (sqrt(1 − x²) − 1)) (Barnett 2019).
 fn weights(place: f64) -> [f64; TAPS] {
     std::array::from_fn(|tap| {
         let distance = place + to_f64(BEFORE as u64) - to_f64(tap as u64);

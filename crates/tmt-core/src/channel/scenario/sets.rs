@@ -44,7 +44,7 @@ pub static PARAMETER_SETS: &[ParameterSet] = &[
         name: "kuhn-fitted",
         about: "ours: three numbers fitted to those figures and NewReno with HARQ(10/15), Table 3; the others are predictions",
         values: &[
-            ("implementation-loss", "0.5dB"),
+            ("implementation-loss", "0.35dB"),
             ("deep-shadow", "0.25"),
             ("word-variation", "1.5dB"),
         ],
