@@ -90,11 +90,13 @@ impl Normal {
 
 /// The normal number of a uniform one, from the middle of its step so that it is finite.
 fn of_uniform(quantiles: &OctaveTable, uniform: f64) -> f64 {
-    if uniform < 0.5 {
-        -quantiles.at(uniform + HALF_STEP)
+    // Without a jump: which half it is cannot be predicted.
+    let tail = if uniform < 0.5 {
+        uniform + HALF_STEP
     } else {
-        quantiles.at(1.0 - uniform - HALF_STEP)
-    }
+        1.0 - uniform - HALF_STEP
+    };
+    quantiles.at(tail).copysign(uniform - 0.5)
 }
 
 #[cfg(test)]

@@ -18,10 +18,10 @@ use super::STRETCH;
 const SINUSOIDS: u64 = 32;
 
 /// Sinusoids that are added together: as many as registers hold.
-const GROUP: usize = 4;
+const GROUP: usize = 2;
 
 /// Points that are computed together; each sinusoid turns by as many steps at once.
-const LANES: usize = 2;
+const LANES: usize = 4;
 
 /// Fewest points in a period of the largest Doppler frequency between which samples are interpolated.
 const POINTS_PER_DOPPLER: f64 = 4.0;
@@ -88,10 +88,13 @@ impl Points {
         let (mut re, mut im) = ([[0.0; LANES]; GROUP], [[0.0; LANES]; GROUP]);
         let (mut cos, mut sin) = (re, im);
         for (which, Sinusoid { phase, turn }) in sinusoids.into_iter().enumerate() {
-            for (lane, at) in (0..).zip(0..LANES) {
-                (re[which][at], im[which][at]) = unit(phase + turn * f64::from(lane));
+            let (mut at, one) = (unit(phase), unit(turn));
+            let mut step = (1.0, 0.0);
+            for lane in 0..LANES {
+                (re[which][lane], im[which][lane]) = at;
+                at = rotated(at, one);
+                step = rotated(step, one);
             }
-            let step = unit(turn * to_f64(LANES as u64));
             (cos[which], sin[which]) = ([step.0; LANES], [step.1; LANES]);
         }
         let (res, _) = self.re.as_chunks_mut();
@@ -123,6 +126,10 @@ impl Points {
 fn unit(angle: f64) -> (f64, f64) {
     let (sin, cos) = sincos(angle);
     (cos, sin)
+}
+
+fn rotated((re, im): (f64, f64), (cos, sin): (f64, f64)) -> (f64, f64) {
+    (re * cos - im * sin, re * sin + im * cos)
 }
 
 /// Values that are computed together.
@@ -240,7 +247,7 @@ fn interpolate(points: &[f64], weights: &[[f64; TAPS]], samples: &mut [f64; STRE
             let (weights, _) = weights.as_chunks();
             let products = points.iter().zip(weights).map(|(p, w)| times(*p, *w));
             let sums: Lanes = products.fold([0.0; LANES], plus);
-            *sample = sums[0] + sums[1];
+            *sample = sums.iter().sum();
         }
     }
 }

@@ -328,12 +328,18 @@ impl Samples {
                 (Some(sum), Some(value)) => sum + u64::from(*value),
                 _ => 0,
             };
-            for es_n0 in self.buffer.iter() {
-                let value = self.equivocation.at(es_n0 * self.gain);
-                self.values.push(value);
-                self.sums.push(sum);
-                sum += u64::from(value);
-            }
+            let (equivocation, gain) = (self.equivocation, self.gain);
+            let held = self.values.len();
+            let values = self
+                .buffer
+                .iter()
+                .map(|es_n0| equivocation.at(es_n0 * gain));
+            self.values.extend(values);
+            self.sums.extend(self.values[held..].iter().map(|value| {
+                let before = sum;
+                sum += u64::from(*value);
+                before
+            }));
             self.end += stretch;
         }
     }
