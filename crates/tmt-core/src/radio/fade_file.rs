@@ -52,7 +52,7 @@ impl FromStr for FadeFormat {
 pub struct FadeOptions {
     /// Form of the text; `None` to find it out.
     pub format: Option<FadeFormat>,
-    /// Time of a step of OpenSAND; needed for that format alone.
+    /// Time of a step of OpenSAND, which needs it; the others have times of their own and refuse it.
     pub step: Option<Span>,
     /// Longest time between two rows; `None` for ten times the median.
     pub longest_gap: Option<Span>,
@@ -73,13 +73,18 @@ impl FadeFile {
     /// Reads a fade.
     ///
     /// # Errors
-    /// The form is not known, a line is not of the form, times do not rise, or two rows are further apart than the longest gap.
-    /// The message names line and column.
+    /// The form is not known, a line is not of the form, times do not rise, two rows are further apart than the longest gap, or
+    /// there is a time of steps and rows have times. The message names line and column, and options in backticks.
     pub fn read(text: &str, options: FadeOptions) -> Result<Self, RadioError> {
         let format = match options.format {
             Some(format) => format,
             None => detect(text)?,
         };
+        if let (Some(step), FadeFormat::Csv | FadeFormat::Sns3) = (options.step, format) {
+            return Err(RadioError(format!(
+                "`step` {step}: found a fade of format {format}, whose rows have times, expected opensand, which counts steps; leave `step` out"
+            )));
+        }
         let mut rows = Rows {
             format,
             step: options.step,
@@ -215,7 +220,7 @@ impl Rows {
         if self.format == FadeFormat::OpenSand {
             let step = self
                 .step
-                .ok_or("the time of a step to be given: opensand files count steps")?;
+                .ok_or("`step`, the time of a step: opensand files count steps")?;
             let steps = text
                 .parse()
                 .map_err(|_| "the number of a step, from 0 on")?;
@@ -253,7 +258,7 @@ impl Rows {
             steps().find(|[before, after]| after.1.since(before.1) > longest)
         {
             return Err(RadioError(format!(
-                "line {}: a gap of {} from {} on, expected rows at most {longest} apart; fill it, or allow longer gaps",
+                "line {}: a gap of {} from {} on, expected rows at most {longest} apart; fill it, or allow longer gaps by `longest_gap`",
                 after.0,
                 after.1.since(before.1),
                 before.1
@@ -285,15 +290,14 @@ impl Rows {
 mod tests {
     use super::*;
 
+    /// Reads a text; steps are a second long.
     fn read(text: &str) -> Result<FadeFile, RadioError> {
-        let step = Some(Span::from_secs(1));
-        FadeFile::read(
-            text,
-            FadeOptions {
-                step,
-                ..FadeOptions::default()
-            },
-        )
+        let counts_steps = detect(text).is_ok_and(|format| format == FadeFormat::OpenSand);
+        let options = FadeOptions {
+            step: counts_steps.then_some(Span::from_secs(1)),
+            ..FadeOptions::default()
+        };
+        FadeFile::read(text, options)
     }
 
     fn error(text: &str) -> String {
@@ -375,11 +379,25 @@ mod tests {
             assert!(error(text).contains(part), "{text}: {}", error(text));
         }
         let steps = FadeFile::read("0 1\n1 2\n", FadeOptions::default()).unwrap_err();
-        assert!(steps.to_string().contains("count steps"), "{steps}");
+        assert!(steps.to_string().contains("expected `step`"), "{steps}");
+        assert!(error("time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n").contains("`longest_gap`"));
         let gap = FadeOptions {
             longest_gap: Some(Span::from_secs(18)),
             ..FadeOptions::default()
         };
         assert!(FadeFile::read("time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n", gap).is_ok());
+    }
+
+    #[test]
+    fn a_time_of_steps_beside_rows_with_times_is_refused() {
+        for text in ["time_s,es_n0_db\n0,1\n1,2\n", "0 2e-21\n1 2e-22\n"] {
+            let options = FadeOptions {
+                step: Some(Span::from_secs(1)),
+                ..FadeOptions::default()
+            };
+            let error = FadeFile::read(text, options).unwrap_err().to_string();
+            assert!(error.starts_with("`step` 1s: found a fade of format "), "{error}");
+            assert!(read(text).is_ok());
+        }
     }
 }
