@@ -180,7 +180,8 @@ impl Configured {
                 scenario.family
             ))
         })?;
-        let link = slot_link(&value).map_err(refuse)?;
+        let mut link = slot_link(&value).map_err(refuse)?;
+        link.lldu_header = scenario.lldu_header;
         let text = match family.keys {
             [only] => value(only.name).to_owned(),
             keys => {
@@ -270,13 +271,32 @@ fn unknown_key(scenario: &Scenario, key: &str) -> String {
     )
 }
 
+/// Parameters of the link that cannot be zero, with what a 0 without a unit is answered by.
+const ABOVE_ZERO: [(&str, &str); 3] = [
+    ("rate", "a rate above zero with its unit, such as 2.34Mbps"),
+    ("lldu", "a size above zero with its unit, such as 33B"),
+    (
+        "duration",
+        "a duration above zero with its unit, such as 400s",
+    ),
+];
+
 /// The user's link, from the values of the keys of [`LINK`].
 fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
     fn read<T: std::str::FromStr<Err: fmt::Display>>(key: &str, text: &str) -> Result<T, String> {
         text.parse()
             .map_err(|error| format!("'{key}={text}': {error}"))
     }
+    for (key, expected) in ABOVE_ZERO {
+        if value(key) == "0" {
+            return Err(format!("'{key}=0': expected {expected}"));
+        }
+    }
     let quantity = |key| (key, value(key));
+    let or_zero = |read: Result<Span, String>, text| match read {
+        Err(error) if text == "0" => Err(format!("{error}; or 0s")),
+        read => read,
+    };
     let (key, text) = quantity("rate");
     let rate: BitRate = read(key, text)?;
     let (key, text) = quantity("lldu");
@@ -294,9 +314,9 @@ fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
         ));
     }
     let (key, text) = quantity("rtt");
-    let rtt: Span = read(key, text)?;
+    let rtt: Span = or_zero(read(key, text), text)?;
     let (key, text) = quantity("interleaver");
-    let interleaver: Span = read(key, text)?;
+    let interleaver: Span = or_zero(read(key, text), text)?;
     let (key, text) = quantity("duration");
     let duration: Span = read(key, text)?;
     let on_air = rate
@@ -319,6 +339,7 @@ fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
     Ok(SlotLink {
         rate: BitRate(rate.0 / every),
         lldu,
+        lldu_header: None,
         rtt,
         interleaver,
         duration,

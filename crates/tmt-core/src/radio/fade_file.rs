@@ -396,7 +396,10 @@ mod tests {
                 ..FadeOptions::default()
             };
             let error = FadeFile::read(text, options).unwrap_err().to_string();
-            assert!(error.starts_with("`step` 1s: found a fade of format "), "{error}");
+            assert!(
+                error.starts_with("`step` 1s: found a fade of format "),
+                "{error}"
+            );
             assert!(read(text).is_ok());
         }
     }

@@ -1,18 +1,20 @@
 //! Resolution of the link: RTT, LLDU, rate and period of a trace, or a constant rate.
 
-use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
-use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::{early_repeat, or_interleaver, ratio, unit_question, wrong_unit};
-use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
+use tmt_core::stats::{early_repeat, or_interleaver, unit_question, wrong_unit};
+use tmt_core::types::{Bytes, Metadata, Span, Time, to_f64};
 
+use super::origin::Known;
 use super::packing::{fill_warning, packing_text};
+use super::rows::{
+    decode_delay, keep_known, loop_period, physical_slot_rate, slot_rate, slot_time,
+};
 use crate::experiment::counted::counted;
-use crate::experiment::error::{Result, data, refused, unreadable};
+use crate::experiment::error::{Result, data, refused};
 use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
@@ -126,8 +128,8 @@ impl Experiment {
         let (name, head, mut timeline) = (rows.name, rows.head, rows.timeline);
         let (rtt, rtt_note, rtt_warning) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
-        let header = self.lldu_header();
-        let payload = self.payload(lldu, "", "packets")?;
+        let (header, header_origin) = self.lldu_header_size(&head);
+        let payload = self.payload((lldu, header), "", "packets")?;
         let packet = self.packet();
         let (packing, packing_origin, packing_warning) = self.forward_packing(kind, &head);
         let per_packet = packet.0.div_ceil(payload.get());
@@ -150,7 +152,14 @@ impl Experiment {
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         let (slot_rate, rate_origin) = match kind {
-            _ if generated => (timeline.rate(), "`rate`"),
+            _ if self.channel.is_some() => {
+                let slots = if generated {
+                    timeline.rate()
+                } else {
+                    head.slots_per_s()
+                };
+                (slots, self.slot_rate_origin())
+            }
             LinkKind::Timeline => physical_slot_rate(&head, &timeline, rows.end.as_ref()),
             _ => slot_rate(&head, &timeline),
         };
@@ -164,7 +173,12 @@ impl Experiment {
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
         let sizes = (payload.get(), per_packet);
-        notes.push(self.lldu_note((lldu, &lldu_origin), (packing, &packing_origin), sizes));
+        notes.push(self.lldu_note(
+            (lldu, &lldu_origin),
+            (header, &header_origin),
+            (packing, &packing_origin),
+            sizes,
+        ));
         notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
             let packing = (packing, per_packet);
@@ -230,11 +244,11 @@ impl Experiment {
     fn lldu_note(
         &self,
         (lldu, lldu_origin): (Bytes, &str),
+        (header, header_origin): (Bytes, &str),
         (packing, packing_origin): (Packing, &str),
         (payload, per_packet): (u64, u64),
     ) -> Note {
-        let (header, packet) = (self.lldu_header(), self.packet());
-        let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
+        let packet = self.packet();
         let packing_text = packing_text(packing, packing_origin);
         let fill = match packing {
             Packing::Packet => format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
@@ -261,7 +275,8 @@ impl Experiment {
 
     /// The RTT, the part of a note that has its origin, and a warning if it is assumed.
     fn round_trip(&self, head: &Metadata) -> (Span, String, Option<Note>) {
-        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
+        let known = Known::of(self);
+        let (rtt, origin) = known.chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
         let is_assumed = self.rtt.is_none() && head.rtt().is_none();
         let warning = is_assumed.then(|| {
             let has_trace = !self.is_synthetic() && self.channel.is_none();
@@ -312,7 +327,8 @@ impl Experiment {
         let (lldu, _) = self.lldu_size(head);
         // A header of 1 B is made for LLDUs that are much smaller than a packet.
         let split = packing == Packing::Packet && per_packet * 4 >= per_lldu(lldu) * 5;
-        if self.lldu_header.is_none() && split {
+        let is_default = self.lldu_header.is_none() && head.lldu_header_bytes().is_none();
+        if is_default && split {
             warnings.push(Note::warning(format!(
                 "the default LLDU header of {} makes a packet of {packet} take {lldus} of {lldu} instead of {} (`lldu_header` 0B)",
                 self.lldu_header(),
@@ -324,12 +340,30 @@ impl Experiment {
 
     /// Size of an LLDU, and its origin.
     pub(super) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
-        chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
+        Known::of(self).chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
     }
 
-    /// Payload of an LLDU that carries `cargo`, bytes; above zero.
-    pub(super) fn payload(&self, lldu: Bytes, prefix: &str, cargo: &str) -> Result<NonZeroU64> {
-        let header = self.lldu_header();
+    /// Header of an LLDU on the forward link, and its origin.
+    fn lldu_header_size(&self, head: &Metadata) -> (Bytes, String) {
+        let (given, known) = (self.lldu_header, head.lldu_header_bytes());
+        Known::of(self).chosen("`lldu_header`", given, known, self.lldu_header())
+    }
+
+    /// Where the rate of the slots of a channel comes from.
+    fn slot_rate_origin(&self) -> &'static str {
+        match self.rate {
+            Some(_) => "`rate`",
+            None => Known::Channel.name(),
+        }
+    }
+
+    /// Payload of an LLDU of this size and header that carries `cargo`, bytes; above zero.
+    pub(super) fn payload(
+        &self,
+        (lldu, header): (Bytes, Bytes),
+        prefix: &str,
+        cargo: &str,
+    ) -> Result<NonZeroU64> {
         match lldu.0.checked_sub(header.0).and_then(NonZeroU64::new) {
             Some(payload) => Ok(payload),
             None => refused(
@@ -345,18 +379,23 @@ impl Experiment {
     fn overridden(&self, head: &Metadata) -> Vec<Overridden> {
         let rtt = self.rtt.map(Span::as_nanos);
         let lldu = self.lldu.map(|lldu| lldu.0);
-        [("rtt_ns", "--rtt", rtt), ("lldu_bytes", "--lldu", lldu)]
-            .into_iter()
-            .filter_map(|(key, flag, used)| {
-                let (stored, used) = (head.number(key)?, used?);
-                (stored != used).then_some(Overridden {
-                    key,
-                    flag,
-                    stored,
-                    used,
-                })
+        let header = self.lldu_header.map(|header| header.0);
+        [
+            ("rtt_ns", "--rtt", rtt),
+            ("lldu_bytes", "--lldu", lldu),
+            ("lldu_header_bytes", "--lldu-header", header),
+        ]
+        .into_iter()
+        .filter_map(|(key, flag, used)| {
+            let (stored, used) = (head.number(key)?, used?);
+            (stored != used).then_some(Overridden {
+                key,
+                flag,
+                stored,
+                used,
             })
-            .collect()
+        })
+        .collect()
     }
 }
 
@@ -384,123 +423,4 @@ fn fill_note(kind: LinkKind, packing: Packing, packet: Bytes, payload: NonZeroU6
         _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
     };
     fill_warning(packing, "a packet", packet, payload, remedy)
-}
-
-/// The value of the parameter, else of the head, else the default; and its origin.
-fn chosen<T: PartialEq + Display>(
-    key: &str,
-    given: Option<T>,
-    known: Option<T>,
-    default: T,
-) -> (T, String) {
-    match (given, known) {
-        (Some(given), Some(known)) if given != known => {
-            (given, format!("{key}; {known} in the metadata"))
-        }
-        (Some(given), _) => (given, key.to_owned()),
-        (None, Some(known)) => (known, "metadata".to_owned()),
-        (None, None) => (default, "default".to_owned()),
-    }
-}
-
-/// Origin of a value that metadata never have.
-pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
-    if given { key } else { "default" }
-}
-
-/// Drops the LLDUs of unknown fate.
-pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
-    let known = timeline.known(usable_until);
-    if known.is_some_and(|known| timeline.truncate(known)) {
-        Ok(())
-    } else {
-        Err(unreadable(timeline))
-    }
-}
-
-/// Period of a looped trace: its length plus one mean slot.
-pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
-    let (first, last) = timeline.first().zip(timeline.last()).unwrap_or_default();
-    let length = last.since(first).as_nanos();
-    let slot = length.checked_div(timeline.len().saturating_sub(1));
-    Span::from_nanos(length + slot.unwrap_or(0))
-        .filter(|period| !period.is_zero())
-        .ok_or_else(|| {
-            data(format!(
-                "{name}: found a timeline of length zero, expected a longer one for `loop`"
-            ))
-        })
-}
-
-/// Slots per second of the physical link behind a timeline: by the head, else from the first 10 000 rows and the number
-/// of slots in the end line.
-fn physical_slot_rate(
-    head: &Metadata,
-    timeline: &Timeline,
-    end: Option<&EndLine>,
-) -> (Option<f64>, &'static str) {
-    if let Some(rate) = head.slots_per_s() {
-        return (Some(rate), "metadata");
-    }
-    let slots_per_row = end.and_then(|end| ratio(end.slots, end.rows));
-    match (timeline.rate(), slots_per_row) {
-        (Some(rate), Some(slots)) => (Some(rate * slots), "first 10 000 rows, and slots per row"),
-        (rate, _) => (
-            rate,
-            "first 10 000 rows; the slots of the physical link are unknown",
-        ),
-    }
-}
-
-/// Median decoding delay of the slots, and its origin. A timeline has it in its head; the delays of its rows depend on
-/// the scheme.
-fn decode_delay(kind: LinkKind, head: &Metadata, timeline: &Timeline) -> (Span, &'static str) {
-    let known = head.decode_delay_median();
-    match known.filter(|_| kind == LinkKind::Timeline) {
-        Some(known) => (known, ""),
-        None => (
-            timeline.median_delay().unwrap_or(Span::ZERO),
-            if kind == LinkKind::Timeline {
-                ", median of LLDUs received in the first attempt"
-            } else {
-                ""
-            },
-        ),
-    }
-}
-
-/// Slots per second of a trace whose rows are slots: by the head, else from the first 10 000 rows.
-fn slot_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
-    let nominal = head.rate().and(head.lldu_bytes());
-    let slots = nominal.and(head.slots_per_s());
-    match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
-        (Some(slots), None) => (Some(slots), "metadata"),
-        (Some(slots), Some(Ok(scheme))) => (
-            Some(slots * (f64::from(scheme.data_units()) / f64::from(scheme.units()))),
-            "metadata, times the code rate",
-        ),
-        _ => (timeline.rate(), "first 10 000 rows"),
-    }
-}
-
-/// Slot time by which deliveries are spaced, and a note on it. It derives from rate and LLDU in the head, else from the
-/// mean spacing of the first rows.
-fn slot_time(head: &Metadata, timeline: &Timeline) -> Result<(Span, String)> {
-    let known = head.rate().zip(head.lldu_bytes());
-    let known = known.and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
-    let mean = || {
-        let nanos = 1e9 / timeline.rate()?;
-        Span::from_nanos(floor_u64(nanos + 0.5))
-    };
-    let (slot, origin) = match known {
-        Some(time) => (Some(time.since(Time::ZERO)), "metadata"),
-        None => (mean(), "mean spacing of the first 10 000 rows"),
-    };
-    let slot = slot.ok_or_else(|| {
-        data("`overlap` shift: found no slot time, expected rate_bps and lldu_bytes in the metadata, or rows at different times")
-    })?;
-    let words = format!(
-        "overlap shift: deliveries are at least the time span of a packet's LLDUs plus one slot of {slot} ({origin}) apart"
-    );
-    Ok((slot, words))
 }

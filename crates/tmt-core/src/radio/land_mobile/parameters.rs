@@ -266,7 +266,9 @@ mod tests {
                 "deep-shadow" | "cross-fade" | "samples-per-doppler" => &["0dB", "x", "-1"],
                 "interleaver" => {
                     let error = refused(key, "0");
-                    assert!(error.starts_with("'interleaver=0': ") && error.ends_with("0s for none"));
+                    assert!(
+                        error.starts_with("'interleaver=0': ") && error.ends_with("0s for none")
+                    );
                     continue;
                 }
                 _ => continue,
