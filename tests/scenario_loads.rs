@@ -74,7 +74,8 @@ fn a_header_of_lldus_that_the_source_excludes_is_known_to_later_stages() {
     // A return trace has its own.
     let synth = "synth --scenario starlink --duration 5s -o back.csv";
     tmt(synth).within(&folder).run().ok();
-    let run = "tcp -v --link synthetic --rate 1Mbps --rtt 40ms --duration 3s --return-trace back.csv";
+    let run =
+        "tcp -v --link synthetic --rate 1Mbps --rtt 40ms --duration 3s --return-trace back.csv";
     let ran = tmt(run).within(&folder).run().ok();
     ran.says(&["of 1500B (metadata), header 0B: 1 LLDU per ACK"]);
     // The links of Kuhn 2015 leave the header to later stages.

@@ -1,6 +1,7 @@
 //! Resolution of an experiment to a plan: defaults, refusals and notes.
 
 mod coupled;
+mod doubts;
 mod endpoint;
 mod facts;
 mod link;

@@ -33,12 +33,8 @@ impl Experiment {
             None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
         let decode_delay = rows.timeline.median_delay();
-        let (feedback_delay, feedback_note) = match (self.feedback_delay, rows.head.interleaver()) {
-            (Some(FeedbackDelay::Interleaver), Some(depth)) if channel.is_some() => {
-                (depth, format!("{depth} (interleaver of `channel`)"))
-            }
-            (given, _) => FeedbackDelay::resolve(given, &rows.head, decode_delay)?,
-        };
+        let (feedback_delay, feedback_note) =
+            self.resolved_feedback_delay(&rows.head, decode_delay)?;
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
@@ -126,6 +122,20 @@ impl Experiment {
             channel,
         };
         Ok((link, plan))
+    }
+
+    /// The feedback delay, and a text with its origin.
+    fn resolved_feedback_delay(
+        &self,
+        head: &Metadata,
+        decode_delay: Option<Span>,
+    ) -> Result<(Span, String)> {
+        match (self.feedback_delay, head.interleaver()) {
+            (Some(FeedbackDelay::Interleaver), Some(depth)) if self.channel.is_some() => {
+                Ok((depth, format!("{depth} (interleaver of `channel`)")))
+            }
+            (given, _) => FeedbackDelay::resolve(given, head, decode_delay),
+        }
     }
 
     /// The order of delivery: that of the parameter, which must not contradict the scheme.

@@ -4,10 +4,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
-use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::{early_repeat, or_interleaver, unit_question, wrong_unit};
-use tmt_core::types::{Bytes, Metadata, Span, Time, to_f64};
+use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
+use super::doubts::{other_rtt, repeated_early};
 use super::origin::Known;
 use super::packing::{fill_warning, packing_text};
 use super::rows::{
@@ -129,7 +128,7 @@ impl Experiment {
         let (rtt, rtt_note, rtt_warning) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let (header, header_origin) = self.lldu_header_size(&head);
-        let payload = self.payload((lldu, header), "", "packets")?;
+        let payload = Self::payload((lldu, header), "", "packets")?;
         let packet = self.packet();
         let (packing, packing_origin, packing_warning) = self.forward_packing(kind, &head);
         let per_packet = packet.0.div_ceil(payload.get());
@@ -151,18 +150,8 @@ impl Experiment {
             )));
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
-        let (slot_rate, rate_origin) = match kind {
-            _ if self.channel.is_some() => {
-                let slots = if generated {
-                    timeline.rate()
-                } else {
-                    head.slots_per_s()
-                };
-                (slots, self.slot_rate_origin())
-            }
-            LinkKind::Timeline => physical_slot_rate(&head, &timeline, rows.end.as_ref()),
-            _ => slot_rate(&head, &timeline),
-        };
+        let (slot_rate, rate_origin) =
+            self.slots_per_s(kind, &head, &timeline, rows.end.as_ref(), generated);
         let packets = packing.segmentation(packet, payload).packets_per_lldu();
         let rate_bps = slot_rate.map(|slots| slots * packets * to_f64(packet.0) * 8.0);
         let (decode_delay, decode_delay_origin) = decode_delay(kind, &head, &timeline);
@@ -172,13 +161,9 @@ impl Experiment {
         let mut notes = rows.notes;
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
+        let lldus = [(lldu, lldu_origin), (header, header_origin)];
         let sizes = (payload.get(), per_packet);
-        notes.push(self.lldu_note(
-            (lldu, &lldu_origin),
-            (header, &header_origin),
-            (packing, &packing_origin),
-            sizes,
-        ));
+        notes.push(self.lldu_note(&lldus, (packing, &packing_origin), sizes));
         notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
             let packing = (packing, per_packet);
@@ -196,11 +181,7 @@ impl Experiment {
         }
         let mut shift = None;
         if kind == LinkKind::Timeline {
-            if let Some(known) = head.rtt().filter(|known| *known != rtt) {
-                notes.push(Note::warning(format!(
-                    "the timeline was generated with RTT {known}, but the run uses `rtt` {rtt}"
-                )));
-            }
+            notes.extend(other_rtt(&head, rtt));
             notes.extend(repeated_early(&head));
             resolved.overlap = Some(self.overlap());
             self.refuse_shared_shift(packing, &packing_origin)?;
@@ -240,11 +221,10 @@ impl Experiment {
         Ok((link, trace))
     }
 
-    /// The note on sizes: an LLDU and its payload, and the LLDUs per packet.
+    /// The note on sizes: an LLDU, its header and its payload, and the LLDUs per packet.
     fn lldu_note(
         &self,
-        (lldu, lldu_origin): (Bytes, &str),
-        (header, header_origin): (Bytes, &str),
+        [(lldu, lldu_origin), (header, header_origin)]: &[(Bytes, String); 2],
         (packing, packing_origin): (Packing, &str),
         (payload, per_packet): (u64, u64),
     ) -> Note {
@@ -289,55 +269,6 @@ impl Experiment {
         (rtt, format!("RTT {rtt} ({origin})"), warning)
     }
 
-    /// Warnings on a trace that was read: a unit that is probably wrong, a PHY trace in place of a timeline, and a size
-    /// of LLDUs that is assumed.
-    fn doubts(
-        &self,
-        kind: LinkKind,
-        head: &Metadata,
-        timeline: &Timeline,
-        usable_until: Time,
-        (packing, per_packet): (Packing, u64),
-    ) -> Vec<Note> {
-        let mut warnings = Vec::new();
-        let period = timeline.rate().map(|rate| 1.0 / rate);
-        let delay = timeline.median_delay().map(Span::as_secs_f64);
-        if let Some(found) = wrong_unit(period, delay) {
-            let question = unit_question("`unit`", head);
-            warnings.push(Note::warning(format!("{found}: {question}")));
-        }
-        let is_timeline = head.get("scheme").is_some() || timeline.attempts(0).is_some();
-        if kind == LinkKind::Timeline
-            && !is_timeline
-            && let Some(erased) = timeline.first_lost(usable_until)
-        {
-            warnings.push(Note::warning(format!(
-                "a PHY trace, not a timeline: each erased slot (first: {erased}) loses its packet; run `tmt apply --scheme` first, or use `link` coupled with `scheme`"
-            )));
-        }
-        let packet = self.packet();
-        let per_lldu = |lldu: Bytes| packet.0.div_ceil(lldu.0.max(1));
-        let lldus = counted(per_packet, "LLDU");
-        if self.lldu.is_none() && head.lldu_bytes().is_none() {
-            let lldu = self.lldu();
-            warnings.push(Note::warning(format!(
-                "no LLDU size in `lldu` or in the trace: assuming {lldu}, which makes {lldus} per packet of {packet}"
-            )));
-        }
-        let (lldu, _) = self.lldu_size(head);
-        // A header of 1 B is made for LLDUs that are much smaller than a packet.
-        let split = packing == Packing::Packet && per_packet * 4 >= per_lldu(lldu) * 5;
-        let is_default = self.lldu_header.is_none() && head.lldu_header_bytes().is_none();
-        if is_default && split {
-            warnings.push(Note::warning(format!(
-                "the default LLDU header of {} makes a packet of {packet} take {lldus} of {lldu} instead of {} (`lldu_header` 0B)",
-                self.lldu_header(),
-                per_lldu(lldu)
-            )));
-        }
-        warnings
-    }
-
     /// Size of an LLDU, and its origin.
     pub(super) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
         Known::of(self).chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
@@ -349,17 +280,30 @@ impl Experiment {
         Known::of(self).chosen("`lldu_header`", given, known, self.lldu_header())
     }
 
-    /// Where the rate of the slots of a channel comes from.
-    fn slot_rate_origin(&self) -> &'static str {
-        match self.rate {
+    /// Slots per second of the physical link, and where they come from.
+    fn slots_per_s(
+        &self,
+        kind: LinkKind,
+        head: &Metadata,
+        timeline: &Timeline,
+        end: Option<&EndLine>,
+        generated: bool,
+    ) -> (Option<f64>, &'static str) {
+        let of_channel = match self.rate {
             Some(_) => "`rate`",
             None => Known::Channel.name(),
+        };
+        match kind {
+            _ if generated => (timeline.rate(), of_channel),
+            // The timeline that a scheme made of generated slots.
+            _ if self.channel.is_some() => (head.slots_per_s(), of_channel),
+            LinkKind::Timeline => physical_slot_rate(head, timeline, end),
+            _ => slot_rate(head, timeline),
         }
     }
 
     /// Payload of an LLDU of this size and header that carries `cargo`, bytes; above zero.
     pub(super) fn payload(
-        &self,
         (lldu, header): (Bytes, Bytes),
         prefix: &str,
         cargo: &str,
@@ -397,21 +341,6 @@ impl Experiment {
         })
         .collect()
     }
-}
-
-/// Says if the repeats of a timeline were not causal, if its head has what shows it. `tmt apply` has warned when it wrote
-/// the timeline.
-fn repeated_early(head: &Metadata) -> Option<Note> {
-    let scheme: SchemeSpec = head.get("scheme")?.parse().ok()?;
-    let feedback_delay = head
-        .number("feedback_delay_ns")
-        .and_then(Span::from_nanos)?;
-    let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
-    let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
-    let or = or_interleaver(head, decode_delay);
-    Some(Note::warning(format!(
-        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
-    )))
 }
 
 /// A warning if packets fill little of their LLDUs on a link of this kind.

@@ -38,7 +38,7 @@ impl Experiment {
         let header = head
             .lldu_header_bytes()
             .unwrap_or_else(|| self.lldu_header());
-        let payload = self.payload((lldu, header), &format!("{name}: "), "ACKs")?;
+        let payload = Self::payload((lldu, header), &format!("{name}: "), "ACKs")?;
         let (packing, packing_origin) = self.packing_of(&head);
         let segmentation = packing.segmentation(ACK, payload);
         let lldus = segmentation.lldus();
