@@ -36,6 +36,7 @@ mod quiet;
 mod readme;
 mod reports;
 mod results;
+mod scenario_loads;
 mod scenarios;
 mod schemas;
 mod screen;

@@ -1,5 +1,8 @@
 //! Parameters that contradict each other, whatever the trace holds.
 
+use tmt_core::channel::SlotChannel;
+use tmt_core::types::BitRate;
+
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{BufferSize, LinkKind, PathKind};
@@ -177,6 +180,17 @@ impl Experiment {
         Parameter::of(key).is_some_and(|parameter| parameter.is_given(self))
     }
 
+    /// Whether the parameter `key` is given, or known from the link to whose slots the channel belongs.
+    fn has(&self, key: &str) -> bool {
+        self.gives(key) || key == "rate" && self.rate_of_slots().is_some()
+    }
+
+    /// Rate of the slots of the channel: as given, else that of the link to which it belongs.
+    pub(super) fn rate_of_slots(&self) -> Option<BitRate> {
+        let link = self.channel.as_ref().and_then(SlotChannel::link);
+        self.rate.or_else(|| link.map(|link| link.rate))
+    }
+
     /// Refuses parameters that contradict each other or miss one that they need.
     pub(super) fn check(&self) -> Result<()> {
         for (keys, _, message) in RULES.iter().filter(|(_, holds, _)| holds(self)) {
@@ -197,7 +211,7 @@ impl Experiment {
             if let Some(other) = parameter.excludes.iter().find(|other| self.gives(other)) {
                 return refused(key, format!("`{key}` cannot be combined with `{other}`"));
             }
-            if let Some(needed) = parameter.needs.iter().find(|needed| !self.gives(needed)) {
+            if let Some(needed) = parameter.needs.iter().find(|needed| !self.has(needed)) {
                 return refused(key, format!("`{key}` needs `{needed}`"));
             }
         }

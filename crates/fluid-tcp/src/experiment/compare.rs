@@ -50,7 +50,7 @@ impl Experiment {
             );
         }
         let mut head = on_coupled.head.clone();
-        if let (Some(_), Some(rate)) = (&self.channel, self.rate) {
+        if let (Some(_), Some(rate)) = (&self.channel, self.rate_of_slots()) {
             head.set("rate_bps", rate.0.to_string());
             head.set("lldu_bytes", coupled.trace.lldu.0.to_string());
         }

@@ -166,7 +166,7 @@ parameters! {
     lldu: Bytes = Bytes(33); "Size of an LLDU" =>
         new(Group::Link).otherwise("from the trace, else 33B", "");
     lldu_header: Bytes = Bytes(1); "Header of an LLDU, part of its size" =>
-        new(Group::Link).value("");
+        new(Group::Link).otherwise("from the trace, else 1B", "");
     packing: Packing; "Packing of packets and ACKs into LLDUs: packet or bytes" =>
         new(Group::Link).otherwise("bytes for traces from mahimahi, else packet", "")
         .detail("packet: each begins an LLDU of its own. bytes: segmentation and concatenation, as in RLC, GSE and mahimahi: \

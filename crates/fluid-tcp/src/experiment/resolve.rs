@@ -1,12 +1,15 @@
 //! Resolution of an experiment to a plan: defaults, refusals and notes.
 
 mod coupled;
+mod doubts;
 mod endpoint;
 mod facts;
 mod link;
+mod origin;
 mod packing;
 mod path;
 mod return_trace;
+mod rows;
 mod starts;
 
 use std::borrow::Cow;
@@ -37,13 +40,12 @@ impl Experiment {
         filled.resolve_filled(storage)
     }
 
-    /// The experiment with rate and duration of the link to whose slots the channel belongs, where it gives none.
+    /// The experiment with the duration of the link to whose slots the channel belongs, where it gives none.
     pub(super) fn filled(&self) -> Cow<'_, Self> {
         let link = self.channel.as_ref().and_then(SlotChannel::link);
         match link {
             None => Cow::Borrowed(self),
             Some(link) => Cow::Owned(Self {
-                rate: self.rate.or(Some(link.rate)),
                 duration: self.duration.or(Some(link.duration)),
                 ..self.clone()
             }),
@@ -239,6 +241,7 @@ impl Experiment {
         if self.return_trace.is_some() {
             // The metadata of the trace do not apply to the return trace.
             (resolved.lldu, resolved.packing) = (self.lldu, self.packing);
+            resolved.lldu_header = self.lldu_header;
         }
         if matches!(resolved.buffer, Some(BufferSize::Packets(MAX_PACKETS..))) {
             // More packets than the parameter accepts.

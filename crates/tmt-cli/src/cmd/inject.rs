@@ -37,7 +37,8 @@ fn after_help() -> String {
 
 const ABOUT: &str = "A slot that is already erased stays erased. Two processes on one link are two injects, the second \
 with another --seed, as the same seed gives the same random numbers. A process in time erases a slot by the states during \
-its time on air, which rate and LLDU size of the head give. A file may also be its rows in braces, with ; between them.\n\n\
+its time on air, which rate and LLDU size of the head give. On the slots of one of several users that is the \
+time between slots, longer than a slot of the shared link is on air: --channel scenario:NAME,… knows the link's. A file may also be its rows in braces, with ; between them.\n\n\
 alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts 1/(1-beta) slots on \
 average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. netem's p and r are 1-alpha and 1-beta.\n\n\
 Example:\n  tmt inject --channel gilbert-elliott:alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv\n  \

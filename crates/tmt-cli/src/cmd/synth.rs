@@ -19,6 +19,9 @@ use crate::provenance;
 use crate::quantity::whole;
 use crate::table::counted;
 
+/// Flags beside which the link need not be described.
+const WITHOUT_LINK: [&str; 4] = ["scenario", "list", "list_codes", "show_parameters"];
+
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -34,16 +37,16 @@ use crate::table::counted;
 )]
 pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
-    #[arg(long, required_unless_present_any = ["scenario", "list", "list_codes"])]
+    #[arg(long, required_unless_present_any = WITHOUT_LINK)]
     rate: Option<BitRate>,
     /// Size of an LLDU; a slot carries one
-    #[arg(long, value_name = "SIZE", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    #[arg(long, value_name = "SIZE", required_unless_present_any = WITHOUT_LINK)]
     lldu: Option<Bytes>,
     /// Length of the trace, which has every slot that starts before its end
-    #[arg(long, value_name = "D", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    #[arg(long, value_name = "D", required_unless_present_any = WITHOUT_LINK)]
     duration: Option<Span>,
     /// Delay from the transmission of a slot to its decoding, without propagation
-    #[arg(long, value_name = "D", conflicts_with = "scenario", required_unless_present_any = ["scenario", "list", "list_codes"])]
+    #[arg(long, value_name = "D", conflicts_with = "scenario", required_unless_present_any = WITHOUT_LINK)]
     decode_delay: Option<Span>,
     /// RTT of the link, stored for later stages as `rtt_ns`
     #[arg(long)]

@@ -69,7 +69,7 @@ pub(super) fn read(
     if start != STATIONARY {
         chain.text += &format!(",start={start}");
     }
-    Ok(SlotChannel::Timed(Arc::new(chain)))
+    Ok(SlotChannel::Timed(Arc::new(Arc::new(chain))))
 }
 
 impl Chain {
@@ -160,9 +160,10 @@ impl fmt::Display for Chain {
     }
 }
 
-impl Process for Chain {
+/// Runs share the table: it may be large, and each thread begins runs of its own.
+impl Process for Arc<Chain> {
     fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
-        Box::new(running::Running::new(self.clone(), seed, used))
+        Box::new(running::Running::new(Self::clone(self), seed, used))
     }
 
     fn erasure_probability(&self, on_air: Span) -> Option<f64> {

@@ -16,6 +16,8 @@ pub struct SlotLink {
     pub rate: BitRate,
     /// Size of an LLDU.
     pub lldu: Bytes,
+    /// Header of an LLDU, part of its size; `None` if the link leaves it to its users.
+    pub lldu_header: Option<Bytes>,
     /// RTT of the link, propagation only.
     pub rtt: Span,
     /// Depth of the physical-layer interleaver.

@@ -7,6 +7,7 @@
 
 mod gilbert_elliott;
 mod land_mobile;
+mod link;
 mod papers;
 mod registry;
 mod sets;
@@ -19,13 +20,14 @@ use std::sync::Arc;
 pub use registry::{LINK, LinkKey, Origin, Scenario, Setting};
 pub use sets::{PARAMETER_SETS, ParameterSet};
 
+use self::link::slot_link;
 use self::share::Share;
 use super::family::{Family, Key};
 use super::process::{Erasing, Process, SlotLink, Use};
 use super::{ChannelError, FAMILIES, SlotChannel};
 use crate::model::nearest;
 use crate::radio::{RadioChannel, Series};
-use crate::types::{BitRate, Bytes, Span, Time};
+use crate::types::Span;
 
 /// Key that selects a parameter set.
 pub const SET: &str = "parameter-set";
@@ -180,7 +182,8 @@ impl Configured {
                 scenario.family
             ))
         })?;
-        let link = slot_link(&value).map_err(refuse)?;
+        let mut link = slot_link(&value).map_err(refuse)?;
+        link.lldu_header = scenario.lldu_header;
         let text = match family.keys {
             [only] => value(only.name).to_owned(),
             keys => {
@@ -268,64 +271,6 @@ fn unknown_key(scenario: &Scenario, key: &str) -> String {
         "unknown parameter '{key}'{meant}; expected one of {}",
         keys.join(", ")
     )
-}
-
-/// The user's link, from the values of the keys of [`LINK`].
-fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
-    fn read<T: std::str::FromStr<Err: fmt::Display>>(key: &str, text: &str) -> Result<T, String> {
-        text.parse()
-            .map_err(|error| format!("'{key}={text}': {error}"))
-    }
-    let quantity = |key| (key, value(key));
-    let (key, text) = quantity("rate");
-    let rate: BitRate = read(key, text)?;
-    let (key, text) = quantity("lldu");
-    let lldu: Bytes = read(key, text)?;
-    let (key, text) = quantity("every");
-    let every: Option<u64> = text
-        .parse()
-        .ok()
-        .filter(|every| (1..=1_000_000).contains(every));
-    let every = every
-        .ok_or_else(|| format!("'{key}={text}': expected a whole number from 1 to 1000000"))?;
-    if !rate.0.is_multiple_of(every) {
-        return Err(format!(
-            "'{key}={text}': found a rate of {rate}, expected one that {every} users share in whole bits per second"
-        ));
-    }
-    let (key, text) = quantity("rtt");
-    let rtt: Span = read(key, text)?;
-    let (key, text) = quantity("interleaver");
-    let interleaver: Span = read(key, text)?;
-    let (key, text) = quantity("duration");
-    let duration: Span = read(key, text)?;
-    let on_air = rate
-        .time_of_bit(u128::from(lldu.0) * 8)
-        .map(|end| end.since(Time::ZERO));
-    let on_air = on_air.filter(|on_air| !on_air.is_zero()).ok_or_else(|| {
-        format!("found slots of {lldu} at {rate}, expected slots that last at least 1 ns and less than 2^63 ns")
-    })?;
-    if duration.is_zero() {
-        return Err("'duration=0s': expected more, as it leaves no slot".to_owned());
-    }
-    if interleaver > duration {
-        return Err(format!(
-            "'interleaver={interleaver}': found a trace of {duration}, expected a trace at least as long as its interleaver"
-        ));
-    }
-    let decode_delay = interleaver.checked_add(on_air);
-    let decode_delay = decode_delay
-        .ok_or_else(|| format!("'interleaver={interleaver}': expected less than 2^63 ns"))?;
-    Ok(SlotLink {
-        rate: BitRate(rate.0 / every),
-        lldu,
-        rtt,
-        interleaver,
-        duration,
-        on_air,
-        decode_delay,
-        every,
-    })
 }
 
 impl std::str::FromStr for Configured {

@@ -52,7 +52,7 @@ impl FromStr for FadeFormat {
 pub struct FadeOptions {
     /// Form of the text; `None` to find it out.
     pub format: Option<FadeFormat>,
-    /// Time of a step of OpenSAND; needed for that format alone.
+    /// Time of a step of OpenSAND, which needs it; the others have times of their own and refuse it.
     pub step: Option<Span>,
     /// Longest time between two rows; `None` for ten times the median.
     pub longest_gap: Option<Span>,
@@ -73,13 +73,18 @@ impl FadeFile {
     /// Reads a fade.
     ///
     /// # Errors
-    /// The form is not known, a line is not of the form, times do not rise, or two rows are further apart than the longest gap.
-    /// The message names line and column.
+    /// The form is not known, a line is not of the form, times do not rise, two rows are further apart than the longest gap, or
+    /// there is a time of steps and rows have times. The message names line and column, and options in backticks.
     pub fn read(text: &str, options: FadeOptions) -> Result<Self, RadioError> {
         let format = match options.format {
             Some(format) => format,
             None => detect(text)?,
         };
+        if let (Some(step), FadeFormat::Csv | FadeFormat::Sns3) = (options.step, format) {
+            return Err(RadioError(format!(
+                "`step` {step}: found a fade of format {format}, whose rows have times, expected opensand, which counts steps; leave `step` out"
+            )));
+        }
         let mut rows = Rows {
             format,
             step: options.step,
@@ -215,7 +220,7 @@ impl Rows {
         if self.format == FadeFormat::OpenSand {
             let step = self
                 .step
-                .ok_or("the time of a step to be given: opensand files count steps")?;
+                .ok_or("`step`, the time of a step: opensand files count steps")?;
             let steps = text
                 .parse()
                 .map_err(|_| "the number of a step, from 0 on")?;
@@ -253,7 +258,7 @@ impl Rows {
             steps().find(|[before, after]| after.1.since(before.1) > longest)
         {
             return Err(RadioError(format!(
-                "line {}: a gap of {} from {} on, expected rows at most {longest} apart; fill it, or allow longer gaps",
+                "line {}: a gap of {} from {} on, expected rows at most {longest} apart; fill it, or allow longer gaps by `longest_gap`",
                 after.0,
                 after.1.since(before.1),
                 before.1
@@ -282,104 +287,4 @@ impl Rows {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<FadeFile, RadioError> {
-        let step = Some(Span::from_secs(1));
-        FadeFile::read(
-            text,
-            FadeOptions {
-                step,
-                ..FadeOptions::default()
-            },
-        )
-    }
-
-    fn error(text: &str) -> String {
-        read(text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn each_form_is_recognised_and_read() {
-        let at = |secs| Time::ZERO.saturating_add(Span::from_secs(secs));
-        for (text, format, attenuation, values) in [
-            (
-                "# by hand\ntime_s,es_n0_db\n0,10\n1,8.5\n",
-                FadeFormat::Csv,
-                false,
-                [10.0, 8.5],
-            ),
-            (
-                "time_s,attenuation_db\n0,0\n1,1.5\n",
-                FadeFormat::Csv,
-                true,
-                [0.0, 1.5],
-            ),
-            (
-                "# OpenSAND\n0 0.5\n1 3.2\n",
-                FadeFormat::OpenSand,
-                true,
-                [0.5, 3.2],
-            ),
-            ("0\t2e-21\n1\t2e-22\n", FadeFormat::Sns3, true, [0.0, 10.0]),
-        ] {
-            let fade = read(text).unwrap();
-            assert_eq!(
-                (fade.format, fade.attenuation),
-                (format, attenuation),
-                "{text}"
-            );
-            for ((time, db), (expected_time, expected)) in fade
-                .points
-                .iter()
-                .zip([at(0), at(1)].into_iter().zip(values))
-            {
-                assert!(
-                    *time == expected_time && (db - expected).abs() < 1e-9,
-                    "{text} {db}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn attenuation_is_subtracted_and_time_starts_at_zero() {
-        let fade = read("time_s,attenuation_db\n5,0\n6,1.5\n").unwrap();
-        let series = fade.series(10.0).unwrap();
-        assert_eq!(series.range_db(), (8.5, 10.0));
-        assert_eq!(series.end(), Time::ZERO.saturating_add(Span::from_secs(1)));
-    }
-
-    #[test]
-    fn faults_are_named_with_their_place() {
-        for (text, part) in [
-            ("", "no known form"),
-            ("hello\n", "no known form"),
-            ("0.5 3\n", "no known form"),
-            ("time_s,rain\n0,1\n", "line 1, column 1"),
-            ("time_s,es_n0_db\n0,1\n1,nan\n", "line 3, column 3"),
-            (
-                "time_s,es_n0_db\n0,1\n1,\n",
-                "line 3, column 1: found 1 fields",
-            ),
-            ("time_s,es_n0_db\n0,1\n-1,2\n", "line 3, column 1: time"),
-            ("time_s,es_n0_db\n1,1\n1,2\n", "line 3, column 1: time"),
-            ("time_s,es_n0_db\n0,1\n", "found 1 rows"),
-            (
-                "time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n",
-                "line 5: a gap of 18s",
-            ),
-            ("0 2e-21\n1 -2e-21\n", "line 2, column 3"),
-        ] {
-            assert!(error(text).contains(part), "{text}: {}", error(text));
-        }
-        let steps = FadeFile::read("0 1\n1 2\n", FadeOptions::default()).unwrap_err();
-        assert!(steps.to_string().contains("count steps"), "{steps}");
-        let gap = FadeOptions {
-            longest_gap: Some(Span::from_secs(18)),
-            ..FadeOptions::default()
-        };
-        assert!(FadeFile::read("time_s,es_n0_db\n0,1\n1,1\n2,1\n20,1\n", gap).is_ok());
-    }
-}
+mod tests;

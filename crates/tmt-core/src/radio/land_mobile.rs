@@ -111,7 +111,7 @@ impl LandMobile {
     /// The sequence of states, with the share of deep shadow asked for.
     ///
     /// # Errors
-    /// See [`Self::set`]; or there is no such sequence.
+    /// See [`Self::set`]; or `deep-shadow` would make a probability larger than 1, or is 0 with two states.
     pub fn sequence(&self) -> Result<Sequence, RadioError> {
         let sequence = self.set()?.sequence;
         sequence.with_deep_shadow(self.deep_shadow).ok_or_else(|| {

@@ -253,7 +253,8 @@ impl Sequence {
     ///
     /// Three states: the probabilities of entering the third are multiplied by `factor`, the other two of the row keep their
     /// proportion. Two states: good sojourns are longer by 1/`factor`. Sojourns in the deepest state keep their lengths.
-    /// `None` if a probability would be above 1, or if `factor` leaves no such sequence.
+    /// `None` if a probability would be above 1 or `factor` is not a number from 0 on; and for two states if it is 0, as good
+    /// sojourns would never end.
     #[must_use]
     pub fn with_deep_shadow(mut self, factor: f64) -> Option<Self> {
         if !(0.0..=f64::MAX).contains(&factor) {

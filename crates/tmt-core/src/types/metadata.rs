@@ -6,10 +6,11 @@ use crate::types::decimal::MAX;
 use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, to_f64};
 
 /// Keys whose value is a whole number.
-const WHOLE_NUMBERS: [&str; 8] = [
+const WHOLE_NUMBERS: [&str; 9] = [
     "seed",
     "rate_bps",
     "lldu_bytes",
+    "lldu_header_bytes",
     "rtt_ns",
     "interleaver_ns",
     "feedback_delay_ns",
@@ -136,6 +137,12 @@ impl Metadata {
     #[must_use]
     pub fn lldu_bytes(&self) -> Option<Bytes> {
         self.number("lldu_bytes").map(Bytes)
+    }
+
+    /// Header of an LLDU, part of its size, from `lldu_header_bytes`.
+    #[must_use]
+    pub fn lldu_header_bytes(&self) -> Option<Bytes> {
+        self.number("lldu_header_bytes").map(Bytes)
     }
 
     /// Sets `key`; an existing entry keeps its position.
@@ -326,6 +333,8 @@ mod tests {
             &["rtt_ns: soon"],
             &["rate_bps: -1"],
             &["lldu_bytes: 0"],
+            &["lldu_header_bytes: none"],
+            &["lldu_header_bytes: 0", "lldu_header_bytes: 0"],
             &["packing: bytes", "packing: bytes"],
             &["packing: bits"],
         ] {

@@ -34,7 +34,7 @@ impl Experiment {
         };
         let decode_delay = rows.timeline.median_delay();
         let (feedback_delay, feedback_note) =
-            FeedbackDelay::resolve(self.feedback_delay, &rows.head, decode_delay)?;
+            self.resolved_feedback_delay(&rows.head, decode_delay)?;
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
@@ -89,6 +89,9 @@ impl Experiment {
             link.notes.extend(early);
         }
         let resolved = &mut link.resolved;
+        if channel.is_some() {
+            resolved.rate = self.rate_of_slots();
+        }
         resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
         resolved.tail = Some(coupled.tail);
         resolved.in_order = Some(in_order);
@@ -119,6 +122,20 @@ impl Experiment {
             channel,
         };
         Ok((link, plan))
+    }
+
+    /// The feedback delay, and a text with its origin.
+    fn resolved_feedback_delay(
+        &self,
+        head: &Metadata,
+        decode_delay: Option<Span>,
+    ) -> Result<(Span, String)> {
+        match (self.feedback_delay, head.interleaver()) {
+            (Some(FeedbackDelay::Interleaver), Some(depth)) if self.channel.is_some() => {
+                Ok((depth, format!("{depth} (interleaver of `channel`)")))
+            }
+            (given, _) => FeedbackDelay::resolve(given, head, decode_delay),
+        }
     }
 
     /// The order of delivery: that of the parameter, which must not contradict the scheme.
@@ -161,7 +178,7 @@ impl Experiment {
 
     /// The slots of a channel: those of the first seed, and their generator.
     fn generated_slots(&self, process: &SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
-        let rate = self.rate.ok_or_else(|| self.missing("rate"))?;
+        let rate = self.rate_of_slots().ok_or_else(|| self.missing("rate"))?;
         let duration = self.duration.ok_or_else(|| self.missing("duration"))?;
         let own = process.link();
         let mut head = Metadata::new();
@@ -173,6 +190,9 @@ impl Experiment {
             ]
         }) {
             head.set(key, value.to_string());
+        }
+        if let Some(header) = own.and_then(|link| link.lldu_header) {
+            head.set("lldu_header_bytes", header.0.to_string());
         }
         let radio = process.radio().filter(|_| own.is_none());
         let interleaver = radio.map(|radio| radio.parameters().interleaver);

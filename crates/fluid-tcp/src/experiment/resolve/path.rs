@@ -4,7 +4,8 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::link::{Link, origin};
+use super::link::Link;
+use super::origin::origin;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::note::Note;

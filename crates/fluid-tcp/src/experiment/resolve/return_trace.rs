@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tmt_core::types::{Bytes, Time};
 
-use super::link::{keep_known, loop_period};
 use super::packing::{fill_warning, packing_text};
+use super::rows::{keep_known, loop_period};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
 use crate::experiment::note::Note;
@@ -30,12 +30,15 @@ impl Experiment {
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
         notes.extend(read.notes);
-        // The metadata of this file take precedence: the parameter describes the forward link.
+        // The metadata of this file take precedence: the parameters describe the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),
             None => self.lldu_size(&head),
         };
-        let payload = self.payload(lldu, &format!("{name}: "), "ACKs")?;
+        let header = head
+            .lldu_header_bytes()
+            .unwrap_or_else(|| self.lldu_header());
+        let payload = Self::payload((lldu, header), &format!("{name}: "), "ACKs")?;
         let (packing, packing_origin) = self.packing_of(&head);
         let segmentation = packing.segmentation(ACK, payload);
         let lldus = segmentation.lldus();
@@ -52,9 +55,8 @@ impl Experiment {
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(
             format!(
-                "return path: trace of {} of {lldu} ({origin}), header {}{}: {}",
+                "return path: trace of {} of {lldu} ({origin}), header {header}{}: {}",
                 counted(timeline.len(), "LLDU"),
-                self.lldu_header(),
                 packing_text(packing, &packing_origin),
                 match packing {
                     Packing::Packet => format!("{} per ACK of {ACK}", counted(lldus, "LLDU")),

@@ -49,7 +49,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         .collect();
     let symbols_per_s = acm.symbols_per_s;
     let adapted = Adapted::new(adapted_link, &channel, series.as_ref(), acm, seed);
-    let adapted = adapted.map_err(|error| refuse(&error))?;
+    let adapted = adapted.map_err(|error| refuse(&args.radio.with_flags(error)))?;
     let uses = adapted.uses();
     let mean: f64 = uses
         .iter()

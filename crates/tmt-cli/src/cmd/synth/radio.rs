@@ -7,7 +7,7 @@ use tmt_core::channel::SlotChannel;
 use tmt_core::format::table::{Cell, Column, Kind, TableWriter};
 use tmt_core::radio::{
     ErrorCurve, FadeFile, FadeFormat, FadeOptions, Modulation, Outside, Points, RadioChannel,
-    Series,
+    RadioError, Series,
 };
 use tmt_core::types::{Metadata, Span, Time};
 
@@ -43,7 +43,7 @@ pub(super) struct RadioArgs {
     /// Format of --fading-in [default: by its content]
     #[arg(long, value_name = "csv|opensand|sns3", requires = "fading_in")]
     fading_format: Option<FadeFormat>,
-    /// Time between the steps that an OpenSAND file counts
+    /// Time between the steps that an OpenSAND file counts; other files have times
     #[arg(long, value_name = "D", requires = "fading_in")]
     fading_step: Option<Span>,
     /// Longest time between two rows of --fading-in [default: ten times the median]
@@ -53,6 +53,12 @@ pub(super) struct RadioArgs {
     #[arg(skip)]
     fade: OnceLock<String>,
 }
+
+/// Options of fades in messages of the library, and their flags.
+const FLAGS: [(&str, &str); 2] = [
+    ("`step`", "--fading-step"),
+    ("`longest_gap`", "--fading-gap"),
+];
 
 /// Columns of a fade.
 const COLUMNS: &[Column] = &[
@@ -140,11 +146,16 @@ impl RadioArgs {
         self.fading_in.iter().chain(&self.error_curve)
     }
 
-    /// How a refusal of the channel goes on.
-    pub(super) fn remedy(&self) -> &'static str {
-        match self.error_curve {
-            Some(_) if !self.clamp_curve => "; --clamp-curve takes the rate of the nearer end",
-            _ => "",
+    /// A message of the library with flags in place of what the library calls its options.
+    pub(super) fn with_flags(&self, error: impl std::fmt::Display) -> String {
+        let error = error.to_string();
+        let error = FLAGS
+            .iter()
+            .fold(error, |error, (option, flag)| error.replace(option, flag));
+        if self.error_curve.is_some() {
+            error.replace("`@clamp` after the points", "--clamp-curve")
+        } else {
+            error
         }
     }
 
@@ -168,11 +179,9 @@ impl RadioArgs {
             longest_gap: self.fading_gap,
         };
         let failed = |error: String| Failure::failed(format!("{path}: {error}"));
-        let fade = FadeFile::read(self.fade_text(path)?, options)
-            .map_err(|error| failed(error.to_string()))?;
-        let series = fade
-            .series(es_n0_db)
-            .map_err(|error| failed(error.to_string()))?;
+        let refused = |error: RadioError| failed(self.with_flags(error));
+        let fade = FadeFile::read(self.fade_text(path)?, options).map_err(refused)?;
+        let series = fade.series(es_n0_db).map_err(refused)?;
         let what = if fade.attenuation {
             format!("attenuation, subtracted from {es_n0_db} dB")
         } else {
@@ -207,7 +216,8 @@ impl RadioArgs {
         let Some((series, _)) = self.series(parameters.es_n0_db, duration)? else {
             return Ok(channel);
         };
-        let radio = RadioChannel::of_series(series, &parameters).map_err(Failure::failed)?;
+        let radio = RadioChannel::of_series(series, &parameters);
+        let radio = radio.map_err(|error| Failure::failed(self.with_flags(error)))?;
         Ok(SlotChannel::Timed(Arc::new(radio)))
     }
 

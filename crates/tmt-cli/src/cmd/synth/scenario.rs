@@ -52,7 +52,7 @@ pub(super) struct ScenarioArgs {
     #[arg(long, conflicts_with = "scenario")]
     pub(super) list: bool,
     /// Show every parameter of the scenario with its value, default, origin and meaning
-    #[arg(long, requires = "scenario")]
+    #[arg(long)]
     show_parameters: bool,
     /// List all error curves that --code takes
     #[arg(long, conflicts_with_all = ["scenario", "list"])]
@@ -97,6 +97,11 @@ pub(super) fn configured(args: &Args) -> Outcome<Option<Configured>> {
         ));
     }
     let Some(name) = &flags.name else {
+        if flags.show_parameters {
+            return Err(Failure::usage(
+                "--show-parameters: found no --scenario, expected one; --list shows all, and `tmt inject --help` the parameters of each --channel",
+            ));
+        }
         return Ok(None);
     };
     let scenario = named(name).map_err(Failure::usage)?;
@@ -129,8 +134,18 @@ pub(super) fn configured(args: &Args) -> Outcome<Option<Configured>> {
     ];
     given.extend(flag.into_iter().flatten());
     let given = given.iter().map(|(key, value)| (*key, value.as_str()));
-    let refused = |error| Failure::usage(format!("{error}{}", args.radio.remedy()));
+    let refused = |error| Failure::usage(args.radio.with_flags(error));
     let configured = Configured::new(scenario, given).map_err(refused)?;
+    if flags.all_users
+        && scenario
+            .setting("every")
+            .is_some_and(|every| every.value == "1")
+    {
+        warning!(
+            "synth",
+            "--all-users: no effect, since scenario {name} has one user, who has every slot"
+        );
+    }
     Ok(Some(configured))
 }
 
@@ -154,7 +169,8 @@ pub(super) fn on_fade(args: &Args, configured: Configured) -> Outcome<Configured
         None => Ok(configured),
         Some((series, attenuation)) => {
             warn_of_idle(args, &configured, attenuation);
-            configured.on_series(series).map_err(Failure::failed)
+            let refused = |error| Failure::failed(args.radio.with_flags(error));
+            configured.on_series(series).map_err(refused)
         }
     }
 }
@@ -245,13 +261,16 @@ pub(super) fn made(args: &Args, configured: Configured) -> Outcome<Made> {
 pub(super) fn head(link: &SlotLink, rate: BitRate, command: String, seed: u64) -> Metadata {
     let mut head = provenance::new_head(&command);
     for (key, value) in [
-        ("rate_bps", rate.0),
-        ("lldu_bytes", link.lldu.0),
-        ("rtt_ns", link.rtt.as_nanos()),
-        ("interleaver_ns", link.interleaver.as_nanos()),
-        ("seed", seed),
+        ("rate_bps", Some(rate.0)),
+        ("lldu_bytes", Some(link.lldu.0)),
+        ("lldu_header_bytes", link.lldu_header.map(|header| header.0)),
+        ("rtt_ns", Some(link.rtt.as_nanos())),
+        ("interleaver_ns", Some(link.interleaver.as_nanos())),
+        ("seed", Some(seed)),
     ] {
-        head.set(key, value.to_string());
+        if let Some(value) = value {
+            head.set(key, value.to_string());
+        }
     }
     head.push("stage", command);
     head

@@ -44,7 +44,7 @@ struct Sojourns {
 }
 
 impl Running {
-    pub(super) fn new(chain: Chain, seed: u64, used: Use) -> Self {
+    pub(super) fn new(chain: Arc<Chain>, seed: u64, used: Use) -> Self {
         Self {
             sojourns: Sojourns::new(chain, seed, used),
             erasures: Emission::new(seed, used),
@@ -54,7 +54,7 @@ impl Running {
 }
 
 impl Sojourns {
-    fn new(chain: Chain, seed: u64, used: Use) -> Self {
+    fn new(chain: Arc<Chain>, seed: u64, used: Use) -> Self {
         let mut draws = used.numbers(seed, Stream::Sojourn);
         let [u, length, place] = [0, 1, 2].map(|index| draws.at(index));
         let (state, length) = if let Some(state) = chain.start {
@@ -70,7 +70,7 @@ impl Sojourns {
             end: length,
         };
         Self {
-            chain: Arc::new(chain),
+            chain,
             draws,
             place: first,
             begun: first,
@@ -182,8 +182,8 @@ mod tests {
         let (_, parameters) = text.split_once(":{").unwrap();
         let rows = parameters.strip_suffix('}').unwrap();
         let states = Rows::of(rows).and_then(|rows| rows.states(true)).unwrap();
-        let chain = Chain::new(states, STATIONARY).unwrap();
-        let mut given = Sojourns::new(chain.clone(), 1, Use::Forward);
+        let chain = Arc::new(Chain::new(states, STATIONARY).unwrap());
+        let mut given = Sojourns::new(Arc::clone(&chain), 1, Use::Forward);
         given.kept.clear();
         let mut other = Sojourns::new(chain, 1, Use::Forward);
         for at in (0..5000).map(|at| at * 100_000) {

@@ -368,3 +368,12 @@ fn a_state_that_is_left_rarely_is_left() {
     let share = share((0..600).map(begins_bad));
     assert!((share - 1.0 / 3.0).abs() < 0.08, "{share}");
 }
+
+#[test]
+fn runs_share_the_table_of_their_process() {
+    let table = "state,erasure,sojourn,a,b;a,0,fixed 3ms,0,1;b,1,exponential mean=1ms,1,0";
+    let states = Rows::of(table).and_then(|rows| rows.states(true)).unwrap();
+    let chain = Arc::new(Chain::new(states, STATIONARY).unwrap());
+    let runs = [1, 2, 3].map(|seed| chain.begin(seed, Use::Forward));
+    assert_eq!(Arc::strong_count(&chain), 1 + runs.len());
+}

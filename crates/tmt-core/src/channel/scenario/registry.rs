@@ -1,5 +1,7 @@
 //! What a scenario is, as data. A new scenario is an entry in one of the tables beside this file.
 
+use crate::types::Bytes;
+
 /// A named scenario: a link, an erasure process on its slots, and the load that its paper puts on it.
 #[derive(Debug)]
 pub struct Scenario {
@@ -11,6 +13,8 @@ pub struct Scenario {
     pub source: &'static str,
     /// Name of the family of its erasure process.
     pub family: &'static str,
+    /// Header of an LLDU, part of its size; `None` if later stages choose it.
+    pub lldu_header: Option<Bytes>,
     /// A value for each key of [`LINK`], and for the keys of the family whose default is not that of the scenario.
     pub settings: &'static [Setting],
     /// Flags of `tmt apply` and `tmt tcp` that put the load of the source on the link.

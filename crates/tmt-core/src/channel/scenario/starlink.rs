@@ -1,12 +1,14 @@
 //! A link through low satellites that is reassigned every 15 seconds, from published figures (docs/channels.md).
 
 use super::registry::{Scenario, ours, published};
+use crate::types::Bytes;
 
 pub(super) static SCENARIOS: &[Scenario] = &[Scenario {
     name: "starlink",
     about: "Like Starlink: another satellite every 15 s, with a short disturbance and another delay",
     source: "ours, after Huston 2024 and measured traces",
     family: "reconfiguration",
+    lldu_header: Some(Bytes(0)),
     settings: &[
         ours(
             "rate",
@@ -14,7 +16,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[Scenario {
             "near the 48.7 Mbps of a public downlink trace of LeoCC",
         ),
         ours("every", "1", ""),
-        ours("lldu", "1500B", "a slot carries a packet"),
+        ours("lldu", "1500B", "a slot carries a packet, without a header"),
         ours("rtt", "25ms", "smallest RTT; the process adds to it"),
         ours("interleaver", "0s", ""),
         ours("duration", "300s", "20 periods"),
@@ -30,7 +32,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[Scenario {
             "Huston 2024: between successive RTTs of a period",
         ),
     ],
-    load: "tmt apply --scheme none | tmt tcp --lldu-header 0B --cc cubic --profile linux",
+    load: "tmt apply --scheme none | tmt tcp --cc cubic --profile linux",
     notes: &[
         "capacity does not change with time; the delay of the return path is part of the forward delay",
     ],

@@ -17,9 +17,10 @@ pub enum Join {
 const RATE: &str = "rate_bps";
 
 /// Keys by which a head describes its link. Traces of one link have the same values.
-const LINK: [&str; 6] = [
+const LINK: [&str; 7] = [
     RATE,
     "lldu_bytes",
+    "lldu_header_bytes",
     "packing",
     "rtt_ns",
     "interleaver_ns",
@@ -155,7 +156,12 @@ mod tests {
     #[test]
     fn every_key_of_the_link_that_differs_is_named() {
         let first = head(&[("rate_bps", "100"), ("lldu_bytes", "33"), ("site", "Pisa")]);
-        let other = head(&[("rate_bps", "200"), ("rtt_ns", "5"), ("site", "Livorno")]);
+        let other = head(&[
+            ("rate_bps", "200"),
+            ("lldu_header_bytes", "0"),
+            ("rtt_ns", "5"),
+            ("site", "Livorno"),
+        ]);
         let keys = |how| {
             let found = differences(&[&first, &first, &other], how);
             assert!(found.iter().all(|difference| difference.index == 2));
@@ -166,9 +172,12 @@ mod tests {
         };
         assert_eq!(
             keys(Join::Concatenated),
-            ["rate_bps", "lldu_bytes", "rtt_ns"]
+            ["rate_bps", "lldu_bytes", "lldu_header_bytes", "rtt_ns"]
         );
-        assert_eq!(keys(Join::Merged), ["lldu_bytes", "rtt_ns"]);
+        assert_eq!(
+            keys(Join::Merged),
+            ["lldu_bytes", "lldu_header_bytes", "rtt_ns"]
+        );
     }
 
     #[test]

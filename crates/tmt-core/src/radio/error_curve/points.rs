@@ -164,7 +164,8 @@ impl Points {
         let side = if below { "below" } else { "above" };
         Err(RadioError(format!(
             "the error curve is known from {first_db} to {last_db} dB, but the channel reaches Es/N0 {side} that; expected a \
-             rate of 1 at the lower and of 1e-9 or less at the upper end (found {rate} at {end} dB), or leave to clamp"
+             rate of 1 at the lower and of 1e-9 or less at the upper end (found {rate} at {end} dB), or `@clamp` after the points, \
+             which keeps the rate of the nearer end"
         )))
     }
 }

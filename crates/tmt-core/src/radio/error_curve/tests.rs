@@ -198,6 +198,7 @@ fn outside_the_points_nothing_is_made_up() {
     };
     assert!(refused(0.0, 2.0).contains("below"), "{}", refused(0.0, 2.0));
     assert!(refused(1.0, 3.0).contains("above"), "{}", refused(1.0, 3.0));
+    assert!(refused(1.0, 3.0).contains("or `@clamp` after the points"));
     assert!(read(Outside::Refuse).covers(1.0, 2.0).is_ok());
     for (outside, below, above) in [(Outside::Clamp, 8e-3, 1e-6), (Outside::Step, 1.0, 0.0)] {
         let curve = read(outside);

@@ -48,7 +48,7 @@ pub static PARAMETERS: &[Parameter] = &[
         preset: Some("suburban"),
         range: "open, suburban, intermediate-tree, heavy-tree, or p681: with urban, suburban, village, rural-wooded or residential",
         about: "surroundings of the terminal, which choose the published statistics",
-        source: "suburban: Kuhn 2015, Sec. 5",
+        source: "suburban: Kuhn 2015, Sec. 4.1",
         read: |channel, text| {
             let known = Environment::names().find(|name| *name == text);
             channel.environment = known.ok_or_else(|| unknown_environment(text))?;
@@ -63,7 +63,7 @@ pub static PARAMETERS: &[Parameter] = &[
         preset: Some("40deg"),
         range: "an angle from 5deg to 90deg",
         about: "elevation of the satellite; p681:… takes the nearest row of its table",
-        source: "Kuhn 2015, Sec. 5",
+        source: "Kuhn 2015, Sec. 4.1",
         read: |channel, text| {
             number("elevation", text, "deg").map(|value| channel.elevation_deg = value)
         },
@@ -76,17 +76,13 @@ pub static PARAMETERS: &[Parameter] = &[
         preset: Some("60km/h"),
         range: "a speed in km/h or m/s, above 0 and up to 2000km/h (a terminal that stands sees one gain: use bernoulli, or a fading file)",
         about: "speed of the terminal",
-        source: "Kuhn 2015, Sec. 5",
+        source: "Kuhn 2015, Sec. 4.1",
         read: |channel, text| {
-            channel.speed_m_s = match text.strip_suffix("km/h") {
-                Some(kmh) => number("speed", kmh, "").map(|kmh| kmh / 3.6),
-                None => number("speed", text, "m/s"),
-            }
-            .map_err(|_| {
-                RadioError(format!(
-                    "'speed={text}': expected a speed with its unit, such as 60km/h or 16m/s"
-                ))
-            })?;
+            channel.speed_m_s = if text.ends_with("km/h") {
+                number("speed", text, "km/h")? / 3.6
+            } else {
+                number("speed", text, "m/s")?
+            };
             Ok(())
         },
         show: |channel| {
@@ -105,7 +101,7 @@ pub static PARAMETERS: &[Parameter] = &[
         preset: Some("2.2GHz"),
         range: "a frequency in GHz, MHz or Hz, from 0.1GHz to 100GHz",
         about: "carrier frequency",
-        source: "S-band: Kuhn 2015, Sec. 5; the exact carrier is ours",
+        source: "S-band: Kuhn 2015, Sec. 4.1; the exact carrier is ours",
         read: |channel, text| {
             let units = [("GHz", 1e9), ("MHz", 1e6), ("Hz", 1.0)];
             let (unit, hz) = units
@@ -184,8 +180,9 @@ pub static PARAMETERS: &[Parameter] = &[
         source: "of the experiment",
         read: |channel, text| {
             let span = text.parse::<Span>();
-            channel.interleaver =
-                span.map_err(|error| RadioError(format!("interleaver: {error}")))?;
+            channel.interleaver = span.map_err(|error| {
+                RadioError(format!("'interleaver={text}': {error}; 0s for none"))
+            })?;
             Ok(())
         },
         show: |channel| channel.interleaver.to_string(),
@@ -227,7 +224,7 @@ pub(super) fn default_code() -> Result<ErrorCurve, RadioError> {
         .parse()
 }
 
-/// Reads a number with its unit.
+/// Reads a number with its unit. The error says what the parameter accepts.
 fn number(key: &str, text: &str, unit: &str) -> Result<f64, RadioError> {
     let value = text
         .strip_suffix(unit)
@@ -237,11 +234,50 @@ fn number(key: &str, text: &str, unit: &str) -> Result<f64, RadioError> {
     value
         .filter(|value| value.is_finite() && digits(text))
         .ok_or_else(|| {
-            let kind = if unit.is_empty() {
-                "a number without a unit".to_owned()
-            } else {
-                format!("a number with its unit, {unit}")
-            };
-            RadioError(format!("'{key}={text}': expected {kind}"))
+            let known = PARAMETERS.iter().find(|parameter| parameter.key == key);
+            let range = known.map_or("a number", |parameter| parameter.range);
+            RadioError(format!("'{key}={text}': expected {range}"))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_its_unit_is_refused_with_the_range() {
+        let refused = |key: &str, value: &str| {
+            let mut channel = LandMobile::new(6.0, default_code().unwrap());
+            let error = channel.set_parameter(key, value).unwrap_err();
+            error.to_string()
+        };
+        let with_units = [
+            "es-n0",
+            "elevation",
+            "speed",
+            "carrier",
+            "implementation-loss",
+            "word-variation",
+        ];
+        for parameter in PARAMETERS {
+            let (key, range) = (parameter.key, parameter.range);
+            let values: &[&str] = match key {
+                _ if with_units.contains(&key) => &["0", "-1", "x", ""],
+                "deep-shadow" | "cross-fade" | "samples-per-doppler" => &["0dB", "x", "-1"],
+                "interleaver" => {
+                    let error = refused(key, "0");
+                    assert!(
+                        error.starts_with("'interleaver=0': ") && error.ends_with("0s for none")
+                    );
+                    continue;
+                }
+                _ => continue,
+            };
+            for value in values {
+                let expected = format!("'{key}={value}': expected {range}");
+                assert_eq!(refused(key, value), expected);
+            }
+        }
+        assert!(refused("speed", "0").contains("above 0 and up to 2000km/h"));
+    }
 }

@@ -365,7 +365,7 @@ fn impossible_parameters_are_refused() {
         ("es-n0=99dB", "'es-n0=99dB': expected a ratio"),
         ("es-n0=6dB,es-n0=7dB", "more than once"),
         ("es-n0=6dB,speed=0km/h", "above 0"),
-        ("es-n0=6dB,speed=60", "60km/h"),
+        ("es-n0=6dB,speed=60", "a speed in km/h or m/s, above 0"),
         ("es-n0=6dB,speed=-3m/s", "above 0"),
         ("es-n0=6dB,spede=60km/h", "did you mean 'speed'"),
         ("es-n0=6dB,environment=suburb", "did you mean 'suburban'"),
