@@ -9,6 +9,7 @@ mod architecture;
 mod audit;
 mod bad_input;
 mod calibration;
+mod calibration_tables;
 mod captures;
 mod common;
 mod convert;

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod adaptation;
 mod adapted;
 mod arrow;
 mod brute_force;
@@ -18,6 +19,7 @@ mod pipeline;
 mod queue_driven;
 mod radio;
 mod reading;
+mod reconfiguration;
 mod slice;
 mod text;
 mod text_numbers;

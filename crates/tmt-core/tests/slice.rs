@@ -1,9 +1,12 @@
 //! Slices of traces: what is taken apart and put together again is what it was, byte for byte, however it is read.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use proptest::prelude::*;
 use tmt_core::format::{Form, Options, TraceReader, TraceWriter};
-use tmt_core::pipeline::{Move, Selection, Slice, StageError, merge};
-use tmt_core::types::{EndLine, ErrorKind, Metadata, Slot, Span, Time};
+use tmt_core::pipeline::{Move, Selection, Slice, StageError, merge, slot_spacing};
+use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Metadata, Slot, Span, Time};
 
 fn at(nanos: u64) -> Time {
     Time::from_nanos(nanos).unwrap()
@@ -37,6 +40,7 @@ fn file(slots: &[Slot], usable_until: Time) -> Vec<u8> {
 fn reader(file: &[u8], chunk: usize) -> TraceReader<'_> {
     let options = Options {
         chunk,
+        attempts: true,
         ..Options::default()
     };
     TraceReader::new(file, options).unwrap()
@@ -198,27 +202,56 @@ fn what_is_not_usable_in_the_input_is_not_usable_in_the_slice() {
         usable(&sliced(&short, 100, until, later).unwrap()),
         at(1020)
     );
+    // What is left begins after that.
+    let from = Selection {
+        from: at(70),
+        ..Selection::default()
+    };
+    let first = Move::FirstAt(Time::ZERO);
+    assert_eq!(usable(&sliced(&short, 100, from, first).unwrap()), at(0));
     let gap = Move::After(Span::from_nanos(10).unwrap());
     let both = |files: &[&[u8]]| usable(&joined(files, 100, Selection::default(), gap).unwrap());
     assert_eq!(both(&[&whole, &whole]), at(190));
     assert_eq!(both(&[&whole, &short]), at(150));
     assert_eq!(both(&[&short, &whole]), at(50));
+    assert_eq!(both(&[&short, &short]), at(50));
     let merged = |files: &[&[u8]]| {
         let mut readers: Vec<_> = files.iter().map(|file| reader(file, 100)).collect();
         usable(&merge(&mut readers, writer("csv")).unwrap().output)
     };
     assert_eq!(merged(&[&whole, &short]), at(50));
+    assert_eq!(merged(&[&short, &file(&slots, at(70))]), at(50));
     assert_eq!(merged(&[&whole, &whole]), at(90));
 }
 
-/// The error of a slice, its row, and what was written before it.
+/// What several hold is written to one place.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The error of a slice and its row. All rows before it are written.
 fn refusal(file: &[u8], to: Move) -> (ErrorKind, u64) {
-    let mut slice = Slice::new(writer("csv"));
+    let output = Shared::default();
+    let form: Form = "csv".parse().unwrap();
+    let mut slice = Slice::new(TraceWriter::<Slot, _>::new(output.clone(), form, &head()).unwrap());
     let error = slice.pass(&mut reader(file, 64), Selection::default(), to);
     let Err(StageError::Input(error)) = error else {
         panic!("{error:?}");
     };
+    slice.abandon();
     let row = error.position().unwrap().row;
+    let written = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+    let is_row = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+    assert_eq!(written.lines().filter(is_row).count() as u64, row - 1);
     (error.into_kind(), row)
 }
 
@@ -261,6 +294,69 @@ fn slots_at_the_same_time_are_in_the_order_of_the_traces_and_counted() {
     assert_eq!(merged.ties, 1);
     let expected = [one[0], one[1], other[0], other[1]];
     assert_eq!(merged.output, file(&expected, at(20)));
+    // Slots of one trace at the same time are no tie.
+    let own = file(&[received(0), received(10), received(10)], at(10));
+    let later = file(&[received(20)], at(20));
+    let mut readers = [&own, &later].map(|file| reader(file, 100));
+    assert_eq!(merge(&mut readers, writer("csv")).unwrap().ties, 0);
+}
+
+#[test]
+fn the_spacing_of_slots_is_the_time_of_an_lldu_at_the_rate() {
+    let mut head = head();
+    assert_eq!(slot_spacing(&head), None);
+    head.set("rate_bps", "2630000");
+    head.set("lldu_bytes", "33");
+    // 264 bits at 2.63 Mbps take 100380.2 ns.
+    assert_eq!(slot_spacing(&head), Span::from_nanos(100_380));
+}
+
+#[test]
+fn a_timeline_is_moved_with_its_attempts_and_its_slots() {
+    let lldu = |time, delay, attempts| Lldu {
+        tx_time: at(time),
+        decode_delay: Span::from_nanos(delay).unwrap(),
+        attempts,
+        fate: if delay == 0 {
+            Fate::Lost
+        } else {
+            Fate::Delivered
+        },
+    };
+    let rows = |by| [lldu(by, 0, 3), lldu(by + 5, 90, 4), lldu(by + 9, 7, 1)];
+    let write =
+        || TraceWriter::<Lldu, _>::new(Vec::new(), "csv".parse().unwrap(), &head()).unwrap();
+    let end = |usable_until| EndLine {
+        rows: 3,
+        slots: 8,
+        usable_until,
+    };
+    let mut written = write();
+    written.write(&rows(0)).unwrap();
+    let timeline = written.finish(&end(at(9))).unwrap();
+    let mut slice = Slice::new(write());
+    let by = Span::from_nanos(100).unwrap();
+    let mut read = reader(&timeline, 64);
+    slice
+        .pass(&mut read, Selection::default(), Move::Later(by))
+        .unwrap();
+    let moved = slice.finish().unwrap().unwrap().output;
+    let mut read = reader(&moved, 64);
+    assert_eq!(read.read_lldus().unwrap(), rows(100));
+    assert_eq!(read.end().unwrap().end_line, Some(end(at(109))));
+    // The second row would be sent in time, and arrive too late.
+    let mut slice = Slice::new(write());
+    let by = Span::from_nanos(Time::MAX.as_nanos() - 20).unwrap();
+    let refused = slice.pass(
+        &mut reader(&timeline, 64),
+        Selection::default(),
+        Move::Later(by),
+    );
+    let Err(StageError::Input(error)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(matches!(error.kind(), ErrorKind::SumTooLarge { .. }));
+    assert_eq!(error.position().unwrap().row, 2);
 }
 
 #[test]

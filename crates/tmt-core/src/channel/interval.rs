@@ -121,3 +121,56 @@ impl Emission {
 fn erase(slot: &mut Slot) {
     *slot = Slot::erased(slot.tx_time());
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// By the definition, slot by slot: the highest probability of the intervals that share a nanosecond with the slot, and
+        /// the number of the slot.
+        #[test]
+        fn a_slot_has_the_highest_probability_of_the_intervals_that_it_touches(
+            seed: u64,
+            first in 0u64..200,
+            steps in prop::collection::vec(0u64..6, 1..150),
+            on_air in 0u64..12,
+            intervals in prop::collection::vec(
+                (0u64..8, 0u64..8, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]),
+                0..60,
+            ),
+        ) {
+            let at = |nanos| Time::from_nanos(nanos).unwrap();
+            let mut now = 0;
+            let mut next = |step: u64| {
+                now += step;
+                at(now)
+            };
+            let intervals: Vec<(Time, Time, f64)> = intervals
+                .into_iter()
+                .map(|(gap, length, p)| (next(gap), next(length), p))
+                .collect();
+            let mut now = 0;
+            let slot = |step: u64| {
+                now += step;
+                Slot::new(at(now), Span::NANOSECOND).unwrap()
+            };
+            let mut slots: Vec<Slot> = steps.into_iter().map(slot).collect();
+            let on_air = Span::from_nanos(on_air).unwrap();
+            let mut running = Intervals::new(seed, Use::Forward);
+            running.erase(first, on_air, &mut slots, intervals.iter().copied());
+            let mut numbers = Use::Forward.numbers(seed, Stream::ChannelErasure);
+            for (number, slot) in (first..).zip(slots) {
+                let begin = slot.tx_time();
+                let end = begin.saturating_add(on_air.max(Span::NANOSECOND));
+                let touched = intervals
+                    .iter()
+                    .filter(|(from, to, _)| from < to && *from < end && begin < *to);
+                let p = touched.map(|(_, _, p)| *p).fold(0.0, f64::max);
+                prop_assert_eq!(slot.is_erased(), numbers.at(number) < p, "{} {}", number, p);
+            }
+        }
+    }
+}

@@ -125,4 +125,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_unit_that_cannot_arrive_before_the_end_of_time_is_lost() {
+        let process: SlotChannel = "outage-list:{start_s,end_s;1,2}".parse().unwrap();
+        let mut losses = Losses::new(&process, 1, Use::Forward);
+        let last = Time::from_nanos(Time::MAX.as_nanos() - 1).unwrap();
+        assert!(!losses.loses(last, Span::ZERO));
+        assert!(losses.loses(Time::MAX, Span::ZERO));
+    }
 }

@@ -187,6 +187,8 @@ impl Erasing for Running {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn erased(text: &str, seed: u64, slots: impl Iterator<Item = u64>, on_air: u32) -> Vec<bool> {
@@ -245,6 +247,45 @@ mod tests {
         let mean = to_f64(starts.iter().sum::<usize>() as u64) / 10_000.0;
         // Uniform on [0, 50], rounded up: mean 25.5, standard error 0.15.
         assert!((mean - 25.5).abs() < 0.6, "{mean}");
+        for limit in [5, 10, 25, 40, 45] {
+            let within = starts.iter().filter(|start| **start <= limit).count();
+            let share = to_f64(within as u64) / 10_000.0;
+            // Standard error at most 0.005.
+            let expected = to_f64(limit as u64) / 50.0;
+            assert!((share - expected).abs() < 0.02, "{limit} {share}");
+        }
+    }
+
+    proptest! {
+        /// By the definition: a slot is erased if an outage begins before its end and ends after its start. Steps of 100 ns, so
+        /// that slots and outages often meet.
+        #[test]
+        fn slots_that_share_a_nanosecond_with_an_outage_are_erased(
+            every in 10u64..30,
+            length in 1u64..10,
+            offset in 0u64..60,
+            on_air in 0u64..40,
+            steps in prop::collection::vec(0u64..12, 1..100),
+        ) {
+            let text = format!("outages:every={every}00ns,length={length}00ns,offset={offset}00ns");
+            let process: SlotChannel = text.parse().unwrap();
+            let mut now = 0;
+            let slot = |step: u64| {
+                now += 100 * step;
+                Slot::new(Time::from_nanos(now).unwrap(), Span::NANOSECOND).unwrap()
+            };
+            let mut slots: Vec<Slot> = steps.into_iter().map(slot).collect();
+            let on_air = Span::from_nanos(100 * on_air).unwrap();
+            process.begin(1, Use::Forward).erase(0, on_air, &mut slots);
+            for slot in slots {
+                let begin = slot.tx_time().as_nanos();
+                // An instant takes the first nanosecond after it.
+                let end = begin + on_air.as_nanos().max(1);
+                let touched = (0..200).map(|number| 100 * (offset + number * every))
+                    .any(|start| start < end && begin < start + 100 * length);
+                prop_assert_eq!(slot.is_erased(), touched, "{} {}", text, begin);
+            }
+        }
     }
 
     #[test]
@@ -260,6 +301,30 @@ mod tests {
         // Some 100 000 draws.
         assert!((share / 0.0125 - 1.0).abs() < 0.015, "{share}");
         assert!(process.erasure_probability(Span::from_secs(1)).is_none());
+        // 20 ms, 50 ms late, and 930 ms on air fill a second: the slot can just not meet the next outage.
+        let p = process.erasure_probability(Span::from_millis(930)).unwrap();
+        assert!((p - 0.475).abs() < 1e-12, "{p}");
+        assert_eq!(process.erasure_probability(Span::from_millis(931)), None);
+    }
+
+    #[test]
+    fn jitter_is_a_whole_number_of_nanoseconds_its_ends_included() {
+        let text = "outages:every=1us,length=1ns,jitter=3ns";
+        let late = |late: u64| {
+            let found = erased(text, 1, (0..8000).map(|slot| slot * 1000 + late), 0);
+            found.iter().filter(|erased| **erased).count()
+        };
+        let counts = [0, 1, 2, 3, 4].map(late);
+        // 2000 each; standard error 39.
+        assert!(counts[..4].iter().all(|count| count.abs_diff(2000) < 160));
+        assert_eq!((counts.iter().sum::<usize>(), counts[4]), (8000, 0));
+    }
+
+    #[test]
+    fn outages_that_follow_each_other_at_once_leave_nothing() {
+        let text = "outages:every=1ms,length=1ms";
+        let found = erased(text, 1, (0..5000).map(|slot| slot * 777), 0);
+        assert!(found.iter().all(|erased| *erased));
     }
 
     #[test]

@@ -157,6 +157,32 @@ mod tests {
             // Another seed is another process, but for those that draw nothing.
             prop_assert_eq!(process.to_string(), text);
         }
+
+        /// A user's slots meet what they meet among the slots of all users.
+        #[test]
+        fn every_nth_slot_is_erased_as_among_all(
+            text in prop::sample::select(examples().collect::<Vec<_>>()),
+            seed: u64,
+            every in 1u64..20,
+            first in 0u64..1000,
+        ) {
+            let process: SlotChannel = text.parse().unwrap();
+            let on_air = Span::from_micros(700);
+            let slots = |from: u64, by: u64| -> Vec<Slot> {
+                let times = (from..3000).step_by(usize::try_from(by).unwrap());
+                let slot = |at| Slot::new(Time::from_nanos(at * 10_000_000).unwrap(), Span::NANOSECOND);
+                times.map(|at| slot(at).unwrap()).collect()
+            };
+            let mut all = slots(0, 1);
+            process.begin(seed, Use::Forward).erase(0, on_air, &mut all);
+            let first = first / every;
+            let mut some = slots(first * every, every);
+            process.begin(seed, Use::Forward).erase_every(every, first, on_air, &mut some);
+            for (number, slot) in (first..).zip(some) {
+                let place = usize::try_from(number * every).unwrap();
+                prop_assert_eq!(slot, all[place], "{} {}", text, number);
+            }
+        }
     }
 
     /// Two lanes or streams that were the same would make return losses follow those of the forward link.

@@ -205,6 +205,15 @@ mod tests {
         }
     }
 
+    /// Samples at 1.01, 1.02 … 1.99 m lie in a sojourn from 1.003 to 1.996 m.
+    #[test]
+    fn a_sojourn_has_the_samples_from_its_start_on_and_before_its_end() {
+        let found = power(&Sojourn::example(1.003, 1.996), 0.0);
+        for (at, power) in found.iter().enumerate() {
+            assert_eq!(!power.is_nan(), (101..=199).contains(&at), "{at}");
+        }
+    }
+
     #[test]
     fn the_shadowing_has_the_correlation_distance_of_the_environment() {
         use crate::radio::LandMobile;

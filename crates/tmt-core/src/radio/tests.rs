@@ -1,5 +1,6 @@
 //! The channel as a whole against its contract, docs/channels.md, Sec. 8.
 
+mod erasures;
 mod levels;
 mod words;
 

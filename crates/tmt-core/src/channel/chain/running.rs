@@ -198,4 +198,48 @@ mod tests {
             other.seek(0);
         }
     }
+
+    /// Positions in any order, over more sojourns than lie between checkpoints, against one pass.
+    #[test]
+    fn going_back_over_many_sojourns_finds_the_same_ones() {
+        for (text, per_sojourn) in [
+            (
+                "state,erasure,sojourn,a,b;a,0,geometric mean=3,0,1;b,1,histogram 1:1 2:3,1,0",
+                2,
+            ),
+            (
+                "state,erasure,sojourn,a,b;a,0,exponential mean=2us,0,1;b,1,fixed 1us,1,0",
+                1000,
+            ),
+        ] {
+            let states = Rows::of(text).and_then(|rows| rows.states(true)).unwrap();
+            let chain = Chain::new(states, STATIONARY).unwrap();
+            let end = 6 * KEPT * per_sojourn;
+            let mut pass = Sojourns::new(chain.clone(), 3, Use::Forward);
+            let all: Vec<Sojourn> = pass
+                .from(0)
+                .map(|(sojourn, _)| sojourn)
+                .take_while(|sojourn| sojourn.start < end)
+                .collect();
+            assert!(all.len() as u64 > 2 * KEPT, "{}", all.len());
+            let mut given = Sojourns::new(chain, 3, Use::Forward);
+            // 0.618 of the way each time: early and late positions in turn.
+            for at in (0..400).map(|step| step * (end * 618 / 1000) % end) {
+                let (found, _) = given.from(at).next().unwrap();
+                let expected = all
+                    .iter()
+                    .find(|sojourn| (sojourn.start..sojourn.end).contains(&at))
+                    .unwrap();
+                assert_eq!(
+                    (found.number, found.state, found.start, found.end),
+                    (
+                        expected.number,
+                        expected.state,
+                        expected.start,
+                        expected.end
+                    )
+                );
+            }
+        }
+    }
 }

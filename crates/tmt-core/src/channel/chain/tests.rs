@@ -176,6 +176,8 @@ fn lengths_have_their_means() {
         ("lognormal median=80ms sigma=0.3 min=1us", 1000),
         ("histogram 1:3 4:0 10:1", 1),
         ("histogram 2ms:1 5ms:2", 2_000_000),
+        // A length without weight does not occur.
+        ("histogram 2ms:0 5ms:2", 5_000_000),
     ] {
         let length: Length = text.parse().unwrap();
         let steps = 200_000;
@@ -202,6 +204,12 @@ fn lengths_that_are_fixed_erase_exactly_what_they_say() {
         "semi-markov:{state,erasure,sojourn,good,bad;good,0,fixed 10,0,1;bad,1,fixed 3,1,0},start=good",
     );
     assert_eq!(erased(&units, 1, 200), expected);
+    for (process, timed) in [(given, true), (units, false)] {
+        let SlotChannel::Timed(process) = process else {
+            panic!("a process with states");
+        };
+        assert_eq!(process.is_timed(), timed);
+    }
 }
 
 /// Texts that are refused, and part of the refusal.
@@ -352,6 +360,7 @@ fn an_absorbing_state_is_never_left() {
     let given = process("markov:{state,erasure,a,b;a,0,0,1;b,1,0,1},start=a");
     let found = erased(&given, 1, 5000);
     assert!(!found[0] && found[1..].iter().all(|erased| *erased));
+    assert_eq!(given.erasure_probability(Span::ZERO), Some(1.0));
     assert!(num::ln(1.0).abs() < f64::EPSILON);
 }
 

@@ -181,6 +181,19 @@ mod tests {
     }
 
     #[test]
+    fn a_merged_head_has_the_sum_of_the_rates_only_if_all_are_known() {
+        let (known, unknown) = (head(&[("rate_bps", "100")]), head(&[]));
+        for heads in [[&known, &unknown], [&unknown, &known]] {
+            let found = differences(&heads, Join::Merged);
+            let keys: Vec<&str> = found.iter().map(|difference| difference.key).collect();
+            assert_eq!(keys, ["rate_bps"]);
+            assert_eq!(joined(&heads, Join::Merged).0.get("rate_bps"), None);
+        }
+        let (_, lost) = joined(&[&known, &unknown], Join::Merged);
+        assert_eq!(lost, ["rate_bps"]);
+    }
+
+    #[test]
     fn a_joined_head_keeps_every_stage_and_loses_a_seed_that_differs() {
         let users = ["0", "1", "2"].map(|user| {
             let stage = format!("tmt slice --every 3 --offset {user}");
