@@ -15,6 +15,7 @@ mod fade;
 mod fade_file;
 mod gain;
 mod land_mobile;
+mod modcods;
 mod multipath;
 mod mutual_information;
 mod series;
@@ -25,12 +26,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use acm::{Acm, Modcod, Modcods};
+pub use acm::Acm;
 pub use adapted::{Adapted, AdaptedLink, AdaptedSlots, Use};
 pub use error_curve::{Code, ErrorCurve, Outside, Points};
 pub use fade::Fade;
 pub use fade_file::{FadeFile, FadeFormat, FadeOptions};
 pub use land_mobile::{LandMobile, PARAMETERS, Parameter};
+pub use modcods::{Modcod, Modcods};
 pub use mutual_information::Modulation;
 pub use series::Series;
 pub use states::Sojourn;
