@@ -18,6 +18,7 @@ mod land_mobile;
 mod modcods;
 mod multipath;
 mod mutual_information;
+mod number;
 mod series;
 mod shadowing;
 mod states;

@@ -1,6 +1,7 @@
 //! The channel as a whole against its contract, docs/channels.md, Sec. 8.
 
 mod levels;
+mod lutz;
 mod words;
 
 use super::*;
