@@ -198,9 +198,10 @@ impl FromStr for Lutz {
         match FIELDS.iter().find(|field| (field.of)(&mut lutz).is_nan()) {
             None => Ok(lutz),
             Some(missing) => Err(RadioError(format!(
-                "'{}' of {NAME}… is missing: expected it {}",
+                "'{}' of {NAME}… is missing: expected it {}, and each of {}",
                 missing.key,
-                missing.range()
+                missing.range(),
+                keys().collect::<Vec<_>>().join(", ")
             ))),
         }
     }
@@ -231,9 +232,10 @@ mod tests {
                 loo.multipath_shadowing_db,
                 state.mean_m,
             ]
+            .map(|value| value.to_string())
         };
-        assert_eq!(parts(good), [0.0, 0.0, -10.0, 0.0, 90.0]);
-        assert_eq!(parts(bad), [f64::NEG_INFINITY, 0.0, -12.5, 4.0, 30.0]);
+        assert_eq!(parts(good), ["0", "0", "-10", "0", "90"]);
+        assert_eq!(parts(bad), ["-inf", "0", "-12.5", "4", "30"]);
         // -12.5 dB + 4 · 4 dB + 10 dB.
         assert!((lutz.highest_db() - 13.5).abs() < 1e-12);
     }
@@ -244,7 +246,7 @@ mod tests {
             (
                 "/bad=30m",
                 "",
-                "'bad' of lutz:… is missing: expected it from 0.1m to 1000000m",
+                "'bad' of lutz:… is missing: expected it from 0.1m to 1000000m, and each of rice-factor, bad-mean,",
             ),
             (
                 "bad=30m",
