@@ -1,5 +1,8 @@
 //! `tmt synth --acm` at the command line. What it does is checked in tmt-core, slot by slot.
 
+use tmt_core::format::Compression;
+use tmt_core::format::compression::Compressor;
+
 use crate::common::{Folder, plain, project, tmt};
 
 const SYNTH: &str = "synth --scenario internet-interleaved --es-n0 10dB --duration 20s --acm";
@@ -25,7 +28,11 @@ fn the_number_of_jobs_changes_no_byte() {
         let found = run(jobs);
         assert!(found.stdout == expected.stdout, "{jobs}");
     }
-    expected.says(&["bit/symbol, mean over time", "changes of MODCOD"]);
+    expected.says(&[
+        "bit/symbol, mean over time, at 3945000 symbols/s on the link",
+        "changes of MODCOD",
+        "of the decisions with Es/N0 less margin below every threshold of the table",
+    ]);
 }
 
 #[test]
@@ -88,7 +95,87 @@ fn a_table_from_a_file_is_in_the_head_instead_of_its_name() {
         .arg("bad.csv")
         .within(&folder)
         .run()
-        .fails(2, &["bad.csv: line 2: found 'x', expected an Es/N0 in dB"]);
+        .fails(1, &["bad.csv: line 2: found 'x', expected an Es/N0 in dB"]);
+}
+
+/// As the other inputs: from stdin, compressed, of limited size, and never an output.
+#[test]
+fn a_table_is_read_like_any_input() {
+    let folder = Folder::new();
+    let table = "name,efficiency_bit_per_symbol,threshold_es_n0_db,code\n\
+                 high,2.228124,7.91,dvb-s2:8psk-3/4\nlow,0.490243,-2.35,dvb-s2:qpsk-1/4\n";
+    folder.write("table.csv", table);
+    let expected = tmt(SYNTH).arg("table.csv").within(&folder).run().ok();
+    let from_stdin = tmt(SYNTH).arg("-").input(table).run().ok();
+    assert_eq!(from_stdin.text(), expected.text());
+    let mut zipped = Vec::new();
+    Compressor::new(Compression::Gzip)
+        .unwrap()
+        .block(table.as_bytes(), &mut zipped)
+        .unwrap();
+    folder.write("table.gz", &zipped);
+    let compressed = tmt(SYNTH).arg("table.gz").within(&folder).run().ok();
+    assert_eq!(compressed.text(), expected.text());
+
+    let long = format!("{table}#{}\n", " ".repeat(1 << 20));
+    tmt(SYNTH).arg("-").input(long).run().fails(
+        1,
+        &["<stdin>: found more than 1048576B of text, expected less"],
+    );
+    tmt(SYNTH)
+        .arg("table.csv")
+        .arg_list("-o table.csv")
+        .within(&folder)
+        .run()
+        .fails(2, &["table.csv is given more than once"]);
+    tmt(SYNTH)
+        .arg("-")
+        .arg_list("--fading-in -")
+        .run()
+        .fails(2, &["- is given more than once: stdin can be read once"]);
+    tmt(SYNTH).arg(".").within(&folder).run().fails(1, &[".: "]);
+}
+
+#[test]
+fn a_delay_beyond_the_trace_is_warned_of() {
+    let warning = "--acm: every decision rests on Es/N0 at time 0, so that the MODCOD never changes: found a trace of 20s with delay=20s and period=10ms";
+    let run = |acm: &str| tmt(SYNTH).arg(acm).arg_list("--quiet").run().ok();
+    run("dvb-s2,delay=20s").says(&[warning]);
+    for silent in ["dvb-s2,delay=19s", "dvb-s2:qpsk-1/2,delay=20s"] {
+        assert_eq!(run(silent).stderr, "", "{silent}");
+    }
+}
+
+/// Beside `--acm`, the code of the scenario decides the symbol rate only.
+#[test]
+fn a_code_beside_the_table_is_warned_of_or_refused() {
+    let of_code = "beside --acm it decides the symbol rate only, 2659634 symbols/s here";
+    for flags in ["--code dvb-s2:qpsk-1/2", "--set code=dvb-s2:qpsk-1/2"] {
+        let run = tmt(SYNTH).arg("dvb-s2").arg_list(flags).run().ok();
+        let flag = flags.replace("code=", "code ");
+        run.says(&[of_code, &flag, "at 2659634 symbols/s"]);
+        let table = "dvb-s2,symbol-rate=4000000";
+        let idle = "the code would decide the symbol rate only";
+        tmt(SYNTH)
+            .arg(table)
+            .arg_list(flags)
+            .run()
+            .fails(2, &[idle]);
+    }
+    let run = tmt(SYNTH).arg("dvb-s2,symbol-rate=4000000").run().ok();
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+    run.says(&["at 4000000 symbols/s on the link"]);
+    let folder = Folder::new();
+    folder.write("curve.csv", "es_n0_db,error_rate\n-3,1\n5,1e-9\n");
+    tmt(SYNTH)
+        .arg("dvb-s2")
+        .arg_list("--error-curve curve.csv")
+        .within(&folder)
+        .run()
+        .fails(
+            2,
+            &["--error-curve: found --acm, whose MODCODs have error curves of their own"],
+        );
 }
 
 #[test]

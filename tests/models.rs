@@ -116,7 +116,7 @@ fn has_an_answer_or_a_reason(model: &Model, given: &[(&Key, Value)]) {
 /// Models that simulate until an interval is narrow enough: some extremes take all the work that they may.
 const SIMULATED: [&str; 2] = ["tgep", "tgep-mix"];
 
-fn is_simulated(model: &&Model) -> bool {
+fn is_simulated(model: &Model) -> bool {
     SIMULATED.contains(&model.name)
 }
 
@@ -166,8 +166,8 @@ fn neighbours_at_their_extremes_have_an_answer_or_a_reason() {
 #[test]
 #[ignore = "minutes of simulation: .ci/long runs it"]
 fn extremes_of_simulated_models_have_an_answer_or_a_reason() {
-    every_extreme(models().filter(is_simulated), 4_000);
-    neighbours(models().filter(is_simulated), 300);
+    every_extreme(models().filter(|model| is_simulated(model)), 4_000);
+    neighbours(models().filter(|model| is_simulated(model)), 300);
 }
 
 #[test]

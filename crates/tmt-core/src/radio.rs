@@ -15,8 +15,10 @@ mod fade;
 mod fade_file;
 mod gain;
 mod land_mobile;
+mod modcods;
 mod multipath;
 mod mutual_information;
+mod number;
 mod series;
 mod shadowing;
 mod states;
@@ -25,12 +27,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use acm::{Acm, Modcod, Modcods};
+pub use acm::Acm;
 pub use adapted::{Adapted, AdaptedLink, AdaptedSlots, Use};
 pub use error_curve::{Code, ErrorCurve, Outside, Points};
 pub use fade::Fade;
 pub use fade_file::{FadeFile, FadeFormat, FadeOptions};
 pub use land_mobile::{LandMobile, PARAMETERS, Parameter};
+pub use modcods::{Modcod, Modcods};
 pub use mutual_information::Modulation;
 pub use series::Series;
 pub use states::Sojourn;

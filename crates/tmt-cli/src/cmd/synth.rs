@@ -8,7 +8,7 @@ mod scenario;
 use tmt_core::channel::SlotChannel;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::pipeline::{Erased, synthesise, synthesise_adapted};
-use tmt_core::radio::Adapted;
+use tmt_core::radio::{Acm, Adapted};
 use tmt_core::types::{BitRate, Bytes, Metadata, Slot, Span, Time};
 
 use crate::exit::{Failure, Outcome, headline};
@@ -113,6 +113,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario.shows() {
         return list::run(args);
     }
+    let table = args.scenario.acm.as_deref().and_then(Acm::file);
+    let inputs = args.radio.inputs().map(String::as_str).chain(table);
+    let inputs: Vec<&str> = inputs.collect();
+    if inputs.iter().filter(|path| **path == "-").count() > 1 {
+        return Err(Failure::usage(
+            "- is given more than once: stdin can be read once",
+        ));
+    }
     let made = match scenario::configured(args)? {
         Some(configured) => match &args.scenario.acm {
             Some(acm) => acm::made(args, acm, configured)?,
@@ -121,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => plain(args)?,
     };
     let outputs = args.output.output.iter().chain(&args.radio.fading_out);
-    refuse_shared_files(outputs.chain(args.radio.inputs()).map(String::as_str))?;
+    refuse_shared_files(outputs.map(String::as_str).chain(inputs))?;
     args.radio
         .refuse_shared_stdout(args.output.output.as_deref())?;
     let mut writer = args.output.create(&made.head)?;

@@ -1,18 +1,30 @@
-//! Published statistics of the land-mobile-satellite channel by environment (docs/channels.md, Sec. 2 and 3).
+//! Statistics of the land-mobile-satellite channel by environment (docs/channels.md, Sec. 2 and 3): published sets, and a model
+//! with parameters of the user.
 
+mod lutz;
 mod p681;
 mod three_state;
 
-/// Loo's distribution: direct signal with log-normal shadowing, and Rayleigh multipath. Relative to the unobstructed line
-/// of sight.
+use std::fmt;
+use std::str::FromStr;
+
+use super::RadioError;
+use crate::model::nearest;
+
+pub use lutz::Lutz;
+
+/// Loo's distribution: direct signal with log-normal shadowing, and Rayleigh multipath. Without a direct signal, and with
+/// multipath of log-normal power, Suzuki's. Relative to the unobstructed line of sight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loo {
-    /// Mean of the direct signal, dB: alpha, or M_A of ITU-R P.681.
+    /// Mean of the direct signal, dB: alpha, or M_A of ITU-R P.681. −∞ for none.
     pub direct_db: f64,
     /// Standard deviation of the direct signal, dB: psi, or Sigma_A.
     pub shadowing_db: f64,
-    /// Mean power of the multipath, dB: MP.
+    /// Mean power of the multipath, dB: MP. If the power varies, its mean in dB.
     pub multipath_db: f64,
+    /// Standard deviation of the power of the multipath, dB; 0 in Loo's distribution.
+    pub multipath_shadowing_db: f64,
 }
 
 /// A state of the three-state model.
@@ -43,6 +55,15 @@ pub struct EventState {
     pub shadowing: [f64; 2],
 }
 
+/// A state whose sojourns have exponential lengths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExponentialState {
+    /// Distribution of the signal.
+    pub loo: Loo,
+    /// Mean length of a sojourn, m.
+    pub mean_m: f64,
+}
+
 /// How the states follow one another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sequence {
@@ -60,6 +81,11 @@ pub enum Sequence {
         /// Distance over which a triplet changes into the next, m: slope over the change of M_A, and offset.
         transition: [f64; 2],
     },
+    /// Good and bad states in turn, with exponential lengths and without transitions (Lutz et al.).
+    Exponential {
+        /// Good and bad.
+        states: [ExponentialState; 2],
+    },
 }
 
 /// An environment at an elevation.
@@ -67,7 +93,7 @@ pub enum Sequence {
 pub struct Environment {
     /// Name, such as `suburban` or `p681:suburban`.
     pub name: &'static str,
-    /// Elevation of the satellite, degrees.
+    /// Elevation of the satellite, degrees; NaN if the set is for none in particular.
     pub elevation_deg: f64,
     /// Distance over which the correlation of the shadowing falls to 1/e, m.
     pub correlation_m: f64,
@@ -76,12 +102,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// All sets, by name and elevation.
+    /// All published sets, by name and elevation.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         three_state::SETS.iter().chain(p681::SETS)
     }
 
-    /// Names of all environments.
+    /// Names of all environments with published sets.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let mut last = "";
         Self::all().map(|set| set.name).filter(move |name| {
@@ -110,6 +136,63 @@ impl Environment {
     #[must_use]
     pub const fn is_three_state(&self) -> bool {
         matches!(self.sequence, Sequence::Frames { .. })
+    }
+}
+
+/// Surroundings of a terminal, by which a channel chooses its environment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Surroundings {
+    /// The published sets of this name.
+    Published(&'static str),
+    /// Two states with parameters of the user.
+    Lutz(Lutz),
+}
+
+impl Surroundings {
+    /// Whether every value is in its range.
+    pub(super) fn is_valid(self) -> bool {
+        match self {
+            Self::Published(name) => Environment::names().any(|known| known == name),
+            Self::Lutz(lutz) => lutz.is_valid(),
+        }
+    }
+
+    /// What the power relative to the unobstructed line of sight hardly ever exceeds, dB.
+    pub(super) fn highest_db(self) -> f64 {
+        match self {
+            Self::Published(_) => 10.0,
+            Self::Lutz(lutz) => lutz.highest_db(),
+        }
+    }
+}
+
+impl fmt::Display for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Published(name) => f.write_str(name),
+            Self::Lutz(lutz) => lutz.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Surroundings {
+    type Err = RadioError;
+
+    fn from_str(text: &str) -> Result<Self, RadioError> {
+        if text.starts_with(lutz::NAME) {
+            return text.parse().map(Self::Lutz);
+        }
+        let known = Environment::names().find(|name| *name == text);
+        known.map(Self::Published).ok_or_else(|| {
+            let meant = nearest(text, Environment::names())
+                .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+            let names: Vec<&str> = Environment::names().collect();
+            RadioError(format!(
+                "unknown environment '{text}'{meant}; expected one of {}, or {}KEY=VALUE/…",
+                names.join(", "),
+                lutz::NAME
+            ))
+        })
     }
 }
 

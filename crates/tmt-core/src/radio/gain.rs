@@ -125,7 +125,13 @@ impl Samples<'_> {
         let shadow = &self.shadow[range.clone()];
         let re = &self.wave.re[range.clone()];
         let im = &self.wave.im[range.clone()];
+        let of_multipath = AMPLITUDE * loo.multipath_shadowing_db;
         for (((out, z), re), im) in out[range].iter_mut().zip(shadow).zip(re).zip(im) {
+            let multipath = if of_multipath > 0.0 {
+                multipath * exp(of_multipath * z)
+            } else {
+                multipath
+            };
             let re = exp(mean + deviation * z) + multipath * re;
             let im = multipath * im;
             *out = self.unobstructed * (re * re + im * im);
@@ -140,6 +146,7 @@ fn between(before: &Loo, after: &Loo, part: f64) -> Loo {
         direct_db: mix(before.direct_db, after.direct_db),
         shadowing_db: mix(before.shadowing_db, after.shadowing_db),
         multipath_db: mix(before.multipath_db, after.multipath_db),
+        multipath_shadowing_db: mix(before.multipath_shadowing_db, after.multipath_shadowing_db),
     }
 }
 
@@ -173,6 +180,7 @@ mod tests {
                 direct_db,
                 shadowing_db,
                 multipath_db,
+                multipath_shadowing_db: 0.0,
             },
         );
         let mut sojourn = Sojourn::example(1.0, 8.0);
@@ -234,6 +242,7 @@ mod tests {
                     direct_db: 0.0,
                     shadowing_db: 3.0,
                     multipath_db: -200.0,
+                    multipath_shadowing_db: 0.0,
                 },
                 frame_m: 10.0,
                 row: [0.4, 0.3, 0.3],

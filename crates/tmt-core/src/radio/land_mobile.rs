@@ -7,7 +7,7 @@ use crate::math::num::floor_u64;
 use crate::model::nearest;
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
-use super::environment::{Environment, Sequence};
+use super::environment::{Environment, Sequence, Surroundings};
 use super::gain::Model;
 use super::{ErrorCurve, RadioError, from_db};
 
@@ -32,8 +32,8 @@ const LIGHT_M_S: f64 = 299_792_458.0;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LandMobile {
-    /// Name of an [`Environment`].
-    pub environment: &'static str,
+    /// What chooses the [`Environment`].
+    pub environment: Surroundings,
     /// Elevation of the satellite, degrees.
     pub elevation_deg: f64,
     /// Speed of the terminal, m/s.
@@ -63,7 +63,7 @@ impl LandMobile {
     #[must_use]
     pub fn new(es_n0_db: f64, code: ErrorCurve) -> Self {
         Self {
-            environment: "suburban",
+            environment: Surroundings::Published("suburban"),
             elevation_deg: 40.0,
             speed_m_s: 60.0 / 3.6,
             carrier_hz: 2.2e9,
@@ -95,9 +95,13 @@ impl LandMobile {
     ///
     /// # Errors
     /// The environment is unknown, or is known for another elevation only.
-    pub fn set(&self) -> Result<&'static Environment, RadioError> {
-        let set = Environment::nearest(self.environment, self.elevation_deg);
-        let set = set.ok_or_else(|| unknown_environment(self.environment))?;
+    pub fn set(&self) -> Result<Environment, RadioError> {
+        let name = match self.environment {
+            Surroundings::Published(name) => name,
+            Surroundings::Lutz(lutz) => return Ok(lutz.environment()),
+        };
+        let set = Environment::nearest(name, self.elevation_deg);
+        let set = set.ok_or_else(|| RadioError(format!("unknown environment '{name}'")))?;
         if set.is_three_state() && (self.elevation_deg - set.elevation_deg).abs() > 1e-9 {
             return Err(RadioError(format!(
                 "'elevation={}deg': the statistics of '{}' are known for {} degrees only; expected elevation={}deg, or an \
@@ -105,7 +109,7 @@ impl LandMobile {
                 self.elevation_deg, set.name, set.elevation_deg, set.elevation_deg
             )));
         }
-        Ok(set)
+        Ok(*set)
     }
 
     /// The sequence of states, with the share of deep shadow asked for.
@@ -116,7 +120,7 @@ impl LandMobile {
         let sequence = self.set()?.sequence;
         sequence.with_deep_shadow(self.deep_shadow).ok_or_else(|| {
             RadioError(format!(
-                "'deep-shadow={}': expected a factor that leaves every probability of '{}' at most 1, above 0 for p681:…",
+                "'deep-shadow={}': expected a factor that leaves every probability of '{}' at most 1, above 0 for p681:… and lutz:…",
                 self.deep_shadow, self.environment
             ))
         })
@@ -137,8 +141,16 @@ impl LandMobile {
                 self.doppler_hz(),
             )));
         }
-        // A null of the multipath reaches any Es/N0 below; the sum of both parts hardly ever exceeds 10 dB.
-        let highest = self.es_n0_db - self.implementation_loss_db + 10.0;
+        #[expect(clippy::float_cmp, reason = "the default is exact")]
+        let is_changed = self.cross_fade != 1.0;
+        if let (Surroundings::Lutz(_), true) = (self.environment, is_changed) {
+            return Err(RadioError(format!(
+                "'cross-fade={}': found an environment lutz:…, which has no transitions; expected cross-fade=1",
+                self.cross_fade
+            )));
+        }
+        // A null of the multipath reaches any Es/N0 below.
+        let highest = self.es_n0_db - self.implementation_loss_db + self.environment.highest_db();
         self.code.covers(f64::NEG_INFINITY, highest)
     }
 
@@ -242,15 +254,4 @@ impl LandMobile {
             )))
         }
     }
-}
-
-/// The error of an environment that does not exist.
-fn unknown_environment(name: &str) -> RadioError {
-    let meant = nearest(name, Environment::names())
-        .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
-    let names: Vec<&str> = Environment::names().collect();
-    RadioError(format!(
-        "unknown environment '{name}'{meant}; expected one of {}",
-        names.join(", ")
-    ))
 }

@@ -5,7 +5,7 @@ use crate::math::num::{exp, floor_u64, ln, log1p};
 use crate::math::rng::{Stream, Uniform};
 use crate::types::to_f64;
 
-use super::environment::{EventState, FrameState, Loo, Sequence};
+use super::environment::{EventState, ExponentialState, FrameState, Loo, Sequence};
 
 /// Random numbers per sojourn: next state, length, mean of the direct signal; and, of the first one, how much of it has
 /// passed at distance 0.
@@ -40,6 +40,7 @@ impl Sojourn {
             direct_db: 0.0,
             shadowing_db: 0.0,
             multipath_db: 0.0,
+            multipath_shadowing_db: 0.0,
         };
         Self {
             number: 1,
@@ -73,6 +74,7 @@ impl States {
         let (state, end_m) = match &sequence {
             Sequence::Frames { states, .. } => first_frames(states, at),
             Sequence::Events { states, .. } => first_event(states, at),
+            Sequence::Exponential { states } => first_exponential(states, at),
         };
         let loo = triplet(&sequence, state, at[2]);
         let place = Sojourn {
@@ -131,6 +133,10 @@ impl States {
                 let state = 1 - before.state;
                 (state, states[state].length(length))
             }
+            Sequence::Exponential { states } => {
+                let state = 1 - before.state;
+                (state, states[state].length(length))
+            }
         };
         let loo = triplet(&self.sequence, state, direct);
         let transition_m = match self.sequence {
@@ -139,6 +145,7 @@ impl States {
                 transition: [slope, offset],
                 ..
             } => slope * (loo.direct_db - before.loo.direct_db).abs() + offset,
+            Sequence::Exponential { .. } => 0.0,
         };
         self.place = Sojourn {
             number,
@@ -187,11 +194,20 @@ fn first_frames(states: &[FrameState; 3], [state, length, _, passed]: [f64; 4]) 
 /// State at distance 0 and distance to its end. A long sojourn is met more often than a short one: the length has the
 /// density x f(x), which is log-normal as well, with a logarithmic mean larger by the variance.
 fn first_event(states: &[EventState; 2], [state, length, _, passed]: [f64; 4]) -> (usize, f64) {
-    let state = usize::from(state < bad_share(states));
+    let state = usize::from(state < bad_share(states.map(|state| state.mean_length_m())));
     let mut met = states[state];
     let [mean, deviation] = met.length_ln_m;
     met.length_ln_m[0] = mean + deviation * deviation;
     (state, met.length(length) * (1.0 - passed))
+}
+
+/// State at distance 0 and distance to its end, which is as long as a whole sojourn: an exponential length has no memory.
+fn first_exponential(
+    states: &[ExponentialState; 2],
+    [state, length, ..]: [f64; 4],
+) -> (usize, f64) {
+    let state = usize::from(state < bad_share(states.map(|state| state.mean_m)));
+    (state, states[state].length(length))
 }
 
 /// Distribution of the signal in `state`; the draw chooses M_A if it is not constant.
@@ -199,6 +215,7 @@ fn triplet(sequence: &Sequence, state: usize, draw: f64) -> Loo {
     match sequence {
         Sequence::Frames { states, .. } => states[state].loo,
         Sequence::Events { states, .. } => states[state].loo(draw),
+        Sequence::Exponential { states } => states[state].loo,
     }
 }
 
@@ -216,23 +233,21 @@ fn shares_of_frames(states: &[FrameState; 3]) -> [f64; 3] {
     lengths.map(|length| length / sum)
 }
 
-/// Share of the distance in the bad state of the two-state model.
-fn bad_share(states: &[EventState; 2]) -> f64 {
-    let [good, bad] = [0, 1].map(|state| states[state].mean_length_m());
-    bad / (good + bad)
+/// Share of the distance in the bad one of two states with these mean lengths.
+fn bad_share([good_m, bad_m]: [f64; 2]) -> f64 {
+    bad_m / (good_m + bad_m)
 }
 
 impl Sequence {
-    /// Share of the distance in each state; the two-state model has no third.
+    /// Share of the distance in each state; a two-state model has no third.
     #[must_use]
     pub fn shares(&self) -> [f64; 3] {
-        match self {
-            Self::Frames { states, .. } => shares_of_frames(states),
-            Self::Events { states, .. } => {
-                let bad = bad_share(states);
-                [1.0 - bad, bad, 0.0]
-            }
+        if let Self::Frames { states, .. } = self {
+            return shares_of_frames(states);
         }
+        let [good_m, bad_m, _] = self.mean_sojourns_m();
+        let bad = bad_share([good_m, bad_m]);
+        [1.0 - bad, bad, 0.0]
     }
 
     /// Mean length of a sojourn in each state, m; 0 for a state that does not exist or is never entered.
@@ -246,6 +261,9 @@ impl Sequence {
                 states: [good, bad],
                 ..
             } => [good.mean_length_m(), bad.mean_length_m(), 0.0],
+            Self::Exponential {
+                states: [good, bad],
+            } => [good.mean_m, bad.mean_m, 0.0],
         }
     }
 
@@ -277,15 +295,23 @@ impl Sequence {
                     state.row = [one * rest, other * rest, factor * deep];
                 }
             }
-            Self::Events { .. } if factor <= 0.0 => return None,
+            Self::Events { .. } | Self::Exponential { .. } if factor <= 0.0 => return None,
             Self::Events {
                 states: [good, _], ..
             } => {
                 good.length_ln_m[0] -= ln(factor);
                 good.shortest_m /= factor;
             }
+            Self::Exponential { states: [good, _] } => good.mean_m /= factor,
         }
         Some(self)
+    }
+}
+
+impl ExponentialState {
+    /// Length for a uniform draw, m.
+    fn length(&self, draw: f64) -> f64 {
+        -self.mean_m * log1p(-draw)
     }
 }
 
@@ -315,6 +341,7 @@ impl EventState {
             direct_db,
             shadowing_db: line(self.shadowing).max(0.0),
             multipath_db: line(self.multipath),
+            multipath_shadowing_db: 0.0,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod erasures;
 mod levels;
+mod lutz;
 mod words;
 
 use super::*;

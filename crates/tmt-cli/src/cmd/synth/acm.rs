@@ -1,14 +1,17 @@
 //! `tmt synth --acm`: adaptive coding and modulation on the channel of a scenario (docs/acm.md).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tmt_core::channel::SlotChannel;
 use tmt_core::channel::scenario::Configured;
 use tmt_core::pipeline::Erased;
-use tmt_core::radio::{Acm, Adapted, AdaptedLink};
+use tmt_core::radio::{Acm, Adapted, AdaptedLink, Modcods};
+use tmt_core::types::{Bytes, Span};
 
-use super::{Args, DEFAULT_SEED, Made, Slots, scenario};
-use crate::exit::{Failure, Outcome, headline, note};
+use super::{Args, DEFAULT_SEED, Made, Slots, radio, scenario};
+use crate::exit::{Failure, Outcome, headline, note, warning};
+use crate::input;
 use crate::table::share;
 
 /// The slots of a scenario with the adaptive coding and modulation of `text`.
@@ -26,9 +29,18 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
     let link = *configured.slot_link();
     let series = args.radio.series(channel.es_n0_db, link.duration)?;
     let series = series.map(|(series, _)| series);
-    let file = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
-    let acm = Acm::read(text, link.rtt, file).map_err(|error| refuse(&error))?;
-    let own = channel.code.efficiency_bit_per_symbol();
+    let acm = read(text, link.rtt)?;
+    refuse_idle_code(args, &acm)?;
+    if acm.modcods.iter().nth(1).is_some() && acm.decides_once(link.duration) {
+        warning!(
+            "synth",
+            "--acm: every decision rests on Es/N0 at time 0, so that the MODCOD never changes: found a trace of {} with \
+             delay={} and period={}, expected a longer one",
+            link.duration,
+            acm.delay,
+            acm.period
+        );
+    }
     let adapted_link = AdaptedLink {
         rate: link.rate,
         every: link.every,
@@ -47,7 +59,6 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         .iter()
         .map(|modcod| modcod.efficiency_bit_per_symbol)
         .collect();
-    let symbols_per_s = acm.symbols_per_s;
     let adapted = Adapted::new(adapted_link, &channel, series.as_ref(), acm, seed);
     let adapted = adapted.map_err(|error| refuse(&args.radio.with_flags(error)))?;
     let uses = adapted.uses();
@@ -58,17 +69,13 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         .sum();
     headline!(
         "synth",
-        "{mean:.4} bit/symbol, mean over time; {} changes of MODCOD; {} of the decisions without Es/N0 for any",
+        "{mean:.4} bit/symbol, mean over time, at {:.0} symbols/s on the link; {} changes of MODCOD; {} of the decisions with \
+         Es/N0 less margin below every threshold of the table",
+        adapted.symbols_per_s(),
         adapted.changes(),
         share(Some(adapted.outage()))
     );
-    let symbols = symbols_per_s.or_else(|| {
-        let rate = tmt_core::types::to_f64(link.rate.0) * tmt_core::types::to_f64(link.every);
-        own.map(|own| rate / own)
-    });
-    if let Some(symbols) = symbols {
-        note!("synth", "{symbols:.0} symbols per second on the link");
-    }
+    warn_of_symbol_rate(args, &configured, adapted.symbols_per_s());
     for (used, name) in uses
         .iter()
         .zip(names)
@@ -93,4 +100,61 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         }),
         said,
     })
+}
+
+/// Longest table of MODCODs: that of a process.
+const LONGEST_TABLE: Bytes = Bytes(1 << 20);
+
+/// The settings of `text`. `rtt` is the RTT of the link.
+fn read(text: &str, rtt: Span) -> Outcome<Acm> {
+    let mut failed = None;
+    let table = |path: &str| {
+        if path != "-" && !Path::new(path).exists() {
+            return Err("there is no such file".to_owned());
+        }
+        let table = radio::read(path, LONGEST_TABLE).and_then(|table| {
+            let shown = input::shown(Some(path));
+            Modcods::read(&table).map_err(|error| Failure::failed(format!("{shown}: {error}")))
+        });
+        table.map_err(|failure| {
+            failed = Some(failure);
+            "it cannot be read".to_owned()
+        })
+    };
+    let acm = Acm::read(text, rtt, table);
+    acm.map_err(|error| failed.unwrap_or_else(|| Failure::usage(format!("--acm: {error}"))))
+}
+
+/// Refuses a code that has no effect.
+fn refuse_idle_code(args: &Args, acm: &Acm) -> Outcome {
+    let flag = code_flag(args);
+    match flag {
+        Some(flag @ "--error-curve") => Err(Failure::usage(format!(
+            "{flag}: found --acm, whose MODCODs have error curves of their own; leave one of both out"
+        ))),
+        Some(flag) if acm.symbols_per_s.is_some() => Err(Failure::usage(format!(
+            "{flag}: found --acm with symbol-rate; the code would decide the symbol rate only; leave one of both out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The flag that gives the code of the scenario.
+fn code_flag(args: &Args) -> Option<&'static str> {
+    let set = args.scenario.sets("code").then_some("--set code");
+    args.radio.code_flag().or(set)
+}
+
+/// Warns that the code that was given decides the symbol rate, and nothing else.
+fn warn_of_symbol_rate(args: &Args, configured: &Configured, symbols_per_s: f64) {
+    let code = configured.parameters().iter().find(|of| of.key == "code");
+    let changed = code.filter(|code| code.value != code.default);
+    if let (Some(flag), Some(code)) = (code_flag(args), changed) {
+        warning!(
+            "synth",
+            "{flag} {}: beside --acm it decides the symbol rate only, {symbols_per_s:.0} symbols/s here, since the rate of \
+             the link is that with this code; each MODCOD has a code of its own",
+            code.value
+        );
+    }
 }

@@ -96,6 +96,18 @@ fn table(all: &[Configured]) -> String {
     report.to_string()
 }
 
+/// Width beyond which a value takes several lines, so that it leaves room for its meaning.
+const WIDEST_VALUE: usize = 24;
+
+/// A value with a line for each of its parts, if it is wide.
+fn on_lines(value: &str) -> String {
+    if value.chars().count() <= WIDEST_VALUE {
+        return value.to_owned();
+    }
+    let parts: Vec<&str> = value.split_inclusive(['/', '|']).collect();
+    parts.join("\n")
+}
+
 /// One scenario: source, parameters, load and notes.
 fn parameters(one: &Configured) -> String {
     let scenario = one.scenario();
@@ -106,7 +118,7 @@ fn parameters(one: &Configured) -> String {
         report.row(
             parameter.key,
             [
-                parameter.value.clone(),
+                on_lines(&parameter.value),
                 parameter.default.to_owned(),
                 parameter.origin.name().to_owned(),
                 format!("{}{remark}", parameter.about),
@@ -157,4 +169,16 @@ fn described(one: &Configured) -> Value {
         "parameter_sets": sets.collect::<Vec<_>>(),
         "parameters": parameters.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::on_lines;
+
+    #[test]
+    fn a_wide_value_takes_a_line_for_each_part() {
+        assert_eq!(on_lines("dvb-s2:qpsk-1/2"), "dvb-s2:qpsk-1/2");
+        let wide = on_lines("lutz:rice-factor=10dB/bad-mean=-12dB");
+        assert_eq!(wide, "lutz:rice-factor=10dB/\nbad-mean=-12dB");
+    }
 }

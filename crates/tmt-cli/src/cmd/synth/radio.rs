@@ -9,7 +9,7 @@ use tmt_core::radio::{
     ErrorCurve, FadeFile, FadeFormat, FadeOptions, Modulation, Outside, Points, RadioChannel,
     RadioError, Series,
 };
-use tmt_core::types::{Metadata, Span, Time};
+use tmt_core::types::{Bytes, Metadata, Span, Time};
 
 use super::Made;
 use crate::exit::{Failure, Outcome, note};
@@ -80,7 +80,7 @@ impl RadioArgs {
         let Some(path) = &self.error_curve else {
             return Ok(self.code.clone());
         };
-        let text = read(path)?;
+        let text = read(path, LONGEST_SERIES)?;
         let outside = if self.clamp_curve {
             Outside::Clamp
         } else {
@@ -93,12 +93,19 @@ impl RadioArgs {
         ))
     }
 
+    /// The flag that gives the parameter `code`.
+    pub(super) fn code_flag(&self) -> Option<&'static str> {
+        match (&self.code, &self.error_curve) {
+            (Some(_), _) => Some("--code"),
+            (None, Some(_)) => Some("--error-curve"),
+            (None, None) => None,
+        }
+    }
+
     /// Refuses flags of error curves where there is no scenario.
     pub(super) fn refuse_without_scenario(&self) -> Outcome {
-        let flag = match (&self.code, &self.error_curve) {
-            (None, None) => return Ok(()),
-            (Some(_), _) => "--code",
-            (None, Some(_)) => "--error-curve",
+        let Some(flag) = self.code_flag() else {
+            return Ok(());
         };
         Err(Failure::usage(format!(
             "{flag}: found no --scenario, expected one; a --channel has its own code: --channel land-mobile:es-n0=6dB,code=NAME"
@@ -164,7 +171,7 @@ impl RadioArgs {
         if let Some(text) = self.fade.get() {
             return Ok(text);
         }
-        let text = read(path)?;
+        let text = read(path, LONGEST_SERIES)?;
         Ok(self.fade.get_or_init(|| text))
     }
 
@@ -267,18 +274,19 @@ impl RadioArgs {
     }
 }
 
-/// Largest text that is read whole, bytes.
-const LARGEST: u64 = 1 << 30;
+/// Longest text of a fade or an error curve.
+const LONGEST_SERIES: Bytes = Bytes(1 << 30);
 
-/// The text of a file, which may be compressed or Parquet.
-fn read(path: &str) -> Outcome<String> {
+/// The text of a file, or of stdin for `-`, which may be compressed or Parquet.
+pub(super) fn read(path: &str, longest: Bytes) -> Outcome<String> {
     let input = open_table("synth", Some(path))?;
     let mut text = String::new();
-    let read = input.reader.take(LARGEST + 1).read_to_string(&mut text);
-    read.map_err(|error| Failure::io(path, &error))?;
-    if text.len() as u64 > LARGEST {
+    let read = input.reader.take(longest.0 + 1).read_to_string(&mut text);
+    read.map_err(|error| Failure::io(&input.name, &error))?;
+    if text.len() as u64 > longest.0 {
         return Err(Failure::failed(format!(
-            "{path}: found more than 1 GiB of text, expected less"
+            "{}: found more than {longest} of text, expected less",
+            input.name
         )));
     }
     Ok(text)

@@ -40,8 +40,8 @@ pub(super) struct ScenarioArgs {
     #[arg(long, requires = "scenario")]
     all_users: bool,
     /// Adapt modulation and code to the Es/N0, one delay ago, less a margin: each slot carries the same LLDU, and takes
-    /// the time that its MODCOD needs. TABLE is dvb-s2, one code such as dvb-s2:qpsk-1/2, or a CSV file (docs/acm.md);
-    /// further keys: average, period, hysteresis, symbol-rate
+    /// the time that its MODCOD needs. TABLE is dvb-s2, one code such as dvb-s2:qpsk-1/2, or a CSV file, also compressed or - for stdin
+    /// (docs/acm.md); further keys: average, period, hysteresis, symbol-rate
     #[arg(
         long,
         value_name = "TABLE[,margin=1dB,delay=RTT,…]",
@@ -70,6 +70,12 @@ impl ScenarioArgs {
 }
 
 impl ScenarioArgs {
+    /// Whether `--set` gives the parameter `key`.
+    pub(super) fn sets(&self, key: &str) -> bool {
+        let mut keys = self.set.iter().filter_map(|pair| pair.split_once('='));
+        keys.any(|(given, _)| given == key)
+    }
+
     /// Refuses flags of a scenario where there is none. `requires` does not, beside flags that exclude a scenario.
     pub(super) fn refuse_without_scenario(&self) -> Outcome {
         let flags = [

@@ -15,6 +15,7 @@ const fn state(
             direct_db,
             shadowing_db,
             multipath_db,
+            multipath_shadowing_db: 0.0,
         },
         frame_m,
         row,

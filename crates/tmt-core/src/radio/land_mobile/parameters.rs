@@ -2,9 +2,8 @@
 
 use crate::types::Span;
 
-use super::{LandMobile, RadioError, unknown_environment};
+use super::{LandMobile, RadioError};
 use crate::radio::ErrorCurve;
-use crate::radio::environment::Environment;
 
 /// A parameter of [`LandMobile`].
 #[derive(Debug, Clone, Copy)]
@@ -46,23 +45,22 @@ pub static PARAMETERS: &[Parameter] = &[
         key: "environment",
         value: "NAME",
         preset: Some("suburban"),
-        range: "open, suburban, intermediate-tree, heavy-tree, or p681: with urban, suburban, village, rural-wooded or residential",
-        about: "surroundings of the terminal, which choose the published statistics",
+        range: "open, suburban, intermediate-tree, heavy-tree; p681: with urban, suburban, village, rural-wooded or residential; or lutz:… (docs/channels.md, Sec. 3)",
+        about: "surroundings of the terminal, which choose the published statistics; lutz:… has its own numbers",
         source: "suburban: Kuhn 2015, Sec. 4.1",
         read: |channel, text| {
-            let known = Environment::names().find(|name| *name == text);
-            channel.environment = known.ok_or_else(|| unknown_environment(text))?;
+            channel.environment = text.parse()?;
             Ok(())
         },
-        show: |channel| channel.environment.to_owned(),
-        check: |_| true,
+        show: |channel| channel.environment.to_string(),
+        check: |channel| channel.environment.is_valid(),
     },
     Parameter {
         key: "elevation",
         value: "ANGLE",
         preset: Some("40deg"),
         range: "an angle from 5deg to 90deg",
-        about: "elevation of the satellite; p681:… takes the nearest row of its table",
+        about: "elevation of the satellite; p681:… takes the nearest row of its table, lutz:… has none",
         source: "Kuhn 2015, Sec. 4.1",
         read: |channel, text| {
             number("elevation", text, "deg").map(|value| channel.elevation_deg = value)
@@ -193,7 +191,7 @@ pub static PARAMETERS: &[Parameter] = &[
         value: "FACTOR",
         preset: Some("1"),
         range: "a factor from 0 to 10",
-        about: "length of the transitions between states, relative to the published set",
+        about: "length of the transitions between states, relative to the published set; lutz:… has none",
         source: "ours; 1 is the published set",
         read: |channel, text| {
             number("cross-fade", text, "").map(|value| channel.cross_fade = value)
@@ -226,18 +224,9 @@ pub(super) fn default_code() -> Result<ErrorCurve, RadioError> {
 
 /// Reads a number with its unit. The error says what the parameter accepts.
 fn number(key: &str, text: &str, unit: &str) -> Result<f64, RadioError> {
-    let value = text
-        .strip_suffix(unit)
-        .and_then(|value| value.parse::<f64>().ok());
-    let digits =
-        |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
-    value
-        .filter(|value| value.is_finite() && digits(text))
-        .ok_or_else(|| {
-            let known = PARAMETERS.iter().find(|parameter| parameter.key == key);
-            let range = known.map_or("a number", |parameter| parameter.range);
-            RadioError(format!("'{key}={text}': expected {range}"))
-        })
+    let known = PARAMETERS.iter().find(|parameter| parameter.key == key);
+    let range = known.map_or("a number", |parameter| parameter.range);
+    crate::radio::number::number(key, text, unit, range)
 }
 
 #[cfg(test)]

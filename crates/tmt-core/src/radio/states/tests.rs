@@ -1,9 +1,15 @@
 use proptest::prelude::*;
 
-use super::super::environment::Environment;
+use super::super::environment::{Environment, Lutz};
 use super::*;
 
+const LUTZ: &str =
+    "lutz:rice-factor=10dB/bad-mean=-12dB/bad-deviation=4dB/good=90m/bad=30m/correlation=5m";
+
 fn sequence(name: &str, elevation_deg: f64) -> Sequence {
+    if let Ok(lutz) = name.parse::<Lutz>() {
+        return lutz.environment().sequence;
+    }
     Environment::nearest(name, elevation_deg).unwrap().sequence
 }
 
@@ -158,7 +164,7 @@ fn the_triplet_of_an_event_follows_its_lines_between_the_quantiles() {
 
 #[test]
 fn the_first_state_is_met_by_its_share() {
-    for (name, elevation_deg) in [("suburban", 40.0), ("p681:urban", 45.0)] {
+    for (name, elevation_deg) in [("suburban", 40.0), ("p681:urban", 45.0), (LUTZ, 0.0)] {
         let sequence = sequence(name, elevation_deg);
         let firsts = |seed| States::new(sequence, 1.0, seed, 0).place;
         let mut count = [0.0; 3];
@@ -187,7 +193,11 @@ fn the_first_state_is_met_by_its_share() {
 
 #[test]
 fn deep_shadow_scales_how_often_the_deepest_state_is_entered() {
-    for (name, elevation_deg, deep) in [("suburban", 40.0, 2), ("p681:village", 45.0, 1)] {
+    for (name, elevation_deg, deep) in [
+        ("suburban", 40.0, 2),
+        ("p681:village", 45.0, 1),
+        (LUTZ, 0.0, 1),
+    ] {
         let published = sequence(name, elevation_deg);
         assert_eq!(published.with_deep_shadow(1.0), Some(published));
         assert_eq!(published.with_deep_shadow(f64::NAN), None);
@@ -206,6 +216,7 @@ fn deep_shadow_scales_how_often_the_deepest_state_is_entered() {
     let never = sequence("suburban", 40.0).with_deep_shadow(0.0).unwrap();
     assert!(observed(never, 1e5).1[2] == 0.0 && never.shares()[2] == 0.0);
     assert_eq!(sequence("p681:urban", 45.0).with_deep_shadow(0.0), None);
+    assert_eq!(sequence(LUTZ, 0.0).with_deep_shadow(0.0), None);
     assert_eq!(sequence("suburban", 40.0).with_deep_shadow(1000.0), None);
 }
 
@@ -215,7 +226,7 @@ proptest! {
     fn any_window_shows_the_same_sequence(
         seed: u64,
         windows in prop::collection::vec((0.0..10_000.0f64, 0.0..3000.0f64), 1..6),
-        name in prop::sample::select(&["suburban", "p681:urban"][..]),
+        name in prop::sample::select(&["suburban", "p681:urban", LUTZ][..]),
     ) {
         let sequence = sequence(name, 40.0);
         let mut all = Vec::new();

@@ -3,37 +3,56 @@
 use super::*;
 use crate::types::to_f64;
 
+/// Speed of the terminal in all runs, m/s.
+const SPEED_M_S: f64 = 60.0 / 3.6;
+
 /// Gain of a channel over time, dB, and the state of each sample.
-struct Run {
+pub(super) struct Run {
     step_s: f64,
-    gain_db: Vec<f64>,
+    pub(super) gain_db: Vec<f64>,
     state: Vec<usize>,
+    /// State and length of each sojourn, m.
+    sojourns_m: Vec<(usize, f64)>,
 }
 
 impl Run {
-    fn new(text: &str, seconds: u32, seed: u64) -> Self {
+    pub(super) fn new(text: &str, seconds: u32, seed: u64) -> Self {
         let channel = channel(&format!("es-n0=0dB,{text}"));
         let step_s = channel.step().as_secs_f64();
         let samples = crate::math::num::floor_u64(f64::from(seconds) / step_s);
         let gain = channel.fade(seed, 0).over_time(0).map(|(_, db)| db);
         let gain_db: Vec<f64> = gain.take(usize::try_from(samples).unwrap()).collect();
         let mut state = vec![0; gain_db.len()];
-        let step_m = 60.0 / 3.6 * step_s;
+        let step_m = SPEED_M_S * step_s;
+        let mut sojourns_m = Vec::new();
         channel.fade(seed, 0).sojourns(0, samples, |sojourn| {
             let sample =
                 |m: f64| usize::try_from(crate::math::num::floor_u64((m / step_m).ceil())).unwrap();
             let (from, to) = (sample(sojourn.start_m), sample(sojourn.end_m));
             let len = state.len();
             state[from.min(len)..to.min(len)].fill(sojourn.state);
+            sojourns_m.push((sojourn.state, sojourn.end_m - sojourn.start_m));
         });
         Self {
             step_s,
             gain_db,
             state,
+            sojourns_m,
         }
     }
 
-    fn share(&self, is: impl Fn(usize, f64) -> bool) -> f64 {
+    /// Distance between samples, m.
+    pub(super) fn step_m(&self) -> f64 {
+        SPEED_M_S * self.step_s
+    }
+
+    /// State and length of each whole sojourn, m.
+    pub(super) fn sojourns_m(&self) -> &[(usize, f64)] {
+        let last = self.sojourns_m.len().saturating_sub(1);
+        &self.sojourns_m[1..last]
+    }
+
+    pub(super) fn share(&self, is: impl Fn(usize, f64) -> bool) -> f64 {
         let pairs = self.state.iter().zip(&self.gain_db);
         let count = pairs.filter(|(state, db)| is(**state, **db)).count();
         to_f64(count as u64) / to_f64(self.gain_db.len() as u64)
