@@ -213,9 +213,9 @@ mod tests {
             ),
         ] {
             let states = Rows::of(text).and_then(|rows| rows.states(true)).unwrap();
-            let chain = Chain::new(states, STATIONARY).unwrap();
+            let chain = Arc::new(Chain::new(states, STATIONARY).unwrap());
             let end = 6 * KEPT * per_sojourn;
-            let mut pass = Sojourns::new(chain.clone(), 3, Use::Forward);
+            let mut pass = Sojourns::new(Arc::clone(&chain), 3, Use::Forward);
             let all: Vec<Sojourn> = pass
                 .from(0)
                 .map(|(sojourn, _)| sojourn)
