@@ -137,7 +137,7 @@ fn a_table_is_read_like_any_input() {
 }
 
 #[test]
-fn a_delay_beyond_the_trace_is_warned_of() {
+fn a_delay_beyond_the_trace_warns() {
     let warning = "--acm: every decision rests on Es/N0 at time 0, so that the MODCOD never changes: found a trace of 20s with delay=20s and period=10ms";
     let run = |acm: &str| tmt(SYNTH).arg(acm).arg_list("--quiet").run().ok();
     run("dvb-s2,delay=20s").says(&[warning]);
@@ -148,14 +148,14 @@ fn a_delay_beyond_the_trace_is_warned_of() {
 
 /// Beside `--acm`, the code of the scenario decides the symbol rate only.
 #[test]
-fn a_code_beside_the_table_is_warned_of_or_refused() {
+fn a_code_beside_the_table_warns_or_is_refused() {
     let of_code = "beside --acm it decides the symbol rate only, 2659634 symbols/s here";
     for flags in ["--code dvb-s2:qpsk-1/2", "--set code=dvb-s2:qpsk-1/2"] {
         let run = tmt(SYNTH).arg("dvb-s2").arg_list(flags).run().ok();
         let flag = flags.replace("code=", "code ");
         run.says(&[of_code, &flag, "at 2659634 symbols/s"]);
         let table = "dvb-s2,symbol-rate=4000000";
-        let idle = "the code would decide the symbol rate only";
+        let idle = "beside which the code has no effect";
         tmt(SYNTH)
             .arg(table)
             .arg_list(flags)
@@ -164,7 +164,12 @@ fn a_code_beside_the_table_is_warned_of_or_refused() {
     }
     let run = tmt(SYNTH).arg("dvb-s2,symbol-rate=4000000").run().ok();
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
-    run.says(&["at 4000000 symbols/s on the link"]);
+    run.says(&[
+        "at 4000000 symbols/s on the link",
+        "; margin 1dB (default), delay 500ms (default), average 0s (default); ",
+    ]);
+    let run = tmt(SYNTH).arg("dvb-s2,margin=3dB").run().ok();
+    run.says(&["; margin 3dB, delay 500ms (default), average 0s (default); "]);
     let folder = Folder::new();
     folder.write("curve.csv", "es_n0_db,error_rate\n-3,1\n5,1e-9\n");
     tmt(SYNTH)

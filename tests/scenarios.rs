@@ -418,3 +418,49 @@ fn the_interleaver_of_a_channel_delays_words_and_is_known_later() {
             .contains("# interleaver_ns: 36000000\n")
     );
 }
+
+#[test]
+fn an_interleaver_delays_decoding_wherever_a_channel_has_one() {
+    let channel = "--channel land-mobile:es-n0=6dB,interleaver=36ms";
+    let slots = "synth --rate 2Mbps --lldu 33B --duration 10s";
+    tmt(slots)
+        .arg_list(&format!("--decode-delay 5ms {channel}"))
+        .run()
+        .fails(
+            2,
+            &["--decode-delay 5ms: found a channel with interleaver=36ms"],
+        );
+    let folder = Folder::new();
+    let made = tmt(slots)
+        .arg_list("--decode-delay 37ms -o phy.csv")
+        .within(&folder);
+    made.run().ok();
+    let inject = |seed: u32, depth: &str, input: &str| {
+        tmt(&format!(
+            "inject --seed {seed} --channel land-mobile:es-n0=6dB,interleaver={depth} {input}"
+        ))
+        .within(&folder)
+    };
+    let injected = inject(1, "36ms", "phy.csv").run().ok();
+    assert!(injected.text().contains("# interleaver_ns: 36000000\n"));
+    folder.write("injected.csv", injected.text());
+    inject(2, "35ms", "injected.csv").run().fails(
+        1,
+        &["found interleaver_ns 36000000 in the metadata and a channel with interleaver=35ms"],
+    );
+}
+
+#[test]
+fn a_fade_that_begins_late_is_said_to_be_moved() {
+    let folder = Folder::new();
+    folder.write("late.csv", "time_s,attenuation_db\n200,20\n205,0\n212,0\n");
+    folder.write("early.csv", "time_s,attenuation_db\n0,20\n5,0\n12,0\n");
+    let run = |file: &str| {
+        let synth = "synth -q --scenario internet --es-n0 8dB --duration 10s --no-head --fading-in";
+        tmt(synth).arg(file).within(&folder).run().ok()
+    };
+    let (late, early) = (run("late.csv"), run("early.csv"));
+    assert_eq!(late.stdout, early.stdout);
+    assert_eq!(early.stderr, "");
+    late.says(&["--fading-in late.csv: its first row, at 200.000000000 s, is time 0 of the trace"]);
+}

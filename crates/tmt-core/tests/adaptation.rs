@@ -72,6 +72,15 @@ fn the_mean_is_that_of_the_samples_of_the_average() {
 }
 
 #[test]
+fn a_mean_near_the_start_takes_only_what_is_after_it() {
+    // 11 samples of 0 dB, then 10 dB: of the first 21 samples 10 log10(111/21) = 7.23 dB, of the first 20 7.03 dB.
+    let early = [(0, 0.0), (10, 0.0), (11, 10.0), (2000, 10.0)];
+    let text = format!("{TWO},delay=0s,average=1s,period=1ms");
+    let found = slots(&adapted(&text, Span::from_secs(2), &early));
+    assert_eq!(change(&found), millis(20));
+}
+
+#[test]
 fn a_table_may_have_its_lowest_threshold_anywhere() {
     let text = "modcods:one;0.5;3;dvb-s2:qpsk-1/4&two;1;-2;dvb-s2:qpsk-1/4&three;2;8;dvb-s2:qpsk-1/4,margin=0dB,delay=0s";
     let modcods = acm(text).modcods;

@@ -81,7 +81,7 @@ fn the_page_has_the_numbers_of_every_environment() {
             Sequence::Exponential { .. } => panic!("{} is not published", set.name),
         };
         let name = match set.name.strip_prefix("p681:") {
-            Some(name) => format!("{name} {}", set.elevation_deg),
+            Some(name) => format!("{name} {}", set.elevation_deg.unwrap()),
             None => set.name.to_owned(),
         };
         // The three-state rows have the number of the state in the second cell, the others its name.

@@ -37,8 +37,9 @@ fn after_help() -> String {
 
 const ABOUT: &str = "A slot that is already erased stays erased. Two processes on one link are two injects, the second \
 with another --seed, as the same seed gives the same random numbers. A process in time erases a slot by the states during \
-its time on air, which rate and LLDU size of the head give. On the slots of one of several users that is the \
-time between slots, longer than a slot of the shared link is on air: --channel scenario:NAME,… knows the link's. A file may also be its rows in braces, with ; between them.\n\n\
+its time on air, which rate and LLDU size of the head give. If the trace has the slots of one of several \
+users, this is the time between that user's slots, which is longer than the time on air on the shared link; --channel \
+scenario:NAME,… uses the latter. A file may also be its rows in braces, with ; between them.\n\n\
 alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts 1/(1-beta) slots on \
 average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. netem's p and r are 1-alpha and 1-beta.\n\n\
 Example:\n  tmt inject --channel gilbert-elliott:alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv\n  \
@@ -92,6 +93,25 @@ fn on_air(args: &ReadArgs, head: &Metadata) -> Option<Span> {
     }
 }
 
+/// Stores the interleaver of the channel for later stages.
+fn store_interleaver(head: &mut Metadata, channel: &SlotChannel, name: &str) -> Outcome {
+    let depth = channel
+        .radio()
+        .map(|radio| radio.parameters().interleaver)
+        .filter(|depth| !depth.is_zero());
+    let Some(depth) = depth else { return Ok(()) };
+    match head.number("interleaver_ns") {
+        None => head.set("interleaver_ns", depth.as_nanos().to_string()),
+        Some(stored) if stored != depth.as_nanos() => {
+            return Err(Failure::failed(format!(
+                "{name}: found interleaver_ns {stored} in the metadata and a channel with interleaver={depth}, expected the same"
+            )));
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
 /// Seed without `--seed`.
 const DEFAULT_SEED: u64 = 1;
 
@@ -127,6 +147,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     head.set("seed", seed.to_string());
     head.push("stage", command);
+    store_interleaver(&mut head, &channel, &name)?;
     // A scenario knows how long the slots of its link are on air.
     let of_link = channel.link().map(|link| link.on_air);
     let on_air = of_link.or_else(|| on_air(&args.trace.read, &head));

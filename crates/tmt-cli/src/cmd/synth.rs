@@ -185,6 +185,13 @@ fn plain(args: &Args) -> Outcome<Made> {
     let channel = args.channel.as_ref().map(|text| text.read("--channel"));
     let channel = channel.transpose()?;
     let interleaver = interleaver(args, channel.as_ref(), duration)?;
+    let of_channel = channel.as_ref().and_then(spread);
+    if let Some(depth) = of_channel.filter(|depth| *depth > decode_delay) {
+        return Err(Failure::usage(format!(
+            "--decode-delay {decode_delay}: found a channel with interleaver={depth}, expected at least as much and the time \
+             on air: a word is decoded after its last bit"
+        )));
+    }
     let stored = [
         ("--rtt", "rtt_ns", args.rtt),
         ("--interleaver", "interleaver_ns", interleaver),
@@ -227,15 +234,19 @@ fn plain(args: &Args) -> Outcome<Made> {
     })
 }
 
+/// Depth of the interleaver of a channel, if it has one.
+fn spread(channel: &SlotChannel) -> Option<Span> {
+    let depth = channel.radio()?.parameters().interleaver;
+    Some(depth).filter(|depth| !depth.is_zero())
+}
+
 /// Depth of the interleaver that later stages know: by the flag, else by the channel.
 fn interleaver(
     args: &Args,
     channel: Option<&SlotChannel>,
     duration: Span,
 ) -> Outcome<Option<Span>> {
-    let radio = channel.and_then(SlotChannel::radio);
-    let spread = radio.map(|radio| radio.parameters().interleaver);
-    let spread = spread.filter(|depth| !depth.is_zero());
+    let spread = channel.and_then(spread);
     if let (Some(given), Some(spread)) = (args.interleaver, spread)
         && given != spread
     {

@@ -15,7 +15,7 @@ pub(super) static FAMILY: Family = Family {
     examples: &[
         "land-mobile:es-n0=6dB,environment=suburban,elevation=40deg,speed=60km/h,carrier=2.2GHz,implementation-loss=0dB,deep-shadow=1,word-variation=0dB,code=turbo:264-1/3,interleaver=36ms,cross-fade=1,samples-per-doppler=16",
         "land-mobile:es-n0=9.5dB,environment=p681:urban,elevation=30deg,speed=36km/h,carrier=1.5GHz,implementation-loss=1dB,deep-shadow=0.5,word-variation=0.5dB,code=dvb-s2:qpsk-1/2,interleaver=0s,cross-fade=0,samples-per-doppler=20",
-        "land-mobile:es-n0=9dB,environment=lutz:rice-factor=10dB/bad-mean=-12dB/bad-deviation=4dB/good=90m/bad=30m/correlation=5m,elevation=30deg,speed=60km/h,carrier=1.54GHz,implementation-loss=0dB,deep-shadow=1,word-variation=0dB,code=turbo:264-1/3,interleaver=0s,cross-fade=1,samples-per-doppler=16",
+        "land-mobile:es-n0=9dB,environment=lutz:rice-factor=10dB/bad-mean=-12dB/bad-deviation=4dB/good=90m/bad=30m/correlation=5m,elevation=40deg,speed=60km/h,carrier=1.54GHz,implementation-loss=0dB,deep-shadow=1,word-variation=0dB,code=turbo:264-1/3,interleaver=0s,cross-fade=1,samples-per-doppler=16",
     ],
     in_steps: false,
     read: |text| {

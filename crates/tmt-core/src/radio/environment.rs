@@ -93,8 +93,8 @@ pub enum Sequence {
 pub struct Environment {
     /// Name, such as `suburban` or `p681:suburban`.
     pub name: &'static str,
-    /// Elevation of the satellite, degrees; NaN if the set is for none in particular.
-    pub elevation_deg: f64,
+    /// Elevation of the satellite, degrees; `None` if the set is for none in particular.
+    pub elevation_deg: Option<f64>,
     /// Distance over which the correlation of the shadowing falls to 1/e, m.
     pub correlation_m: f64,
     /// Sequence of states.
@@ -121,7 +121,10 @@ impl Environment {
     /// there is no environment of that name.
     #[must_use]
     pub fn nearest(name: &str, elevation_deg: f64) -> Option<&'static Self> {
-        let distance = |set: &Self| (set.elevation_deg - elevation_deg).abs();
+        let distance = |set: &Self| {
+            set.elevation_deg
+                .map_or(0.0, |of| (of - elevation_deg).abs())
+        };
         let sets = Self::all().filter(|set| set.name == name);
         sets.reduce(|best, set| {
             if distance(set) <= distance(best) {
@@ -183,17 +186,20 @@ impl FromStr for Surroundings {
             return text.parse().map(Self::Lutz);
         }
         let known = Environment::names().find(|name| *name == text);
-        known.map(Self::Published).ok_or_else(|| {
-            let meant = nearest(text, Environment::names())
-                .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
-            let names: Vec<&str> = Environment::names().collect();
-            RadioError(format!(
-                "unknown environment '{text}'{meant}; expected one of {}, or {}KEY=VALUE/…",
-                names.join(", "),
-                lutz::NAME
-            ))
-        })
+        known.map(Self::Published).ok_or_else(|| unknown(text))
     }
+}
+
+/// That there is no environment `name`, and which there are.
+pub(super) fn unknown(name: &str) -> RadioError {
+    let meant = nearest(name, Environment::names())
+        .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+    let names: Vec<&str> = Environment::names().collect();
+    RadioError(format!(
+        "unknown environment '{name}'{meant}; expected one of {}, or {}KEY=VALUE/…",
+        names.join(", "),
+        lutz::NAME
+    ))
 }
 
 #[cfg(test)]
@@ -218,7 +224,12 @@ mod tests {
 
     #[test]
     fn rows_are_chosen_at_the_published_breakpoints() {
-        let row = |name, elevation| Environment::nearest(name, elevation).unwrap().elevation_deg;
+        let row = |name, elevation| {
+            Environment::nearest(name, elevation)
+                .unwrap()
+                .elevation_deg
+                .unwrap()
+        };
         for (elevation, nearest) in [
             (5.0, 20.0),
             (24.9, 20.0),

@@ -101,12 +101,18 @@ impl FadeFile {
         rows.finish(options.longest_gap)
     }
 
+    /// Time of the first row as it is written; `None` without rows.
+    #[must_use]
+    pub fn start(&self) -> Option<Time> {
+        self.points.first().map(|(time, _)| *time)
+    }
+
     /// The series, with attenuations subtracted from `es_n0_db`. Times count from the first row on.
     ///
     /// # Errors
     /// A value is out of range.
     pub fn series(&self, es_n0_db: f64) -> Result<Series, RadioError> {
-        let start = self.points.first().map_or(Time::ZERO, |(time, _)| *time);
+        let start = self.start().unwrap_or(Time::ZERO);
         let point = |(time, db): &(Time, f64)| {
             let db = if self.attenuation { es_n0_db - db } else { *db };
             (Time::ZERO.saturating_add(time.since(start)), db)

@@ -7,7 +7,7 @@ use crate::math::num::floor_u64;
 use crate::model::nearest;
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
-use super::environment::{Environment, Sequence, Surroundings};
+use super::environment::{self, Environment, Sequence, Surroundings};
 use super::gain::Model;
 use super::{ErrorCurve, RadioError, from_db};
 
@@ -101,12 +101,14 @@ impl LandMobile {
             Surroundings::Lutz(lutz) => return Ok(lutz.environment()),
         };
         let set = Environment::nearest(name, self.elevation_deg);
-        let set = set.ok_or_else(|| RadioError(format!("unknown environment '{name}'")))?;
-        if set.is_three_state() && (self.elevation_deg - set.elevation_deg).abs() > 1e-9 {
+        let set = set.ok_or_else(|| environment::unknown(name))?;
+        if let (true, Some(known_deg)) = (set.is_three_state(), set.elevation_deg)
+            && (self.elevation_deg - known_deg).abs() > 1e-9
+        {
             return Err(RadioError(format!(
-                "'elevation={}deg': the statistics of '{}' are known for {} degrees only; expected elevation={}deg, or an \
-                 environment p681:…",
-                self.elevation_deg, set.name, set.elevation_deg, set.elevation_deg
+                "'elevation={}deg': the statistics of '{}' are known for {known_deg} degrees only; expected \
+                 elevation={known_deg}deg, or an environment p681:…",
+                self.elevation_deg, set.name
             )));
         }
         Ok(*set)
@@ -141,17 +143,31 @@ impl LandMobile {
                 self.doppler_hz(),
             )));
         }
-        #[expect(clippy::float_cmp, reason = "the default is exact")]
-        let is_changed = self.cross_fade != 1.0;
-        if let (Surroundings::Lutz(_), true) = (self.environment, is_changed) {
-            return Err(RadioError(format!(
-                "'cross-fade={}': found an environment lutz:…, which has no transitions; expected cross-fade=1",
-                self.cross_fade
-            )));
+        if let Surroundings::Lutz(_) = self.environment {
+            self.check_lutz()?;
         }
         // A null of the multipath reaches any Es/N0 below.
         let highest = self.es_n0_db - self.implementation_loss_db + self.environment.highest_db();
         self.code.covers(f64::NEG_INFINITY, highest)
+    }
+
+    /// Refuses what has no meaning beside an environment lutz:….
+    #[expect(clippy::float_cmp, reason = "the defaults are exact")]
+    fn check_lutz(&self) -> Result<(), RadioError> {
+        let refused = |what: String, lacks: &str, default: &str| {
+            Err(RadioError(format!(
+                "'{what}': found an environment lutz:…, which has no {lacks}; expected {default}"
+            )))
+        };
+        if self.cross_fade != 1.0 {
+            let what = format!("cross-fade={}", self.cross_fade);
+            return refused(what, "transitions", "cross-fade=1");
+        }
+        if self.elevation_deg != 40.0 {
+            let what = format!("elevation={}deg", self.elevation_deg);
+            return refused(what, "elevation", "the default, elevation=40deg");
+        }
+        Ok(())
     }
 
     /// Checks each parameter by itself.

@@ -35,7 +35,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         warning!(
             "synth",
             "--acm: every decision rests on Es/N0 at time 0, so that the MODCOD never changes: found a trace of {} with \
-             delay={} and period={}, expected a longer one",
+             delay={} and period={}, expected a longer --duration or a shorter delay",
             link.duration,
             acm.delay,
             acm.period
@@ -48,6 +48,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         duration: link.duration,
     };
     let said = format!("scenario {name} --acm {text} --seed {seed}");
+    let settings = settings(text, &acm);
     let command = format!("{command} --acm {acm}");
     let names: Vec<String> = acm
         .modcods
@@ -69,8 +70,8 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         .sum();
     headline!(
         "synth",
-        "{mean:.4} bit/symbol, mean over time, at {:.0} symbols/s on the link; {} changes of MODCOD; {} of the decisions with \
-         Es/N0 less margin below every threshold of the table",
+        "{mean:.4} bit/symbol, mean over time, at {:.0} symbols/s on the link; {settings}; {} changes of MODCOD; {} of the decisions \
+         with Es/N0 less margin below every threshold of the table",
         adapted.symbols_per_s(),
         adapted.changes(),
         share(Some(adapted.outage()))
@@ -102,6 +103,22 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
     })
 }
 
+/// What decides the choice, and which of it is a default.
+fn settings(text: &str, acm: &Acm) -> String {
+    let margin = format!("{}dB", acm.margin_db);
+    let all = [
+        ("margin", margin),
+        ("delay", acm.delay.to_string()),
+        ("average", acm.average.to_string()),
+    ];
+    let all = all.map(|(key, value)| {
+        let given = text.contains(&format!(",{key}="));
+        let mark = if given { "" } else { " (default)" };
+        format!("{key} {value}{mark}")
+    });
+    all.join(", ")
+}
+
 /// Longest table of MODCODs: that of a process.
 const LONGEST_TABLE: Bytes = Bytes(1 << 20);
 
@@ -130,10 +147,10 @@ fn refuse_idle_code(args: &Args, acm: &Acm) -> Outcome {
     let flag = code_flag(args);
     match flag {
         Some(flag @ "--error-curve") => Err(Failure::usage(format!(
-            "{flag}: found --acm, whose MODCODs have error curves of their own; leave one of both out"
+            "{flag}: found --acm, whose MODCODs have error curves of their own; leave one of the two out"
         ))),
         Some(flag) if acm.symbols_per_s.is_some() => Err(Failure::usage(format!(
-            "{flag}: found --acm with symbol-rate; the code would decide the symbol rate only; leave one of both out"
+            "{flag}: found --acm with symbol-rate, beside which the code has no effect; leave one of the two out"
         ))),
         _ => Ok(()),
     }

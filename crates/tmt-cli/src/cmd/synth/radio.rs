@@ -12,7 +12,7 @@ use tmt_core::radio::{
 use tmt_core::types::{Bytes, Metadata, Span, Time};
 
 use super::Made;
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::open_table;
 use crate::output::{Output, table_form};
 
@@ -196,6 +196,12 @@ impl RadioArgs {
         };
         let lasts = series.end().since(Time::ZERO);
         note!("synth", "{path}: {what}, {} over {lasts}", fade.format);
+        if let Some(start) = fade.start().filter(|start| *start > Time::ZERO) {
+            warning!(
+                "synth",
+                "--fading-in {path}: its first row, at {start}, is time 0 of the trace; cut it or add a row at 0 to have it otherwise"
+            );
+        }
         if lasts < duration {
             return Err(failed(format!(
                 "found a fade of {lasts}, expected at least the duration of {duration}; give --duration {lasts} or a longer fade"

@@ -43,6 +43,7 @@ pub(super) struct ScenarioArgs {
     /// the time that its MODCOD needs. TABLE is dvb-s2, one code such as dvb-s2:qpsk-1/2, or a CSV file, also compressed or - for stdin
     /// (docs/acm.md); further keys: average, period, hysteresis, symbol-rate
     #[arg(
+        allow_hyphen_values = true,
         long,
         value_name = "TABLE[,margin=1dB,delay=RTT,…]",
         requires = "scenario"

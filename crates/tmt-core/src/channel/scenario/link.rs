@@ -5,7 +5,7 @@ use std::fmt;
 use super::super::SlotLink;
 use crate::types::{BitRate, Bytes, Span, Time};
 
-/// Parameters of the link that cannot be zero, with what a 0 without a unit is answered by.
+/// Parameters of the link that cannot be zero, and what is expected in place of a 0 without a unit.
 const ABOVE_ZERO: [(&str, &str); 3] = [
     ("rate", "a rate above zero with its unit, such as 2.34Mbps"),
     ("lldu", "a size above zero with its unit, such as 33B"),
@@ -15,7 +15,7 @@ const ABOVE_ZERO: [(&str, &str); 3] = [
     ),
 ];
 
-/// The user's link, from the values of the keys of [`LINK`].
+/// The user's link, from the values of the keys of [`LINK`](super::LINK).
 pub(super) fn slot_link<'t>(value: &impl Fn(&str) -> &'t str) -> Result<SlotLink, String> {
     fn read<T: std::str::FromStr<Err: fmt::Display>>(key: &str, text: &str) -> Result<T, String> {
         text.parse()

@@ -4,7 +4,7 @@ use super::registry::{Scenario, Setting, ours, published};
 use crate::types::Bytes;
 
 /// Why packets are sent again that have arrived.
-const RENO: &str = "after a timeout Reno without SACK, as in the paper, sends again what has arrived; `tmt tcp` warns of it";
+const RENO: &str = "after a timeout Reno without SACK resends what has already arrived, as in the paper; `tmt tcp` warns about it";
 
 const NO_INTERLEAVER: Setting = ours("interleaver", "0s", "none in the model");
 

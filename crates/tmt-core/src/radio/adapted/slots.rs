@@ -13,7 +13,7 @@ use crate::radio::RadioChannel;
 use crate::radio::mutual_information::Modulation;
 use crate::radio::words::Samples;
 
-/// Slots of a running link. Made by [`Adapted::begin`].
+/// Slots of a running link. Made by [`Adapted::begin`](super::Adapted::begin).
 #[derive(Debug, Clone)]
 pub struct AdaptedSlots {
     shared: Arc<Shared>,

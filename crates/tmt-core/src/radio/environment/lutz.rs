@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Environment, ExponentialState, Loo, Sequence};
-use crate::radio::RadioError;
 use crate::radio::number::number;
+use crate::radio::{RadioError, from_db, to_db};
 
 /// Start of its text.
 pub(super) const NAME: &str = "lutz:";
@@ -29,15 +29,16 @@ pub(super) const NAME: &str = "lutz:";
 pub struct Lutz {
     /// Power of the direct signal over that of the multipath in the good state, dB.
     pub rice_factor_db: f64,
-    /// Mean of the power in the bad state in dB, relative to the unobstructed line of sight.
+    /// Mean of the power in dB in the bad state, relative to the unobstructed line of sight, where the power is averaged over
+    /// the Rayleigh fading.
     pub bad_mean_db: f64,
-    /// Standard deviation of the power in the bad state, dB.
+    /// Standard deviation of the same, dB.
     pub bad_deviation_db: f64,
     /// Mean length of a good sojourn, m.
     pub good_m: f64,
     /// Mean length of a bad sojourn, m.
     pub bad_m: f64,
-    /// Distance over which the correlation of the power in the bad state falls to 1/e, m.
+    /// Distance over which its correlation falls to 1/e, m.
     pub correlation_m: f64,
 }
 
@@ -93,7 +94,7 @@ impl Field {
             highest,
             ..
         } = self;
-        format!("from {lowest}{unit} to {highest}{unit}")
+        format!("a value from {lowest}{unit} to {highest}{unit}")
     }
 }
 
@@ -122,7 +123,7 @@ impl Lutz {
         };
         Environment {
             name: "lutz",
-            elevation_deg: f64::NAN,
+            elevation_deg: None,
             correlation_m: self.correlation_m,
             sequence: Sequence::Exponential {
                 states: [state(good, self.good_m), state(bad, self.bad_m)],
@@ -130,10 +131,11 @@ impl Lutz {
         }
     }
 
-    /// What the power relative to the unobstructed line of sight hardly ever exceeds, dB: 10 dB over the mean of the
-    /// multipath when its own mean is four deviations above average.
+    /// What the power relative to the unobstructed line of sight hardly ever exceeds, dB: 10 dB over the mean of the good
+    /// state, or of the bad state when it is four deviations above average.
     pub(super) fn highest_db(&self) -> f64 {
-        10.0 + (self.bad_mean_db + 4.0 * self.bad_deviation_db).max(0.0)
+        let good_db = to_db(1.0 + from_db(-self.rice_factor_db));
+        10.0 + good_db.max(self.bad_mean_db + 4.0 * self.bad_deviation_db)
     }
 
     /// Whether every value is in its range.
@@ -198,7 +200,7 @@ impl FromStr for Lutz {
         match FIELDS.iter().find(|field| (field.of)(&mut lutz).is_nan()) {
             None => Ok(lutz),
             Some(missing) => Err(RadioError(format!(
-                "'{}' of {NAME}… is missing: expected it {}, and each of {}",
+                "'{}' of {NAME}… is missing: expected {}; all of {} are needed",
                 missing.key,
                 missing.range(),
                 keys().collect::<Vec<_>>().join(", ")
@@ -246,17 +248,17 @@ mod tests {
             (
                 "/bad=30m",
                 "",
-                "'bad' of lutz:… is missing: expected it from 0.1m to 1000000m, and each of rice-factor, bad-mean,",
+                "'bad' of lutz:… is missing: expected a value from 0.1m to 1000000m; all of rice-factor, bad-mean,",
             ),
             (
                 "bad=30m",
                 "bad=30",
-                "'bad=30': expected from 0.1m to 1000000m",
+                "'bad=30': expected a value from 0.1m to 1000000m",
             ),
             (
                 "good=90m",
                 "good=0m",
-                "'good=0m' of lutz:…: expected from 0.1m to 1000000m",
+                "'good=0m' of lutz:…: expected a value from 0.1m to 1000000m",
             ),
             ("rice-factor=10dB", "rice-factor=-1dB", "from 0dB to 40dB"),
             ("bad-mean=-12.5dB", "bad-mean=1dB", "from -40dB to 0dB"),

@@ -42,7 +42,7 @@ const fn row(
 ) -> Environment {
     Environment {
         name,
-        elevation_deg,
+        elevation_deg: Some(elevation_deg),
         correlation_m,
         sequence: Sequence::Events {
             states: [state(good, [0.05, 0.95]), state(bad, [0.1, 0.9])],

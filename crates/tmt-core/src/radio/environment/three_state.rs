@@ -30,7 +30,7 @@ const fn set(
 ) -> Environment {
     Environment {
         name,
-        elevation_deg: 40.0,
+        elevation_deg: Some(40.0),
         correlation_m,
         sequence: Sequence::Frames {
             states,

@@ -66,7 +66,7 @@ fn a_long_way_has_the_shares_and_sojourns() {
     let way_m = 1e6;
     for set in Environment::all() {
         // Good sojourns of up to kilometres leave too few events.
-        if set.elevation_deg > 65.0 {
+        if set.elevation_deg > Some(65.0) {
             continue;
         }
         let (shares, visits) = observed(set.sequence, way_m);
