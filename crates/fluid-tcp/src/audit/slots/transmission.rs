@@ -118,10 +118,10 @@ impl Transmission {
                 let found = format_args!("{} data units", self.data);
                 slots.check(self.data == expected, found, expected);
             }
-            // The service of a packet that is lost early ends in the slot that lost it.
-            // If feedback can be lost, a loss may still be logged as open.
+            // The service of a packet that is lost early ends in the slot that lost it. A loss may still be logged as open:
+            // if feedback can be lost, or if the run ended before it was known.
             let is_lost = match self.row.fate {
-                Fate::Open => history.head.loses_feedback,
+                Fate::Open => history.head.loses_feedback || self.has_failed(history),
                 fate => fate == Fate::Link,
             };
             let later = service.end > seen.end && (service.last > seen.last || is_lost);
@@ -136,6 +136,13 @@ impl Transmission {
             let neither = self.row.service.is_none() && self.seen.is_none();
             slots.check(neither || not_logged, found, expected);
         }
+    }
+
+    /// Whether a codeword failed in the last attempt of the scheme.
+    fn has_failed(&self, history: &History) -> bool {
+        self.codewords.values().any(|codeword| {
+            history.last_attempt == Some(codeword.attempt()) && codeword.complete(history).is_none()
+        })
     }
 
     /// Checks that a lost packet has a codeword whose last attempt failed.
