@@ -109,7 +109,7 @@ impl Acm {
         let span = || {
             value
                 .parse::<Span>()
-                .map_err(|error| refuse(&error.to_string()))
+                .map_err(|error| RadioError(format!("'{key}={value}': {error}")))
         };
         match key {
             "margin" => {
@@ -208,7 +208,10 @@ mod tests {
             ("dvb-s2,margin=1", "from 0dB to 40dB"),
             ("dvb-s2,margin=1dB,margin=1dB", "more than once"),
             ("dvb-s2,period=0s", "at least 100us"),
-            ("dvb-s2,delay=soon", "a duration"),
+            (
+                "dvb-s2,delay=soon",
+                "'delay=soon': found 'soon', expected a duration",
+            ),
             ("dvb-s2,average=61s", "at most 60s"),
             ("dvb-s2,speed=1", "unknown key 'speed'"),
             ("dvb-s2,margin", "KEY=VALUE"),
