@@ -178,3 +178,32 @@ fn a_saved_run_needs_no_file() {
     };
     assert_eq!(results("first.json"), results("second.json"));
 }
+
+#[test]
+fn several_seeds_of_what_is_the_same_for_all_warn() {
+    let warns = |link: &str| {
+        let run = "tcp -q --rate 2Mbps --rtt 100ms --duration 5s --seeds 2";
+        let ran = tmt(run).arg_list(link).run().ok();
+        ran.stderr
+            .contains("nothing in these runs is random: every seed gives the same result")
+    };
+    let coupled = "--link coupled --scheme arq --lldu 33B --channel";
+    for process in [
+        "outages:every=1s,length=20ms",
+        "outage-list:{start_s,end_s;1,1.1}",
+        "bernoulli:0",
+    ] {
+        assert!(warns(&format!("--link synthetic --loss {process}")));
+        assert!(warns(&format!("{coupled} {process}")), "{process}");
+    }
+    for process in [
+        "outages:every=1s,length=20ms,jitter=5ms",
+        "outages:every=1s,length=20ms,erasure=0.5",
+        "outage-list:{start_s,end_s,erasure;1,1.1,0.5}",
+        "bernoulli:0.01",
+    ] {
+        assert!(!warns(&format!("--link synthetic --loss {process}")));
+        assert!(!warns(&format!("{coupled} {process}")), "{process}");
+    }
+    assert!(!warns("--link synthetic --return-loss bernoulli:0.1"));
+}

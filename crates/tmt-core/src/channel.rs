@@ -158,6 +158,16 @@ impl SlotChannel {
         }
     }
 
+    /// Whether two seeds may differ.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        match self {
+            Self::Steps(ChannelSpec::Bernoulli { p }) => *p > 0.0 && *p < 1.0,
+            Self::Steps(ChannelSpec::GilbertElliott(_)) => true,
+            Self::Timed(process) => process.is_random(),
+        }
+    }
+
     /// Reads a process of one of `families`, which may be [`FAMILIES`], a caller's own, or both.
     ///
     /// # Errors

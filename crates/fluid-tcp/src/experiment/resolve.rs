@@ -291,10 +291,19 @@ impl Experiment {
                 lasting(length)
             )));
         }
-        let drawn = self.return_loss.is_some()
-            || flows.iter().any(|flow| flow.start.is_drawn())
-            || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
-            || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some() || plan.link.lost_feedback.is_some());
+        let is_random =
+            |process: &Option<SlotChannel>| process.as_ref().is_some_and(SlotChannel::is_random);
+        let on_link = match link {
+            LinkPlan::Synthetic { loss, .. } => is_random(loss),
+            LinkPlan::Coupled(plan) => {
+                plan.channel.as_ref().is_some_and(|slots| slots.is_random())
+                    || plan.link.lost_feedback.is_some()
+            }
+            LinkPlan::Timeline(_) => false,
+        };
+        let drawn = on_link
+            || is_random(&self.return_loss)
+            || flows.iter().any(|flow| flow.start.is_drawn());
         if self.seeds().0 > 1 && !drawn && !self.compares() {
             warnings.push(Note::warning(
                 "nothing in these runs is random: every seed gives the same result",

@@ -112,6 +112,11 @@ impl Process for OutageList {
         })
     }
 
+    fn is_random(&self) -> bool {
+        let mut erasures = self.outages.iter().map(|(.., erasure)| *erasure);
+        erasures.any(|erasure| erasure > 0.0 && erasure < 1.0)
+    }
+
     fn note(&self, _on_air: Span) -> String {
         let last = self.outages.last().map_or(Time::ZERO, |(_, end, _)| *end);
         format!("{} outages until {last}", self.outages.len())

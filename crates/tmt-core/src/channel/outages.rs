@@ -119,6 +119,10 @@ impl Process for Outages {
         })
     }
 
+    fn is_random(&self) -> bool {
+        !self.jitter.is_zero() || (self.erasure > 0.0 && self.erasure < 1.0)
+    }
+
     /// The share of slots that touch an outage, over all positions of a slot. `None` if a slot can touch two.
     fn erasure_probability(&self, on_air: Span) -> Option<f64> {
         let touched = self.length.checked_add(on_air)?;

@@ -79,6 +79,11 @@ pub trait Process: Debug + Display + Send + Sync {
         true
     }
 
+    /// Whether two seeds may differ.
+    fn is_random(&self) -> bool {
+        true
+    }
+
     /// What a run says of the process on units that are on air for `on_air`; empty if there is nothing to say.
     fn note(&self, on_air: Span) -> String {
         let p = self.erasure_probability(on_air);

@@ -50,6 +50,12 @@ impl GeneratedSlots {
         })
     }
 
+    /// Whether two seeds may differ.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        self.channel.is_random()
+    }
+
     /// Length of a slot: the distance to the next.
     #[must_use]
     pub fn slot(&self) -> Span {
