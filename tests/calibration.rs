@@ -5,8 +5,11 @@ use std::fs;
 
 use super::common::{Folder, project, tmt};
 
-/// Rows of a table of the study, by column.
-fn rows(name: &str) -> Vec<HashMap<String, String>> {
+/// A row of a table of the study, by column.
+pub(super) type Row = HashMap<String, String>;
+
+/// Rows of a table of the study. No field has a comma in it.
+pub(super) fn rows(name: &str) -> Vec<Row> {
     let path = project("fixtures/studies/calibration").join(name);
     let text = fs::read_to_string(&path).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
@@ -16,7 +19,7 @@ fn rows(name: &str) -> Vec<HashMap<String, String>> {
         .collect()
 }
 
-fn number(row: &HashMap<String, String>, column: &str) -> f64 {
+pub(super) fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
 

@@ -1,26 +1,9 @@
 //! The tables of the calibration study's page: each shows what the CSV files beside it hold.
 
-use std::collections::HashMap;
 use std::fs;
 
+use super::calibration::{Row, number, rows};
 use super::common::project;
-
-type Row = HashMap<String, String>;
-
-/// Rows of a table of the study, by column. No field has a comma in it.
-fn rows(name: &str) -> Vec<Row> {
-    let path = project("fixtures/studies/calibration").join(name);
-    let text = fs::read_to_string(&path).unwrap();
-    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
-    let columns: Vec<String> = lines.next().unwrap().collect();
-    lines
-        .map(|fields| columns.iter().cloned().zip(fields).collect())
-        .collect()
-}
-
-fn number(row: &Row, column: &str) -> f64 {
-    row[column].parse().unwrap()
-}
 
 /// The cells of the table `name` of the page, without its two lines of head.
 fn shown(name: &str) -> Vec<Vec<String>> {

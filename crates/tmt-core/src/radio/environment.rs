@@ -190,7 +190,7 @@ impl FromStr for Surroundings {
     }
 }
 
-/// That there is no environment `name`, and which there are.
+/// The refusal of an unknown environment `name`, with the known ones.
 pub(super) fn unknown(name: &str) -> RadioError {
     let meant = nearest(name, Environment::names())
         .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));

@@ -52,7 +52,7 @@ impl Modcods {
     /// at no higher threshold; the name of a published code, such as `dvb-s2:qpsk-1/2`, is that one alone.
     ///
     /// # Errors
-    /// There is no such name.
+    /// The name is unknown.
     pub fn named(name: &str) -> Result<Self, RadioError> {
         let modcod = |code: &'static Code| -> Option<Modcod> {
             let curve = ErrorCurve::Code(code);
@@ -141,7 +141,7 @@ impl Modcods {
         Self::new(format!("{}{}", INLINE.0, rows.join(INLINE.2)), modcods)
     }
 
-    /// Reads a table as it displays; `None` if `text` is no such table.
+    /// Reads a table as it displays; `None` if `text` has another form.
     ///
     /// # Errors
     /// See [`Self::read`].

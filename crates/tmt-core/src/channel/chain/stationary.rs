@@ -4,7 +4,7 @@ use super::State;
 use crate::channel::ChannelError;
 
 /// Relative frequency with which sojourns are in each state, from the first state `start`, or in the stationary
-/// distribution; 0 throughout if there is no unique one, which only a `start` allows.
+/// distribution; 0 throughout if several are possible, which only a `start` allows.
 ///
 /// # Errors
 /// A state is never visited, or `start` is needed.

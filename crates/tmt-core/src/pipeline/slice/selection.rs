@@ -8,7 +8,7 @@ use crate::types::{Slot, Span, Time};
 /// Which rows of a trace are kept: those that meet all conditions. Rows count from 0 in the trace that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
-    /// Only one row in so many, at least 1: row i is kept if i mod `every` is `offset`.
+    /// Every how many rows one is kept, at least 1: row i is kept if i mod `every` is `offset`.
     pub every: u64,
     /// Which of them, below `every`.
     pub offset: u64,
