@@ -15,7 +15,9 @@ use super::values::{
     Probability, ReceiverWindow, Start,
 };
 use crate::congestion::Algorithm;
-use crate::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
+use crate::endpoint::{
+    CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
+};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
 use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
@@ -83,6 +85,7 @@ macro_rules! parameters {
                 let mut experiment = Self::default();
                 experiment.read_endpoint(&profile.endpoint());
                 experiment.rwnd = Some(profile.into());
+                experiment.first_rwnd = Some(ReceiverWindow::first_of(profile));
                 experiment
             }
 
@@ -216,6 +219,8 @@ parameters! {
         new(Group::Timeouts).profile().detail("As in Linux; 0s: none.");
     quick_acks: Count32<0>, in quick_acks; "ACKs at the start of a connection that are not delayed" =>
         new(Group::Acks).profile();
+    quick_while_growing: bool, in quick_while_growing; "No delayed ACKs while the receive window opens" =>
+        new(Group::Acks).profile().detail("As tcp_grow_window of Linux; needs a limited --rwnd.");
     loss_detection: LossDetection, in loss_detection; "Loss detection: dupack or rack" =>
         new(Group::LossRecovery).profile()
         .detail("dupack: by three duplicate ACKs, or three packets SACKed above (RFC 5681, 6675). rack: by time (RFC 8985); \
@@ -231,17 +236,36 @@ parameters! {
         .detail("2 windows per smoothed RTT in slow start, 1.2 after. BBR always paces at its own rate.");
     limited_transmit: bool, in limited_transmit; "New data on the first two duplicate ACKs (RFC 3042)" =>
         new(Group::LossRecovery).profile();
-    recovery: Recovery, in recovery; "Transmission during fast recovery: halving or prr" =>
+    recovery: Recovery, in recovery; "Transmission during fast recovery: halving, prr or prr-9937" =>
         new(Group::LossRecovery).profile()
-        .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937); \
-                 needs SACK.");
-    rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window or ack" =>
-        new(Group::Timeouts).profile().detail("window: one packet at a time. ack: every ACK of new data.");
-    cut_from: CutFrom, in cut_from; "Base of a window reduction: flight or window" =>
-        new(Group::LossRecovery).profile().detail("flight: data in flight (RFC 5681). window: the window itself (ns-2).");
-    rwnd: ReceiverWindow; "Window advertised by the receiver" =>
+        .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937). \
+                 prr-9937: the same, with the extra segment only while recovery makes progress (RFC 9937; tcp_cwnd_reduction of \
+                 Linux). Both need SACK.");
+    force_retransmit: bool, in force_retransmit; "First retransmission of a recovery leaves whatever the window allows" =>
+        new(Group::LossRecovery).profile()
+        .detail("For controls with a window of their own in recovery (BBR); with PRR it always leaves.");
+    rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window, ack or sack" =>
+        new(Group::Timeouts).profile()
+        .detail("window: one packet at a time. ack: every ACK of new data. sack: also packets newly reported in SACK blocks \
+                 (tcp_sacktag_one of Linux); needs SACK.");
+    timestamps: bool, in timestamps; "Timestamps: retransmissions give RTT samples, too" =>
+        new(Group::Timeouts).profile().detail("RFC 7323. Their 12 B are part of --headers.");
+    timer_restart: TimerRestart, in timer_restart; "ACKs that restart the retransmission timer: acked or sacked" =>
+        new(Group::Timeouts).profile()
+        .detail("acked: those of new data (RFC 6298). sacked: also those that report a packet in SACK blocks which left before \
+                 the last transmission of the first outstanding packet (tcp_clean_rtx_queue of Linux); needs SACK.");
+    cut_from: CutFrom, in cut_from; "Base of a window reduction: flight, window or cwnd" =>
+        new(Group::LossRecovery).profile()
+        .detail("flight: data in flight (RFC 5681). window: the smaller of cwnd and --rwnd (ns-2). cwnd: cwnd; a timeout in a \
+                 recovery does not cut again (tcp_reno_ssthresh, tcp_enter_loss of Linux).");
+    rwnd: ReceiverWindow; "Largest window advertised by the receiver" =>
         new(Group::Hosts).profile().not_shown()
-        .detail("In bytes (6MiB, the largest of Linux's tcp_rmem: as many whole packets as fit), packets (64pkt), or unlimited.");
+        .detail("In bytes (6MiB: as many whole packets as fit), packets (64pkt), or unlimited. Linux: the payload that \
+                 32 MiB, the largest of tcp_rmem, have room for.");
+    first_rwnd: ReceiverWindow; "Window for which the receive buffer has room at first" =>
+        new(Group::Hosts).profile().not_shown()
+        .detail("The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
+                 --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
     handshake: bool, in handshake; "Handshake: one RTT before the first data" =>

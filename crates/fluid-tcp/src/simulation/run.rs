@@ -269,6 +269,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             } => {
                 let packet = Packet {
                     number: transmission.packet,
+                    sent: Time::ZERO
+                        .saturating_add(now.since(Time::ZERO).saturating_sub(delay.total())),
                     marked,
                     cwr,
                 };
@@ -303,6 +305,10 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 return;
             }
             connection.sender.on_handshake(rtt);
+        }
+        let connection = self.flow(flow);
+        if let Some(window) = connection.receiver.first_window() {
+            connection.sender.set_send_limit(window);
         }
         if let Some(proxy) = &mut self.proxy {
             let window = proxy.on_start(flow as usize);
@@ -405,6 +411,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
         connection.tally.on_delivered(transmission.ordinal, delay);
+        let sender = &connection.sender;
+        connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
