@@ -2,6 +2,7 @@
 
 use tmt_core::types::{Bytes, Span};
 
+use crate::congestion::{Connection, Implementation};
 use crate::endpoint::rtt::RtoSettings;
 
 /// How many packets the sender may send during fast recovery.
@@ -93,6 +94,8 @@ pub struct Endpoint {
     pub rwnd: u64,
     /// Whether cwnd grows only while it limits the sender (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
+    /// How the hosts implement congestion controls.
+    pub congestion: Implementation,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,
 }
@@ -115,6 +118,17 @@ impl Endpoint {
     #[must_use]
     pub fn receiver_window(&self) -> Option<u64> {
         (self.rwnd < NO_RWND).then_some(self.rwnd)
+    }
+
+    /// Returns what a congestion control knows of a connection with packets of size `packet`.
+    #[must_use]
+    pub fn connection(&self, packet: Bytes) -> Connection {
+        Connection {
+            initial_window: self.initial_window,
+            payload: Bytes(packet.0.saturating_sub(self.headers.0).max(1)),
+            pacing: self.pacing,
+            implementation: self.congestion,
+        }
     }
 }
 
@@ -198,6 +212,7 @@ impl Profile {
                 cut_from: CutFrom::Flight,
                 rwnd: NO_RWND,
                 window_validation: false,
+                congestion: Implementation::RFC,
                 handshake: false,
             },
             Self::Linux => Endpoint {
@@ -217,6 +232,7 @@ impl Profile {
                 loss_detection: LossDetection::Rack,
                 tail_loss_probe: true,
                 f_rto: true,
+                congestion: Implementation::LINUX,
                 ..Self::Rfc.endpoint()
             },
         }
