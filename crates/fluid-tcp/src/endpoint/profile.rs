@@ -2,6 +2,7 @@
 
 use tmt_core::types::{Bytes, Span};
 
+use crate::congestion::{Connection, Implementation};
 use crate::endpoint::rtt::RtoSettings;
 
 /// How many packets the sender may send during fast recovery.
@@ -127,6 +128,8 @@ pub struct Endpoint {
     pub first_rwnd: u64,
     /// Whether cwnd grows only while it limits the sender (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
+    /// How the hosts implement congestion controls.
+    pub congestion: Implementation,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,
 }
@@ -155,6 +158,17 @@ impl Endpoint {
     #[must_use]
     pub fn receiver_window(&self) -> Option<u64> {
         (self.rwnd < NO_RWND).then_some(self.rwnd)
+    }
+
+    /// Returns what a congestion control knows of a connection with packets of size `packet`.
+    #[must_use]
+    pub fn connection(&self, packet: Bytes) -> Connection {
+        Connection {
+            initial_window: self.initial_window,
+            payload: Bytes(packet.0.saturating_sub(self.headers.0).max(1)),
+            pacing: self.pacing,
+            implementation: self.congestion,
+        }
     }
 }
 
@@ -253,6 +267,7 @@ impl Profile {
                 rwnd: NO_RWND,
                 first_rwnd: NO_RWND,
                 window_validation: false,
+                congestion: Implementation::RFC,
                 handshake: false,
             },
             Self::Linux => Endpoint {
@@ -280,6 +295,7 @@ impl Profile {
                 force_retransmit: false,
                 cut_from: CutFrom::Cwnd,
                 window_validation: true,
+                congestion: Implementation::LINUX,
                 ..Self::Rfc.endpoint()
             },
         }

@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
+use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent, Growth};
 use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
@@ -497,7 +497,7 @@ impl Sender {
     /// Whether growth counts segments, as in Linux: then an ACK that begins a recovery does not grow the window, and one
     /// that ends a recovery does.
     fn counts_segments(&self) -> bool {
-        self.endpoint.recovery == crate::endpoint::Recovery::Prr9937
+        self.endpoint.congestion.growth == Growth::Segments
     }
 
     /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.

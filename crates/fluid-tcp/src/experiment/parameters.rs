@@ -14,7 +14,7 @@ use super::values::{
     BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FlowSpec, LinkKind, Offsets, PathKind,
     Probability, ReceiverWindow, Start,
 };
-use crate::congestion::Algorithm;
+use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{
     CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
@@ -268,6 +268,26 @@ parameters! {
                  --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
+    growth: Growth, in congestion.growth; "What grows a window in Reno's way: acks or segments" =>
+        new(Group::Hosts).profile()
+        .detail("acks: each ACK, whatever it covers (RFC 5681). segments: each segment delivered, in whole segments \
+                 (Linux: tcp_slow_start, tcp_cong_avoid_ai). For all but Hybla, BBR and fixed windows.");
+    cubic: CubicForm, in congestion.cubic; "Form of CUBIC: rfc9438 or linux" =>
+        new(Group::Hosts).profile()
+        .detail("linux: whole segments, look-ahead by the smallest RTT, growth by at least 5 % a round before the first loss \
+                 (bictcp_update of tcp_cubic.c).");
+    hystart: HystartForm, in congestion.hystart; "What ends CUBIC's slow start before a loss: off, rfc9406 or classic" =>
+        new(Group::Hosts).profile()
+        .detail("rfc9406: HyStart++. classic: Linux's HyStart, by delay or ACK train (hystart_update of tcp_cubic.c). \
+                 `--cc cubic:hystart=…` has precedence.");
+    bbr_min_rtt: MinRttRenewal, in congestion.bbr_min_rtt; "RTT that renews bbr1's smallest: equal or smaller" =>
+        new(Group::Hosts).profile()
+        .detail("equal: an equal or smaller one (the draft, Linux before 5.10). smaller: only a smaller one \
+                 (bbr_update_min_rtt).");
+    bbr_quantum: Quantum, in congestion.bbr_quantum; "Quantum of bbr1: segment or tso" =>
+        new(Group::Hosts).profile()
+        .detail("Three quanta may be in flight beyond the model. segment: one segment. tso: 1 ms at the pacing rate, at \
+                 least 2 segments from 1.2 Mbps on (bbr_tso_segs_goal).");
     handshake: bool, in handshake; "Handshake: one RTT before the first data" =>
         new(Group::Hosts).profile();
     cc: Algorithm = Algorithm::default(); "Congestion control, e.g. cubic:beta=0.8" =>

@@ -11,7 +11,7 @@ use tmt_core::types::{BitRate, Bytes, Metadata, QuantityError, Span};
 
 use super::error::data;
 use super::setting::{Kind, Setting};
-use crate::congestion::Algorithm;
+use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
 use crate::link::{Overlap, Packing};
@@ -417,6 +417,11 @@ settings! {
     TimerRestart: Kind::Keyword(|| Self::VARIANTS.to_vec());
     CutFrom: Kind::Keyword(|| Self::VARIANTS.to_vec());
     LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Growth: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    CubicForm: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    HystartForm: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    MinRttRenewal: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Quantum: Kind::Keyword(|| Self::VARIANTS.to_vec());
     SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::FAMILIES.iter().map(|family| family.name).collect());
     SlotChannel: Kind::Text("PROCESS", || FAMILIES.iter().map(|family| family.name).collect());
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);

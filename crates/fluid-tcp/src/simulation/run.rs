@@ -6,7 +6,7 @@
 mod gateway_events;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
 
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
@@ -179,7 +179,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         probe,
         events: EventQueue::default(),
         connections: connections
-            .map(|(flow, tally)| Connection::new(flow, tally))
+            .map(|(flow, tally)| Connection::new(flow, setup.packet, tally))
             .collect(),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
@@ -223,8 +223,8 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
 }
 
 impl<'a> Connection<'a> {
-    fn new(flow: &'a Flow, tally: FlowTally) -> Self {
-        let control = flow.algorithm.start(flow.endpoint.initial_window.into());
+    fn new(flow: &'a Flow, packet: Bytes, tally: FlowTally) -> Self {
+        let control = flow.algorithm.start(&flow.endpoint.connection(packet));
         Self {
             flow,
             sender: Sender::new(flow.endpoint, control, flow.packets),

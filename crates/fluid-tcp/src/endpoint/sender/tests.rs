@@ -2,6 +2,7 @@
 //! duplicate and reorder packets.
 
 use proptest::prelude::*;
+use tmt_core::types::Bytes;
 
 use super::*;
 use crate::congestion::Algorithm;
@@ -23,7 +24,7 @@ pub(super) fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
     let algorithm: Algorithm = "newreno".parse().unwrap();
     Sender::new(
         endpoint,
-        algorithm.start(f64::from(endpoint.initial_window)),
+        algorithm.start(&endpoint.connection(Bytes(1500))),
         total,
     )
 }
@@ -184,7 +185,11 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_ack() {
         ..endpoint(false, Recovery::Halving, 12)
     };
     let algorithm: Algorithm = "reno".parse().unwrap();
-    let mut sender = Sender::new(endpoint, algorithm.start(12.0), None);
+    let mut sender = Sender::new(
+        endpoint,
+        algorithm.start(&endpoint.connection(Bytes(1500))),
+        None,
+    );
     drain(&mut sender, at(0));
     for _ in 0..10 {
         sender.on_ack(at(500), &ack(0, &[]));
@@ -503,7 +508,7 @@ proptest! {
             ..Profile::Rfc.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
-        let mut sender = Sender::new(endpoint, algorithm.start(f64::from(initial_window)), Some(total));
+        let mut sender = Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
         let mut receiver = Receiver::new(endpoint);
         if let Some(window) = receiver.first_window() {
             sender.set_send_limit(window);

@@ -80,7 +80,7 @@ impl Experiment {
     /// Refuses congestion controls that the host settings or the queue do not support.
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
-            let started = control.start(1.0);
+            let started = control.start(&endpoint.connection(self.packet()));
             if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
@@ -203,7 +203,8 @@ impl Experiment {
         format!(
             "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
-             limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
+             limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, \
+             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}",
             self.profile(),
             endpoint.headers,
             endpoint.sack.text(),
@@ -225,6 +226,11 @@ impl Experiment {
             endpoint.cut_from,
             window,
             endpoint.window_validation.text(),
+            endpoint.congestion.growth,
+            endpoint.congestion.cubic,
+            endpoint.congestion.hystart,
+            endpoint.congestion.bbr_min_rtt,
+            endpoint.congestion.bbr_quantum,
             endpoint.handshake.text(),
         )
     }
