@@ -142,7 +142,7 @@ fn a_minute_of_a_real_kernel_has_these_windows_and_thresholds() {
                 cc.observe(&ack);
                 cc.on_ack(&ack);
             }
-            assert!(cwnd.abs_diff(cc.cwnd()) <= 1, "{time} ms: {cwnd}, {cc:?}");
+            assert!(cwnd.abs_diff(cc.cwnd()) <= 2, "{time} ms: {cwnd}, {cc:?}");
             compared += 1;
         }
     }
