@@ -24,6 +24,7 @@ mod fields;
 mod finding;
 mod flow;
 mod head;
+mod listed;
 mod packet_lifecycle;
 mod queue;
 mod reader;
@@ -47,7 +48,7 @@ pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Head, Link};
+use head::{Head, Link, Lists};
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};
@@ -160,8 +161,11 @@ impl<'t, R: Read> Auditor<'t, R> {
         slots: Option<Box<dyn Read + 't>>,
         tally: &mut RuleTally,
     ) -> Result<Option<Self>, AuditError> {
-        let of = |metadata: &Metadata| Head::of(metadata, "packets");
-        let Some(head) = log.head(row::HEADER, tally, of)? else {
+        let of = |metadata: &Metadata| {
+            let lists = Lists::of(metadata)?;
+            Ok((Head::of(metadata, "packets")?, lists))
+        };
+        let Some((head, lists)) = log.head(row::HEADER, tally, of)? else {
             return Ok(None);
         };
         match head.link {
@@ -186,8 +190,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
-            queue: Queue::new(&head),
-            server: Server::new(head, timeline),
+            queue: Queue::new(&head, lists.queue),
+            server: Server::new(head, timeline, lists.link),
             slots: slots.flatten(),
         }))
     }

@@ -8,6 +8,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
 use super::finding::{Finding, shown};
+use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
 
 /// Form of the value of a key.
@@ -22,7 +23,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 32] = [
+pub(super) const KEYS: [(&str, Form); 34] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -39,6 +40,7 @@ pub(super) const KEYS: [(&str, Form); 32] = [
     ("delayed_ack", Form::Number(1)),
     ("delayed_ack_timer_ns", Form::Number(0)),
     ("quick_acks", Form::Number(0)),
+    ("queue_loss", Form::Text),
     ("return_loss", Form::Text),
     ("return_rate_bps", Form::Number(1)),
     ("return_trace", Form::Text),
@@ -51,6 +53,7 @@ pub(super) const KEYS: [(&str, Form); 32] = [
     ("looped", Form::Text),
     // On a synthetic link.
     ("rate_bps", Form::Number(1)),
+    ("loss", Form::Text),
     // On a coupled link.
     ("units_per_packet", Form::Number(1)),
     ("interleave", Form::Number(1)),
@@ -130,7 +133,8 @@ pub(super) struct Head {
     pub(super) in_order: Option<OrderScope>,
     /// Capacity of the queue in packets, the one in service included.
     pub(super) capacity_packets: u64,
-    /// Whether packets are dropped only by a full queue. Other disciplines drop for reasons that are not in the log.
+    /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
+    /// are not in the log.
     pub(super) drop_tail: bool,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
@@ -138,6 +142,25 @@ pub(super) struct Head {
     pub(super) looped: bool,
     /// Length of a slot on a timeline with `--overlap shift`, which keeps deliveries apart.
     pub(super) shift: Option<Span>,
+}
+
+/// The losses of a head that are lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Of the packets that are offered to the queue.
+    pub(super) queue: Option<Listed>,
+    /// Of the packets that a synthetic link serves.
+    pub(super) link: Option<Listed>,
+}
+
+impl Lists {
+    pub(super) fn of(metadata: &Metadata) -> Result<Self, Finding> {
+        let keys = Keys(metadata);
+        Ok(Self {
+            queue: keys.get("queue_loss")?.and_then(Listed::of),
+            link: keys.get("loss")?.and_then(Listed::of),
+        })
+    }
 }
 
 /// Splits a line `# key: value` of the head. A key of [`KEYS`] must not be in `known`.
@@ -252,7 +275,10 @@ impl Head {
             }),
             in_order,
             capacity_packets: capacity(keys, packet_bytes)?,
-            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
+            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail")
+                && keys
+                    .get("queue_loss")?
+                    .is_none_or(|loss| Listed::of(loss).is_some()),
             flows: keys.number("flows")?,
             run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
             looped: keys.text_is("looped", "on")?,

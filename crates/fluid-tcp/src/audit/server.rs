@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link, OrderScope};
+use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
@@ -30,6 +31,8 @@ pub(super) struct Served {
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
+    /// The packets that a synthetic link loses, by the number of their service.
+    listed: Option<Listed>,
     /// Rows not yet replayed, by (service start, first LLDU, last LLDU, line). Packets may share an LLDU; all but the last
     /// of those that begin in it also end in it.
     pub(super) ahead: BTreeMap<(Time, u64, u64, u64), Served>,
@@ -58,9 +61,10 @@ pub(super) struct Server<'t> {
 }
 
 impl<'t> Server<'t> {
-    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>) -> Self {
+    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>, listed: Option<Listed>) -> Self {
         Self {
             head,
+            listed,
             timeline,
             ahead: BTreeMap::new(),
             previous: None,
@@ -224,6 +228,17 @@ impl<'t> Server<'t> {
         let expected = format_args!("service {next}");
         let mut slots = tally.at(Rule::Slots, served.row.line);
         slots.check([first, last] == [next; 2], found, expected);
+        if let Some((at, is_lost)) = self.listed.as_mut().map(Listed::next) {
+            let (found, expected) = if is_lost {
+                ("delivered", "a loss, as 'loss' of the head lists it")
+            } else {
+                ("lost", "a delivery, as 'loss' of the head does not list it")
+            };
+            // The run may have ended before its fate.
+            let against = if is_lost { Fate::Delivered } else { Fate::Link };
+            let found = format_args!("service {at} {found}");
+            slots.check(served.row.fate != against, found, expected);
+        }
         let Service { start, end, .. } = served.service;
         let mut early = tally.at(Rule::Early, served.row.line);
         let why = ", when it reached the head of the queue";

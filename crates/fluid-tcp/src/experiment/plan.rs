@@ -256,6 +256,11 @@ impl Plan {
             buffer: self.buffer,
             discipline: self.resolved.queue(),
             path: self.path,
+            queue_loss: self
+                .resolved
+                .queue_loss
+                .as_ref()
+                .map(|process| Losses::new(process, seed, Use::Queue)),
             return_path: ReturnPath {
                 loss: self
                     .resolved
@@ -381,13 +386,21 @@ impl Plan {
                 set("units_per_packet", &link.units_per_packet());
                 set("interleave", &link.scheme.interleave());
             }
-            LinkPlan::Synthetic { rate, .. } => set("rate_bps", &rate.0),
+            LinkPlan::Synthetic { rate, loss } => {
+                set("rate_bps", &rate.0);
+                if let Some(loss) = loss {
+                    set("loss", loss);
+                }
+            }
         }
         if let Some(plan) = &self.return_trace {
             set("return_trace", &"on");
             set("return_lldu_bytes", &plan.lldu.0);
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
+        }
+        if let Some(loss) = &self.resolved.queue_loss {
+            set("queue_loss", loss);
         }
         if let Some(loss) = &self.resolved.return_loss {
             set("return_loss", loss);

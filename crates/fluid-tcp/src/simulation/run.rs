@@ -92,6 +92,7 @@ struct Run<'a, G, P> {
     connections: Vec<Connection<'a>>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
+    queue_loss: Option<Losses>,
     return_loss: Option<Losses>,
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
@@ -186,6 +187,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             Proxy::new(setup.buffer, window, endpoints)
         }),
         gateway_event: None,
+        queue_loss: setup.queue_loss.clone(),
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
         return_link: setup

@@ -138,6 +138,8 @@ pub struct Setup {
     pub discipline: Discipline,
     /// Path between the senders and the gateway.
     pub path: Path,
+    /// Process that drops packets on their arrival at the queue, whatever room there is; each is there for an instant.
+    pub queue_loss: Option<Losses>,
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
     /// Time at which the run begins.
@@ -158,6 +160,7 @@ impl Setup {
             buffer: 100,
             discipline: Discipline::DROP_TAIL,
             path: Path::default(),
+            queue_loss: None,
             return_path: ReturnPath::default(),
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),

@@ -67,7 +67,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) {
         self.process_departures(now);
-        let fate = self.gateway.enqueue(now, packet);
+        let losses = self.queue_loss.as_mut();
+        let fate = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
+            Fate::Dropped(packet)
+        } else {
+            self.gateway.enqueue(now, packet)
+        };
         if self.probe.watches() {
             match fate {
                 Fate::Dropped(_) => self
