@@ -1,0 +1,2 @@
+def deliveries(s,w): pass
+def windows(s,w): pass
