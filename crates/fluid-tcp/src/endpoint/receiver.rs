@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::ranges::RangeSet;
+use crate::endpoint::receive_window::ReceiveWindow;
 
 /// Most SACK blocks per ACK (RFC 2018, Sec. 3; the option space also holds other options).
 const SACK_BLOCKS: usize = 3;
@@ -27,6 +28,8 @@ pub struct Ack {
     pub ece: bool,
     /// Whether the ACK is a window update, which no accepted packet caused.
     pub window_update: bool,
+    /// With timestamps: when the packet was sent that the ACK echoes (TSecr, RFC 7323, Sec. 4.3). Zero without.
+    pub echo: Time,
     /// Advertised window: packets from `next` on that the sender may send. `None` if the ACK does not advertise one.
     pub rwnd: Option<Rwnd>,
 }
@@ -57,6 +60,8 @@ impl Rwnd {
 pub struct Packet {
     /// Packet number, from 0.
     pub number: u64,
+    /// Time at which this transmission was sent: its timestamp (TSval, RFC 7323).
+    pub sent: Time,
     /// Whether a queue has marked the packet (CE, RFC 3168).
     pub marked: bool,
     /// Whether the sender reports that it has reduced its window after an ECE (CWR, RFC 3168).
@@ -93,6 +98,10 @@ pub struct Receiver {
     unacked: u32,
     /// Number of ACKs still to be sent without delay.
     quick_acks_left: u32,
+    window: Option<ReceiveWindow>,
+    /// Packet expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
+    last_acked: u64,
+    ts_recent: Time,
     /// Whether ACKs carry ECE: from a CE mark until the sender sends CWR (RFC 3168, Sec. 6.1.3).
     ece: bool,
     deadline: Option<Time>,
@@ -109,6 +118,9 @@ impl Receiver {
             recent: VecDeque::new(),
             unacked: 0,
             quick_acks_left: endpoint.quick_acks,
+            window: ReceiveWindow::of(&endpoint),
+            last_acked: 0,
+            ts_recent: Time::ZERO,
             ece: false,
             deadline: None,
         }
@@ -130,6 +142,23 @@ impl Receiver {
     #[must_use]
     pub fn out_of_order(&self) -> u64 {
         self.out_of_order.count()
+    }
+
+    /// Returns the window that the receiver advertises with the handshake, packets; `None` if windows are constant.
+    #[must_use]
+    pub fn first_window(&self) -> Option<u64> {
+        self.window.map(|window| window.advertised())
+    }
+
+    /// Adapts the receive buffer to what the application has read by `now`, all that is in order, with a round-trip time of
+    /// `rtt`.
+    #[inline]
+    pub fn on_read(&mut self, now: Time, rtt: impl FnOnce() -> Option<Span>) {
+        if let Some(window) = &mut self.window {
+            let highest = self.out_of_order.highest();
+            let above = highest.map_or(0, |end| end - self.rcv_nxt);
+            window.on_read(now, rtt(), self.rcv_nxt, above);
+        }
     }
 
     /// Makes an ACK of what has been received although no packet was accepted.
@@ -154,6 +183,14 @@ impl Receiver {
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
+        if number <= self.last_acked {
+            self.ts_recent = self.ts_recent.max(packet.sent);
+        }
+        let opens = !duplicate && self.window.as_mut().is_some_and(ReceiveWindow::on_packet);
+        if opens && self.endpoint.quick_while_growing {
+            // As in `tcp_grow_window`: the count stays while the window grows.
+            self.quick_acks_left |= 1;
+        }
         // RFC 5681, Sec. 4.2: at once if a gap is filled or remains, otherwise every b-th packet.
         let mut at_once = duplicate || number > self.rcv_nxt || self.quick_acks_left > 0;
         if number == self.rcv_nxt {
@@ -208,8 +245,11 @@ impl Receiver {
         let mut ack = Ack {
             next: self.rcv_nxt,
             ece: self.ece,
+            echo: self.ts_recent,
+            rwnd: self.window.map(|window| Rwnd::new(window.advertised())),
             ..Ack::default()
         };
+        self.last_acked = self.rcv_nxt;
         if self.endpoint.sack && !self.recent.is_empty() {
             for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
                 *block = self.out_of_order.range_of(*number).unwrap_or_default();
@@ -221,8 +261,6 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::Span;
-
     use super::*;
     use crate::endpoint::Profile;
 
@@ -247,7 +285,7 @@ mod tests {
             assert_eq!(Rwnd::new(packets).packets(), u64::from(u32::MAX) - 1);
         }
         // Events carry ACKs by value.
-        assert_eq!(size_of::<Ack>(), 64);
+        assert_eq!(size_of::<Ack>(), 72);
     }
 
     #[test]
@@ -313,6 +351,7 @@ mod tests {
             number,
             marked,
             cwr,
+            ..Packet::default()
         };
         let echoed: Vec<bool> = [
             packet(0, false, false),

@@ -6,7 +6,7 @@
 mod gateway_events;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
 
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
@@ -180,7 +180,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         probe,
         events: EventQueue::default(),
         connections: connections
-            .map(|(flow, tally)| Connection::new(flow, tally))
+            .map(|(flow, tally)| Connection::new(flow, setup.packet, tally))
             .collect(),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
@@ -225,8 +225,8 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
 }
 
 impl<'a> Connection<'a> {
-    fn new(flow: &'a Flow, tally: FlowTally) -> Self {
-        let control = flow.algorithm.start(flow.endpoint.initial_window.into());
+    fn new(flow: &'a Flow, packet: Bytes, tally: FlowTally) -> Self {
+        let control = flow.algorithm.start(&flow.endpoint.connection(packet));
         Self {
             flow,
             sender: Sender::new(flow.endpoint, control, flow.packets),
@@ -271,6 +271,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             } => {
                 let packet = Packet {
                     number: transmission.packet,
+                    sent: Time::ZERO
+                        .saturating_add(now.since(Time::ZERO).saturating_sub(delay.total())),
                     marked,
                     cwr,
                 };
@@ -305,6 +307,10 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 return;
             }
             connection.sender.on_handshake(rtt);
+        }
+        let connection = self.flow(flow);
+        if let Some(window) = connection.receiver.first_window() {
+            connection.sender.set_send_limit(window);
         }
         if let Some(proxy) = &mut self.proxy {
             let window = proxy.on_start(flow as usize);
@@ -407,6 +413,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
         connection.tally.on_delivered(transmission.ordinal, delay);
+        let sender = &connection.sender;
+        connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
