@@ -20,8 +20,8 @@ SHARED = pathlib.Path(os.environ.get("TMT_SHARED", ROOT.parent / "shared")) / "r
 # tmt's name of each congestion control of the kernel, under the profile linux.
 CONTROLS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr1"}
 PACKET_B, PAYLOAD_B = 1500, 1448
-# The receiver buffer of a host as it is, and one that never limits the sender (net.ipv4.tcp_rmem, middle and largest value).
-DEFAULT_RMEM = "4096 131072 6291456"
+# net.ipv4.tcp_rmem of the larger set, and the share of such memory that is payload of packets of 1500 B (tcp_measure_rcv_mss).
+RMEM, ROOM = "4096 8388608 67108864", (157, 256)
 # Two flows begin within this time, each seed at other times: the kernel's flows do not begin together to the microsecond.
 APART = "0s..20ms"
 
@@ -42,14 +42,14 @@ class Simulator:
         command += ["--buffer", f"{setting.queue}pkt", "--duration", f"{setting.seconds:g}s", "--json"]
         if loss or setting.loss:
             command += ["--loss", loss or f"bernoulli:{setting.loss:g}"]
-        if setting.rmem != DEFAULT_RMEM:
-            command += ["--rwnd", "unlimited"]
+        first, largest = (int(size) * ROOM[0] // ROOM[1] for size in setting.rmem.split()[1:])
+        command += ["--first-rwnd", f"{first}B", "--rwnd", f"{largest}B"]
         flows = setting.cc.split("+")
         if len(flows) == 1:
             command += ["--cc", self.controls[setting.cc]]
             command += ["--bytes", f"{setting.size}B"] if setting.size else []
         for number, cc in enumerate(flows if len(flows) > 1 else []):
-            extra = f",extra-rtt={setting.extra_ms:g}ms" if number and setting.extra_ms else ""
+            extra = f",terrestrial-rtt={setting.extra_ms:g}ms" if number and setting.extra_ms else ""
             command += ["--flow", f"cc={self.controls[cc]},start={APART}{extra}"]
         return command + self.flags
 
@@ -76,7 +76,7 @@ def number(text):
 def setting_of(row):
     return Setting(
         row["grid"], row["rate"], row["rtt_ms"], int(row["queue"]), row["cc"], row["loss"], row["seconds"],
-        int(row["bytes"]), row.get("rmem") or "", row.get("extra_ms") or 0.0,
+        int(row["bytes"]), row.get("rmem") or RMEM, row.get("extra_ms") or 0.0,
     )  # fmt: skip
 
 

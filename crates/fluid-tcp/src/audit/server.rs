@@ -81,15 +81,17 @@ impl<'t> Server<'t> {
         }
     }
 
-    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow.
+    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow. `toward` is
+    /// the time from the row's sender to the gateway.
     pub(super) fn on_row(
         &mut self,
         row: Row,
         sent: Time,
+        toward: Span,
         tally: &mut RuleTally,
     ) -> tmt_core::Result<()> {
         let Some(enqueued) = row.enqueued else {
-            let reaches = row.sent.saturating_add(self.head.toward);
+            let reaches = row.sent.saturating_add(toward);
             self.open.push((row.line, reaches));
             return Ok(());
         };

@@ -326,5 +326,5 @@ parameters! {
         .detail("A head without an end line, for example from `head -100000 trace`, or a cut stream.");
     flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
-        .detail("For example `cc=cubic,start=5s,bytes=1MB`.");
+        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms`.");
 }

@@ -347,6 +347,15 @@ impl Plan {
         set("buffer", &self.resolved.buffer().text());
         set("queue", &self.resolved.queue());
         set("terrestrial_rtt_ns", &self.path.terrestrial_rtt.as_nanos());
+        if setup
+            .flows
+            .iter()
+            .any(|flow| flow.terrestrial_rtt.is_some())
+        {
+            let rtts = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
+            let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
+            set("flow_terrestrial_rtts_ns", &rtts.join(" "));
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);

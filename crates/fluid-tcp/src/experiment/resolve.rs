@@ -103,7 +103,10 @@ impl Experiment {
             let sized = flow.bytes;
             let sized = sized.and_then(|bytes| endless.clone().of_bytes(bytes, self.packet()));
             FlowPlan {
-                flow: sized.unwrap_or(endless),
+                flow: Flow {
+                    terrestrial_rtt: flow.terrestrial_rtt,
+                    ..sized.unwrap_or(endless)
+                },
                 start: flow.start.unwrap_or_else(|| self.start()),
             }
         };
