@@ -22,8 +22,8 @@ CONTROLS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr1"}
 PACKET_B, PAYLOAD_B = 1500, 1448
 # net.ipv4.tcp_rmem of the larger set, and the share of such memory that is payload of packets of 1500 B (tcp_measure_rcv_mss).
 RMEM, ROOM = "4096 8388608 67108864", (157, 256)
-# Two flows begin within this time, each seed at other times: the kernel's flows do not begin together to the microsecond.
-APART = "0s..20ms"
+# Two flows begin within this time, each seed at other times: the kernel's do not begin together to the microsecond.
+APART_MS = 20
 
 Setting = collections.namedtuple("Setting", "grid rate_bps rtt_ms queue cc loss seconds size rmem extra_ms")
 
@@ -49,8 +49,10 @@ class Simulator:
             command += ["--cc", self.controls[setting.cc]]
             command += ["--bytes", f"{setting.size}B"] if setting.size else []
         for number, cc in enumerate(flows if len(flows) > 1 else []):
-            extra = f",terrestrial-rtt={setting.extra_ms:g}ms" if number and setting.extra_ms else ""
-            command += ["--flow", f"cc={self.controls[cc]},start={APART}{extra}"]
+            # The kernel's data begin when the handshake is over, a round trip after the call.
+            extra_ms = setting.extra_ms if number else 0
+            start = f"start={extra_ms:g}ms..{extra_ms + APART_MS:g}ms"
+            command += ["--flow", f"cc={self.controls[cc]},{start},terrestrial-rtt={extra_ms:g}ms"]
         return command + self.flags
 
     def runs(self, setting, loss=None, more=()):

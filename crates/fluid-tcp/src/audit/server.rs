@@ -33,9 +33,9 @@ pub(super) struct Server<'t> {
     timeline: Option<Cursor<'t>>,
     /// The packets that a synthetic link loses, by the number of their service.
     listed: Option<Listed>,
-    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, line). Packets may share an LLDU; all but the last
+    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, enqueued, line). Packets may share an LLDU; all but the last
     /// of those that begin in it also end in it.
-    pub(super) ahead: BTreeMap<(Time, u64, u64, u64), Served>,
+    pub(super) ahead: BTreeMap<(Time, u64, u64, Time, u64), Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
@@ -96,7 +96,13 @@ impl<'t> Server<'t> {
             return Ok(());
         };
         if let Some(service) = row.service {
-            let turn = (service.start, service.first, service.last, row.line);
+            let turn = (
+                service.start,
+                service.first,
+                service.last,
+                enqueued,
+                row.line,
+            );
             let served = Served {
                 row,
                 enqueued,
