@@ -24,6 +24,9 @@ PACKET_B, PAYLOAD_B = 1500, 1448
 RMEM, ROOM = "4096 8388608 67108864", (157, 256)
 # Two flows begin within this time, each seed at other times: the kernel's do not begin together to the microsecond.
 APART_MS = 20
+# RTTs whose difference is a whole number of services put the arrivals of two flows into fixed phases, so that a full queue
+# drops those of one of them (Floyd and Jacobson 1992). A host's timing is not so exact: runs are spread over this many phases.
+PHASES = 8
 
 Setting = collections.namedtuple("Setting", "grid rate_bps rtt_ms queue cc loss seconds size rmem extra_ms")
 
@@ -35,8 +38,11 @@ class Simulator:
         self.tmt, self.seeds, self.jobs, self.flags = tmt, seeds, jobs, list(flags)
         self.controls = CONTROLS | dict(controls)
 
-    def command(self, setting, loss=None):
-        """The command of a setting; `loss` replaces the process of its losses."""
+    def command(self, setting, loss=None, phase=0.0):
+        """The command of a setting; `loss` replaces the process of its losses.
+
+        `phase` is added to the RTT of a second flow, in services of a packet.
+        """
         command = [self.tmt, "tcp", "--quiet", "--jobs", str(self.jobs), "--profile", "linux", "--link", "synthetic"]
         command += ["--rate", f"{setting.rate_bps:.0f}bps", "--rtt", f"{setting.rtt_ms:g}ms"]
         command += ["--buffer", f"{setting.queue}pkt", "--duration", f"{setting.seconds:g}s", "--json"]
@@ -51,16 +57,24 @@ class Simulator:
         for number, cc in enumerate(flows if len(flows) > 1 else []):
             # The kernel's data begin when the handshake is over, a round trip after the call.
             extra_ms = setting.extra_ms if number else 0
+            rtt_ns = round(extra_ms * 1e6 + (phase * PACKET_B * 8e9 / setting.rate_bps if number else 0))
             start = f"start={extra_ms:g}ms..{extra_ms + APART_MS:g}ms"
-            command += ["--flow", f"cc={self.controls[cc]},{start},terrestrial-rtt={extra_ms:g}ms"]
+            command += ["--flow", f"cc={self.controls[cc]},{start},terrestrial-rtt={rtt_ns}ns"]
         return command + self.flags
 
     def runs(self, setting, loss=None, more=()):
         """The runs of a setting, as tmt reports them: one where nothing is random."""
-        random = not loss and (setting.loss or "+" in setting.cc)
         # Starts are cheap, and few of them lose anything.
-        seeds = self.seeds * (10 if setting.size else 1) if random else 1
-        command = self.command(setting, loss) + ["--seeds", str(seeds), *more]
+        seeds = self.seeds * (10 if setting.size else 1) if setting.loss and not loss else 1
+        if "+" not in setting.cc:
+            return self.run(self.command(setting, loss) + ["--seeds", str(seeds), *more])
+        seeds = max(self.seeds // PHASES, 1)
+        commands = [self.command(setting, loss, phase / PHASES) for phase in range(PHASES)]
+        return [run for command in commands for run in self.run([*command, "--seeds", str(seeds), *more])]
+
+    @staticmethod
+    def run(command):
+        """The runs of a command."""
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             sys.exit(f"compare: {' '.join(command)} ended with {done.returncode}: {done.stderr.strip()[-2000:]}")
