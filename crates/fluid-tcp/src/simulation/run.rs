@@ -92,6 +92,7 @@ struct Run<'a, G, P> {
     connections: Vec<Connection<'a>>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
+    queue_loss: Option<Losses>,
     return_loss: Option<Losses>,
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
@@ -186,6 +187,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             Proxy::new(setup.buffer, window, endpoints)
         }),
         gateway_event: None,
+        queue_loss: setup.queue_loss.clone(),
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
         return_link: setup
@@ -291,7 +293,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     }
 
     fn on_start(&mut self, now: Time, flow: u32) {
-        let rtt = self.round_trip();
+        let rtt = self.round_trip(flow);
         let connection = self.flow(flow);
         if connection.flow.packets == Some(0) {
             connection.tally.complete(Span::ZERO);
@@ -367,7 +369,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 cwr: outgoing.cwr,
             };
             self.probe.on_sent(now, transmission);
-            let forward_delay = self.setup.path.forward_delay();
+            let [forward_delay, _] = self.terrestrial(flow);
             if forward_delay.is_zero() {
                 self.on_arrival(now, packet);
             } else {
@@ -456,7 +458,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.probe.on_ack_sent(now, flow as usize, &ack);
         let back = self
             .link_return_delay()
-            .saturating_add(self.setup.path.return_delay());
+            .saturating_add(self.terrestrial(flow)[1]);
         let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);

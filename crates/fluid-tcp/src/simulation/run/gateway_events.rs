@@ -7,6 +7,7 @@ use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::link::gateway::{Fate, Gateway, Queued, Served};
 use crate::simulation::delay::DelayParts;
+use crate::simulation::path::halves;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::Count;
@@ -48,7 +49,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow, &ack);
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-        let arrives = now.checked_add(self.setup.path.return_delay());
+        let arrives = now.checked_add(self.terrestrial(flow)[1]);
         self.schedule(arrives, Event::Ack { flow, ack });
     }
 
@@ -67,7 +68,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) {
         self.process_departures(now);
-        let fate = self.gateway.enqueue(now, packet);
+        let losses = self.queue_loss.as_mut();
+        let fate = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
+            Fate::Dropped(packet)
+        } else {
+            self.gateway.enqueue(now, packet)
+        };
         if self.probe.watches() {
             match fate {
                 Fate::Dropped(_) => self
@@ -86,9 +92,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         proxy.unwrap_or_else(|| self.gateway.len())
     }
 
-    /// Round-trip propagation between a sender and the node that acknowledges.
-    pub(super) fn round_trip(&self) -> Span {
-        let terrestrial = self.setup.path.terrestrial_rtt;
+    /// Delay of a packet from the sender of `flow` to the gateway, and of an ACK back.
+    pub(super) fn terrestrial(&self, flow: u32) -> [Span; 2] {
+        let own = self.connections[flow as usize].flow.terrestrial_rtt;
+        halves(own.unwrap_or(self.setup.path.terrestrial_rtt))
+    }
+
+    /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
+    pub(super) fn round_trip(&self, flow: u32) -> Span {
+        let terrestrial = self.setup.terrestrial_rtt(flow as usize);
         match self.setup.path.split {
             None => terrestrial.saturating_add(self.setup.rtt),
             Some(_) => terrestrial,
