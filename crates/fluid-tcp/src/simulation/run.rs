@@ -3,6 +3,7 @@
 //! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
 //! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
 
+mod events;
 mod gateway_events;
 
 use tmt_core::channel::Losses;
@@ -15,59 +16,12 @@ use crate::link::gateway::{
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
-use crate::simulation::delay::DelayParts;
-use crate::simulation::event::{EventQueue, HasLane};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
-
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// A flow starts or its handshake is complete.
-    Start(u32),
-    /// A packet reaches the gateway.
-    Arrival(Queued),
-    /// A proxy learns that the link has delivered this transmission.
-    Release(Transmission),
-    /// The queue has an action that is due.
-    Gateway,
-    /// A packet reaches the receiver.
-    Delivery {
-        transmission: Transmission,
-        delay: DelayParts,
-        marked: bool,
-        cwr: bool,
-    },
-    /// An ACK reaches the sender.
-    Ack { flow: u32, ack: Ack },
-    /// A timer of the sender may have expired.
-    Timer(u32),
-    /// Pacing allows the next packet.
-    Pace(u32),
-    /// The delayed-ACK timer of the receiver may have expired.
-    DelayedAck(u32),
-}
-
-impl HasLane for Event {
-    fn lane(&self) -> Option<usize> {
-        match self {
-            Self::Delivery { .. } => Some(0),
-            Self::Ack { .. } => Some(1),
-            Self::Pace(_) => Some(2),
-            Self::Arrival(_) => Some(3),
-            _ => None,
-        }
-    }
-}
-
-impl Event {
-    /// Whether this is a timer of a sender, which alone does not keep a run going.
-    fn is_timer(&self) -> bool {
-        matches!(self, Self::Timer(_))
-    }
-}
+use events::{Alarm, Delivery, Events, Kind};
 
 /// State of a flow during a run.
 #[derive(Debug)]
@@ -88,7 +42,7 @@ struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
     probe: &'a mut P,
-    events: EventQueue<Event, 4>,
+    events: Events,
     connections: Vec<Connection<'a>>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
@@ -101,8 +55,6 @@ struct Run<'a, G, P> {
     served: u64,
     /// Flows that are not complete.
     unfinished: usize,
-    /// Scheduled events other than timers of senders.
-    under_way: u64,
 }
 
 /// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
@@ -177,7 +129,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         setup,
         gateway,
         probe,
-        events: EventQueue::default(),
+        events: Events::default(),
         connections: connections
             .map(|(flow, tally)| Connection::new(flow, tally))
             .collect(),
@@ -196,20 +148,19 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
-        under_way: 0,
     };
     for (number, flow) in (0..).zip(&setup.flows) {
         let start = setup.begin.saturating_add(flow.start);
-        run.schedule(Some(start), Event::Start(number));
+        run.events.alarm(Some(start), Alarm::Start(number));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
-        if run.under_way == 0 && run.gateway.is_exhausted() {
+        if run.gateway.is_exhausted() && run.events.has_only_timers() {
             // Only timers are left, and the link will not serve what they send.
             now = setup.end;
             break;
         }
-        let Some((at, event)) = run.events.pop_until(setup.end) else {
+        let Some((at, kind)) = run.events.first(setup.end) else {
             now = setup.end;
             break;
         };
@@ -217,7 +168,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         if run.probe.watches() {
             run.process_departures(now);
         }
-        run.handle(now, event);
+        run.handle(now, kind);
     }
     run.report(now)
 }
@@ -246,45 +197,55 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
 }
 
 impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
-    /// Schedules `event` at `at`; `None` is a time past 2^63 − 1 ns, which never comes.
-    fn schedule(&mut self, at: Option<Time>, event: Event) {
-        if let Some(at) = at {
-            self.under_way += u64::from(!event.is_timer());
-            self.events.schedule(at, event);
-        }
-    }
-
     fn flow(&mut self, flow: u32) -> &mut Connection<'a> {
         &mut self.connections[flow as usize]
     }
 
-    fn handle(&mut self, now: Time, event: Event) {
-        self.under_way -= u64::from(!event.is_timer());
-        match event {
-            Event::Delivery {
-                transmission,
-                delay,
-                marked,
-                cwr,
-            } => {
-                let packet = Packet {
-                    number: transmission.packet,
-                    marked,
-                    cwr,
-                };
-                self.on_delivery(now, transmission, &delay, packet);
+    /// Removes the first event, which is of this kind, and acts on it.
+    #[inline]
+    fn handle(&mut self, now: Time, kind: Kind) {
+        match kind {
+            Kind::Delivery => {
+                if let Some(delivery) = self.events.take_delivery() {
+                    self.on_delivery(now, &delivery);
+                }
             }
-            Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
-            Event::Arrival(packet) => self.on_arrival(now, packet),
-            Event::Release(transmission) => self.on_release(now, transmission),
-            Event::Pace(flow) => {
-                self.flow(flow).pace_event = None;
-                self.after_sender(now, flow, SenderEvent::Pace);
+            Kind::Ack => {
+                if let Some((flow, ack)) = self.events.take_ack() {
+                    self.on_ack(now, flow, &ack);
+                }
             }
-            Event::Timer(flow) => self.on_timer(now, flow),
-            Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
-            Event::Gateway => self.on_gateway(now),
-            Event::Start(flow) => self.on_start(now, flow),
+            Kind::Arrival => {
+                if let Some(packet) = self.events.take_arrival() {
+                    self.on_arrival(now, packet);
+                }
+            }
+            Kind::Release => {
+                if let Some(transmission) = self.events.take_release() {
+                    self.on_release(now, transmission);
+                }
+            }
+            Kind::Pace => {
+                if let Some(flow) = self.events.take_pace() {
+                    self.flow(flow).pace_event = None;
+                    self.after_sender(now, flow, SenderEvent::Pace);
+                }
+            }
+            Kind::Timer => {
+                if let Some(flow) = self.events.take_timer() {
+                    self.on_timer(now, flow);
+                }
+            }
+            Kind::DelayedAck => {
+                if let Some(flow) = self.events.take_delayed_ack() {
+                    self.on_delayed_ack(now, flow);
+                }
+            }
+            Kind::Alarm => match self.events.take_alarm() {
+                Some(Alarm::Start(flow)) => self.on_start(now, flow),
+                Some(Alarm::Gateway) => self.on_gateway(now),
+                None => {}
+            },
         }
     }
 
@@ -299,7 +260,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if connection.flow.endpoint.handshake {
             if !connection.started {
                 connection.started = true;
-                self.schedule(now.checked_add(rtt), Event::Start(flow));
+                self.events.alarm(now.checked_add(rtt), Alarm::Start(flow));
                 return;
             }
             connection.sender.on_handshake(rtt);
@@ -367,7 +328,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             } else {
                 let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
-                self.schedule(at, Event::Arrival(Queued { enqueued, ..packet }));
+                self.events.arrive(at, Queued { enqueued, ..packet });
             }
         }
         self.watch_timer(flow);
@@ -375,7 +336,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
             let release = connection.pace_event;
-            self.schedule(release, Event::Pace(flow));
+            self.events.pace(release, flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -391,20 +352,22 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.schedule(due, Event::Timer(flow));
+        self.events.expire(due, flow);
     }
 
-    fn on_delivery(
-        &mut self,
-        now: Time,
-        transmission: Transmission,
-        delay: &DelayParts,
-        packet: Packet,
-    ) {
+    fn on_delivery(&mut self, now: Time, delivery: &Delivery) {
+        let transmission = delivery.transmission;
+        let packet = Packet {
+            number: transmission.packet,
+            marked: delivery.marked,
+            cwr: delivery.cwr,
+        };
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(transmission.ordinal, delay);
+        connection
+            .tally
+            .on_delivered(transmission.ordinal, &delivery.delay);
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
@@ -441,7 +404,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let connection = self.flow(flow);
         let deadline = connection.receiver.deadline();
         let due = sooner(&mut connection.delayed_ack_event, deadline);
-        self.schedule(due, Event::DelayedAck(flow));
+        self.events.delayed_ack(due, flow);
     }
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
@@ -472,7 +435,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             tally.count(Count::AcksLost);
         } else {
             let arrives = left.and_then(|left| left.checked_add(back));
-            self.schedule(arrives, Event::Ack { flow, ack });
+            self.events.acknowledge(arrives, (flow, ack));
         }
     }
 

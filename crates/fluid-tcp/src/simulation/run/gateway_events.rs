@@ -2,7 +2,8 @@
 
 use tmt_core::types::{Span, Time};
 
-use super::{Event, Run, sooner};
+use super::events::{Alarm, Delivery};
+use super::{Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::link::gateway::{Fate, Gateway, Queued, Served};
@@ -49,7 +50,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
         let arrives = now.checked_add(self.setup.path.return_delay());
-        self.schedule(arrives, Event::Ack { flow, ack });
+        self.events.acknowledge(arrives, (flow, ack));
     }
 
     /// The proxy learns that the link has delivered a packet.
@@ -119,7 +120,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             self.on_fate(fate);
         }
         let due = sooner(&mut self.gateway_event, self.gateway.due());
-        self.schedule(due, Event::Gateway);
+        self.events.alarm(due, Alarm::Gateway);
     }
 
     /// Acts on the fate of a packet at the queue.
@@ -141,23 +142,21 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     let back = self
                         .link_return_delay()
                         .saturating_add(self.setup.path.feedback_delay);
-                    self.schedule(
-                        arrival.checked_add(back),
-                        Event::Release(packet.transmission),
-                    );
+                    self.events
+                        .release(arrival.checked_add(back), packet.transmission);
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
-                    let event = Event::Delivery {
+                    let delivery = Delivery {
                         transmission: packet.transmission,
                         delay,
                         marked,
                         cwr: packet.cwr,
                     };
-                    self.schedule(service.arrival, event);
+                    self.events.deliver(service.arrival, delivery);
                 }
             }
             Fate::Acknowledged(packet, known) => {
-                self.schedule(Some(known), Event::Release(packet.transmission));
+                self.events.release(Some(known), packet.transmission);
             }
             Fate::Waiting => {}
         }
