@@ -6,9 +6,12 @@
 mod events;
 mod gateway_events;
 
+use std::sync::Arc;
+
 use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 
+use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
@@ -17,16 +20,19 @@ use crate::link::gateway::{
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{Probe, SenderEvent};
+use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
 use events::{Alarm, Delivery, Events, Kind};
+use gateway_events::on_served;
 
 /// State of a flow during a run.
 #[derive(Debug)]
-struct Connection<'a> {
-    flow: &'a Flow,
+struct Connection {
+    /// Number of packets to deliver; `None` if there is no last one.
+    packets: Option<u64>,
+    start: Time,
     sender: Sender,
     receiver: Receiver,
     tally: FlowTally,
@@ -43,7 +49,7 @@ struct Run<'a, G, P> {
     gateway: G,
     probe: &'a mut P,
     events: Events,
-    connections: Vec<Connection<'a>>,
+    connections: Vec<Connection>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     return_loss: Option<Losses>,
@@ -124,15 +130,27 @@ pub fn run_coupled_looped<P: Probe>(
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
-    let connections = setup.flows.iter().zip(FlowTally::all(setup.flows.len()));
+    if probe.watches() {
+        simulate(setup, gateway, probe)
+    } else {
+        // Without the hooks a run is shorter by a tenth.
+        simulate(setup, gateway, &mut NoProbe)
+    }
+}
+
+fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
+    let tallies = FlowTally::all(setup.flows.len());
+    let mut endpoints = Endpoints::default();
+    let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
+        let start = setup.begin.saturating_add(flow.start);
+        Connection::new(flow, start, endpoints.share(flow.endpoint), tally)
+    });
     let mut run = Run {
         setup,
         gateway,
         probe,
         events: Events::default(),
-        connections: connections
-            .map(|(flow, tally)| Connection::new(flow, tally))
-            .collect(),
+        connections: connections.collect(),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
             Proxy::new(setup.buffer, window, endpoints)
@@ -149,9 +167,9 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         served: 0,
         unfinished: setup.flows.len(),
     };
-    for (number, flow) in (0..).zip(&setup.flows) {
-        let start = setup.begin.saturating_add(flow.start);
-        run.events.alarm(Some(start), Alarm::Start(number));
+    for (number, connection) in (0..).zip(&run.connections) {
+        run.events
+            .alarm(Some(connection.start), Alarm::Start(number));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
@@ -173,13 +191,26 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     run.report(now)
 }
 
-impl<'a> Connection<'a> {
-    fn new(flow: &'a Flow, tally: FlowTally) -> Self {
-        let control = flow.algorithm.start(flow.endpoint.initial_window.into());
+/// Settings of the flows. Those of successive flows that are alike are stored once.
+#[derive(Debug, Default)]
+struct Endpoints(Option<Arc<Endpoint>>);
+
+impl Endpoints {
+    fn share(&mut self, endpoint: Endpoint) -> Arc<Endpoint> {
+        let alike = self.0.take().filter(|last| **last == endpoint);
+        let shared = alike.unwrap_or_else(|| Arc::new(endpoint));
+        Arc::clone(self.0.insert(shared))
+    }
+}
+
+impl Connection {
+    fn new(flow: &Flow, start: Time, endpoint: Arc<Endpoint>, tally: FlowTally) -> Self {
+        let control = flow.algorithm.start(endpoint.initial_window.into());
         Self {
-            flow,
-            sender: Sender::new(flow.endpoint, control, flow.packets),
-            receiver: Receiver::new(flow.endpoint),
+            packets: flow.packets,
+            start,
+            sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
+            receiver: Receiver::new(endpoint),
             tally,
             started: false,
             timer_event: None,
@@ -196,8 +227,8 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     *event
 }
 
-impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
-    fn flow(&mut self, flow: u32) -> &mut Connection<'a> {
+impl<G: Gateway, P: Probe> Run<'_, G, P> {
+    fn flow(&mut self, flow: u32) -> &mut Connection {
         &mut self.connections[flow as usize]
     }
 
@@ -252,12 +283,13 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     fn on_start(&mut self, now: Time, flow: u32) {
         let rtt = self.round_trip();
         let connection = self.flow(flow);
-        if connection.flow.packets == Some(0) {
+        if connection.packets == Some(0) {
             connection.tally.complete(Span::ZERO);
             self.unfinished -= 1;
             return;
         }
-        if connection.flow.endpoint.handshake {
+        if self.setup.flows[flow as usize].endpoint.handshake {
+            let connection = self.flow(flow);
             if !connection.started {
                 connection.started = true;
                 self.events.alarm(now.checked_add(rtt), Alarm::Start(flow));
@@ -300,7 +332,11 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     /// Sends all packets that the sender allows, and schedules its timers.
     fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
-        while let Some(outgoing) = self.flow(flow).sender.next_packet(now) {
+        loop {
+            let connection = &mut self.connections[flow as usize];
+            let Some(outgoing) = connection.sender.next_packet(now) else {
+                break;
+            };
             let transmission = Transmission {
                 ordinal: self.sent,
                 flow: flow as usize,
@@ -309,7 +345,6 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 why: outgoing.reason,
             };
             self.sent += 1;
-            let connection = self.flow(flow);
             connection
                 .tally
                 .on_sent(transmission.ordinal, transmission.copy);
@@ -331,12 +366,12 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 self.events.arrive(at, Queued { enqueued, ..packet });
             }
         }
-        self.watch_timer(flow);
-        let connection = self.flow(flow);
+        let connection = &mut self.connections[flow as usize];
+        let due = sooner(&mut connection.timer_event, connection.sender.deadline());
+        self.events.expire(due, flow);
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
-            let release = connection.pace_event;
-            self.events.pace(release, flow);
+            self.events.pace(connection.pace_event, flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -371,10 +406,10 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
-        let Flow { packets, start, .. } = connection.flow;
-        let done = packets.is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
-        let elapsed = now.since(self.setup.begin.saturating_add(*start));
-        if done && connection.tally.complete(elapsed) {
+        let done = connection
+            .packets
+            .is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
+        if done && connection.tally.complete(now.since(connection.start)) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -382,10 +417,13 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             return;
         }
         let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
+        let delays = connection.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
-            self.send_ack(now, flow, ack);
+            self.send_ack(now, flow, &ack);
         }
-        self.watch_delayed_ack(flow);
+        if delays {
+            self.watch_delayed_ack(flow);
+        }
     }
 
     fn on_delayed_ack(&mut self, now: Time, flow: u32) {
@@ -395,7 +433,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         connection.delayed_ack_event = None;
         if let Some(ack) = connection.receiver.on_timer(now) {
-            self.send_ack(now, flow, ack);
+            self.send_ack(now, flow, &ack);
         }
         self.watch_delayed_ack(flow);
     }
@@ -407,8 +445,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.events.delayed_ack(due, flow);
     }
 
-    fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
-        self.probe.on_ack_sent(now, flow as usize, &ack);
+    #[inline]
+    fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+        self.probe.on_ack_sent(now, flow as usize, ack);
         let back = self
             .link_return_delay()
             .saturating_add(self.setup.path.return_delay());
@@ -435,7 +474,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             tally.count(Count::AcksLost);
         } else {
             let arrives = left.and_then(|left| left.checked_add(back));
-            self.events.acknowledge(arrives, (flow, ack));
+            self.events.acknowledge(arrives, (flow, *ack));
         }
     }
 
@@ -446,7 +485,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
         for served in in_service {
             if served.service.start <= end {
-                self.on_served(&served, served.left.filter(|left| *left <= end), false);
+                let left = served.left.filter(|left| *left <= end);
+                self.served += 1;
+                on_served(&mut self.connections, self.probe, &served, left, false);
             }
         }
         usage.packets_served = self.served;

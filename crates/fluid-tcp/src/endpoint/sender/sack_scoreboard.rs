@@ -11,6 +11,9 @@ impl Sender {
     /// `Update()`: records the SACK blocks of an ACK. Returns the number of packets newly SACKed.
     pub(super) fn update_scoreboard(&mut self, now: Time, ack: &Ack) -> u64 {
         let mut new = 0;
+        if ack.blocks == <[(u64, u64); 3]>::default() {
+            return new;
+        }
         for (start, end) in ack.blocks {
             let (start, end) = (start.max(self.snd_una), end.min(self.snd_nxt));
             if start >= end {

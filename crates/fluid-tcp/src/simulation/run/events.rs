@@ -45,7 +45,8 @@ macro_rules! kinds {
         impl Events {
             $(
                 /// Schedules an event of this kind; `None` is a time past 2^63 − 1 ns, which never comes.
-                #[inline]
+                #[expect(clippy::inline_always, reason = "as [`Schedule::schedule`]")]
+                #[inline(always)]
                 pub(super) fn $at(&mut self, at: Option<Time>, event: $event) {
                     if let Some(at) = at {
                         let number = Kind::$kind as usize;

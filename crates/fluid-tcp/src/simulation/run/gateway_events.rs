@@ -3,7 +3,7 @@
 use tmt_core::types::{Span, Time};
 
 use super::events::{Alarm, Delivery};
-use super::{Run, sooner};
+use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::link::gateway::{Fate, Gateway, Queued, Served};
@@ -167,31 +167,40 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
         }
-        while let Some(served) = self.gateway.pop_departed(now) {
-            let left = served.left.unwrap_or(served.service.end);
-            self.on_served(&served, Some(left), served.service.arrival.is_none());
-        }
-    }
-
-    /// Counts a packet whose service has begun. It left the buffer at `left`, or is still there.
-    pub(super) fn on_served(&mut self, served: &Served, left: Option<Time>, lost: bool) {
-        let transmission = served.packet.transmission;
-        self.served += 1;
-        let tally = &mut self.connections[transmission.flow].tally;
-        tally.on_service(served.service.start.since(served.packet.enqueued));
-        if lost {
-            tally.count(Count::Lost);
-            tally.on_gone(transmission.ordinal);
-        }
-        if self.probe.watches() {
-            self.probe.on_service(transmission, &served.service);
-            if let Some(left) = left {
-                self.probe.on_departure(left, transmission, lost);
-            }
-        }
+        let (connections, probe) = (&mut self.connections, &mut *self.probe);
+        self.gateway.departed(now, |packet| {
+            self.served += 1;
+            let left = packet.left.unwrap_or(packet.service.end);
+            let lost = packet.service.arrival.is_none();
+            on_served(connections, probe, packet, Some(left), lost);
+        });
     }
 
     fn count(&mut self, transmission: Transmission, what: Count) {
         self.connections[transmission.flow].tally.count(what);
+    }
+}
+
+/// Tallies and reports a packet whose service has begun. It left the buffer at `left`, or is still there.
+#[inline]
+pub(super) fn on_served<P: Probe>(
+    connections: &mut [Connection],
+    probe: &mut P,
+    served: &Served,
+    left: Option<Time>,
+    lost: bool,
+) {
+    let transmission = served.packet.transmission;
+    let tally = &mut connections[transmission.flow].tally;
+    tally.on_service(served.service.start.since(served.packet.enqueued));
+    if lost {
+        tally.count(Count::Lost);
+        tally.on_gone(transmission.ordinal);
+    }
+    if probe.watches() {
+        probe.on_service(transmission, &served.service);
+        if let Some(left) = left {
+            probe.on_departure(left, transmission, lost);
+        }
     }
 }
