@@ -7,8 +7,10 @@ mod backlog;
 mod bbr;
 mod bbr1;
 mod compound;
+mod connection;
 mod cubic;
 mod fixed;
+mod growth;
 mod hybla;
 mod hystart;
 mod newreno;
@@ -27,6 +29,9 @@ pub use self::{
     vegas::ENTRY as VEGAS, westwood::ENTRY as WESTWOOD,
 };
 use crate::named::{self, Family, Parameter, Values};
+pub use connection::{
+    Connection, CubicForm, Growth, HystartForm, Implementation, MinRttRenewal, Quantum,
+};
 pub use rate::{LostPacket, RateSample};
 
 /// One ACK, as the congestion control sees it. Counts are in segments.
@@ -203,12 +208,14 @@ pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
     }
     /// Notes that a fast recovery, or the recovery after a timeout, has ended.
     fn on_recovered(&mut self, _now: Time) {}
+    /// Notes that a timeout was spurious: the control has been restored to its state before the timeout.
+    fn on_undo(&mut self) {}
     /// Notes that the sender resumes with nothing in flight.
     fn on_restart(&mut self, _now: Time) {}
 }
 
-/// Creates a congestion control from an initial window in segments and the values of its parameters.
-pub type Make = fn(f64, &Values) -> Box<dyn CongestionControl>;
+/// Creates the congestion control of a connection from the values of its parameters.
+pub type Make = fn(&Connection, &Values) -> Box<dyn CongestionControl>;
 
 /// A registered congestion control: name, description, parameters, examples and constructor.
 pub type Entry = named::Entry<Make>;
@@ -216,11 +223,11 @@ pub type Entry = named::Entry<Make>;
 /// A congestion control selected by name, with its parameters: `cubic:beta=0.8,c=0.4`.
 ///
 /// ```
-/// use fluid_tcp::congestion::{Algorithm, CUBIC};
+/// use fluid_tcp::congestion::{Algorithm, CUBIC, Connection};
 ///
 /// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into())])?;
 /// assert_eq!(cubic, "cubic:beta=0.8".parse()?);
-/// let control = cubic.start(10.0);
+/// let control = cubic.start(&Connection::default());
 /// assert!(control.window().in_slow_start());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -256,10 +263,10 @@ impl Default for Algorithm {
 const MIN_SSTHRESH: f64 = 2.0;
 
 impl Algorithm {
-    /// Creates the control for a new connection with this initial window, in segments.
+    /// Creates the control of a new connection.
     #[must_use]
-    pub fn start(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        (self.entry().make)(initial_window, self.values())
+    pub fn start(&self, connection: &Connection) -> Box<dyn CongestionControl> {
+        (self.entry().make)(connection, self.values())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod profile;
 mod ranges;
+mod receive_window;
 pub mod receiver;
 pub mod rtt;
 pub mod sender;

@@ -49,6 +49,7 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
         1u32..12,
         // Far above what these links hold. Without a limit Hybla once sent tens of millions of packets.
         prop_oneof![1u64..40, Just(1 << 12)],
+        1u64..9,
     )
         .prop_map(
             |(
@@ -56,6 +57,7 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
                 delayed_ack,
                 initial_window,
                 rwnd,
+                first_share,
             )| {
                 let profile = profile.endpoint();
                 Endpoint {
@@ -77,17 +79,18 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
                     rtt_sampling: if per_window {
                         RttSampling::PerWindow
                     } else {
-                        RttSampling::PerAck
+                        profile.rtt_sampling
                     },
                     cut_from: if from_window {
                         CutFrom::Window
                     } else {
-                        CutFrom::Flight
+                        profile.cut_from
                     },
                     handshake,
                     delayed_ack,
                     initial_window,
                     rwnd,
+                    first_rwnd: rwnd / first_share,
                     ..profile
                 }
             },
@@ -221,7 +224,10 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
         head.set(key, value);
     }
     let first = setup.flows[0].endpoint;
-    let delays = |it: &Endpoint| (it.delayed_ack, it.delayed_ack_timer, it.quick_acks);
+    let delays = |it: &Endpoint| {
+        let quick = (it.quick_acks, it.quick_while_growing);
+        (it.delayed_ack, it.delayed_ack_timer, quick)
+    };
     if setup
         .flows
         .iter()
@@ -233,6 +239,9 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
             first.delayed_ack_timer.as_nanos().to_string(),
         );
         head.set("quick_acks", first.quick_acks.to_string());
+        if first.quick_while_growing {
+            head.set("quick_while_growing", "on");
+        }
     }
     if setup.return_path.loss.is_some() {
         head.set("return_loss", "on");

@@ -8,9 +8,9 @@ pub(crate) static SCALABLE: Entry = Entry {
     about: "Scalable TCP: growth in proportion to the window",
     parameters: &[Parameter::number("gain", 0.01, 0.0, 1.0)],
     examples: &["scalable", "scalable:gain=0.02"],
-    make: |initial_window, parameters| {
+    make: |connection, parameters| {
         let gain = parameters.number("gain");
-        let window = Window::new(initial_window);
+        let window = connection.window();
         Box::new(Scalable { gain, window })
     },
 };

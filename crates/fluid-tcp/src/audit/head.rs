@@ -22,7 +22,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 32] = [
+pub(super) const KEYS: [(&str, Form); 33] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -39,6 +39,7 @@ pub(super) const KEYS: [(&str, Form); 32] = [
     ("delayed_ack", Form::Number(1)),
     ("delayed_ack_timer_ns", Form::Number(0)),
     ("quick_acks", Form::Number(0)),
+    ("quick_while_growing", Form::OneOf(&["on", "off"])),
     ("return_loss", Form::Text),
     ("return_rate_bps", Form::Number(1)),
     ("return_trace", Form::Text),
@@ -268,6 +269,7 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
         every: 1,
         timer: Span::ZERO,
         quick: 0,
+        may_be_quick: false,
         path: AckPath::Clear,
         back: Span::ZERO,
         any_order: false,
@@ -283,6 +285,7 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
         every: keys.number("delayed_ack")?,
         timer: keys.span("delayed_ack_timer_ns")?,
         quick: keys.number("quick_acks")?,
+        may_be_quick: keys.text_is("quick_while_growing", "on")?,
         path: match (is_queued, keys.get("return_loss")?) {
             (Some(_), _) => AckPath::Queued,
             (None, Some(_)) => AckPath::Lossy,

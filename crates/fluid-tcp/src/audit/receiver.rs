@@ -20,6 +20,8 @@ pub(super) struct AckRules {
     pub(super) timer: Span,
     /// Number of ACKs at the start that are not delayed.
     pub(super) quick: u64,
+    /// Whether further ACKs may be sent without delay, while the host enlarges its window. A log does not show that window.
+    pub(super) may_be_quick: bool,
     pub(super) path: AckPath,
     /// Time of an ACK to the sender; if ACKs may wait, the shortest.
     pub(super) back: Span,
@@ -177,12 +179,15 @@ impl Receiver {
                 moves.insert(state.answers(now, start, self.next, rules));
             } else {
                 let due = state.due.or(now.checked_add(rules.timer));
-                let state = Delayed {
+                let waits = Delayed {
                     waiting,
                     due,
                     ..*state
                 };
-                moves.insert((state, None));
+                moves.insert((waits, None));
+                if rules.may_be_quick {
+                    moves.insert(state.answers(now, start, self.next, rules));
+                }
             }
             if tied.is_some() && rules.any_order {
                 // The last of those that arrived in order may wait for the next ACK.
@@ -300,6 +305,7 @@ mod tests {
         every: 2,
         timer: Span::from_millis(100),
         quick: 0,
+        may_be_quick: false,
         path: AckPath::Clear,
         back: Span::from_millis(50),
         any_order: false,
@@ -337,6 +343,19 @@ mod tests {
             acks(quick, &arrivals),
             [0, 1, 102, 104, 104].map(|it| [it; 2])
         );
+    }
+
+    #[test]
+    fn an_ack_that_may_be_quick_is_sent_with_its_packet_or_with_the_next() {
+        let growing = AckRules {
+            may_be_quick: true,
+            ..RULES
+        };
+        let acked = |first| acks(growing, &[(0, 0, first), (10, 1, Some(60))]);
+        assert_eq!(acked(Some(50)), [[0, 0], [10, 10]]);
+        assert_eq!(acked(Some(60)), [[10, 10], [10, 10]]);
+        // Neither: the log is wrong.
+        assert_eq!(acked(Some(55))[0], [10, 10]);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(super) struct Backlog {
     base_rtt: Option<Span>,
     /// Smallest RTT of the current round.
     round_min_rtt: Option<Span>,
+    /// RTTs measured in the current round.
+    samples: u32,
     round: u64,
     /// The round that ended last, until [`Backlog::take_ended_round`] takes it.
     ended: Option<Round>,
@@ -27,6 +29,8 @@ pub(super) struct Round {
     share: Option<f64>,
     /// Segments outstanding at its end.
     in_flight: f64,
+    /// Number of RTTs measured.
+    pub(super) samples: u32,
 }
 
 impl Round {
@@ -48,6 +52,7 @@ impl Backlog {
                     rtt => base.as_secs_f64() / rtt.as_secs_f64(),
                 }),
                 in_flight: to_f64(ack.in_flight),
+                samples: std::mem::take(&mut self.samples),
             });
             self.round = ack.round;
             self.round_min_rtt = None;
@@ -56,6 +61,7 @@ impl Backlog {
             let least = |other: Option<Span>| Some(other.map_or(rtt, |other| other.min(rtt)));
             self.base_rtt = least(self.base_rtt);
             self.round_min_rtt = least(self.round_min_rtt);
+            self.samples += 1;
         }
     }
 
@@ -67,6 +73,7 @@ impl Backlog {
     /// Discards measurements from before a cut, which do not apply to the window after it.
     pub(super) fn reset_round(&mut self) {
         self.round_min_rtt = None;
+        self.samples = 0;
         self.ended = None;
     }
 }

@@ -48,8 +48,8 @@ mod startup;
 use tmt_core::types::{Time, to_f64};
 
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
-    Window,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, LostPacket, Parameter,
+    Values, Window,
 };
 use base::Base;
 use congestion::{Bounds, Signals};
@@ -70,7 +70,7 @@ pub static ENTRY: Entry = Entry {
         "bbr",
         "bbr:loss-thresh=0.05,beta=0.8,headroom=0.1,probe-rtt=10",
     ],
-    make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
+    make: |connection, parameters| Box::new(Bbr::new(connection, parameters)),
 };
 
 /// `BBR.MinPipeCwnd`: fewest segments in flight that keep a pipe full in spite of delayed ACKs (Sec. 5.6.4.3).
@@ -129,9 +129,9 @@ struct Bbr {
 }
 
 impl Bbr {
-    fn new(initial_window: f64, parameters: &Values) -> Self {
+    fn new(connection: &Connection, parameters: &Values) -> Self {
         Self {
-            base: Base::new(initial_window, STARTUP_GAIN),
+            base: Base::new(connection.initial_window.into(), STARTUP_GAIN),
             loss_thresh: parameters.number("loss-thresh"),
             beta: parameters.number("beta"),
             headroom: parameters.number("headroom"),

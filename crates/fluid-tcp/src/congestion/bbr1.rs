@@ -14,16 +14,21 @@
 //! detection of policers (`policer=off` disables it). Losses act on the window as in Linux: the first round of a
 //! recovery conserves packets, and the end of the recovery restores the window.
 //!
-//! As in Linux, an RTT equal to `min_rtt` renews it. A flow that is alone on a path without jitter empties its queue in
-//! every cycle, so it never needs `ProbeRTT`.
+//! Two rules depend on the hosts ([`super::Implementation`]):
+//! - which RTTs renew `min_rtt` before it expires. In the draft and in Linux before 5.10 an equal one does: a flow that
+//!   is alone on a path without jitter empties its queue in every cycle, so it never needs `ProbeRTT`. Since Linux 5.10
+//!   only a smaller one does: without jitter there is none, and `ProbeRTT` comes every 10 s;
+//! - the quantum, three of which may be in flight beyond the model (`bbr_quantization_budget`): one segment, or that of
+//!   `bbr_tso_segs_goal`.
 //!
 //! Named deviations:
 //! - quantities are exact where Linux rounds to 1/256 or to milliseconds; both maximum filters are exact, that of the
 //!   aggregation over 10 rounds (Linux: 5 to 10);
-//! - no segmentation offload: a quantum (`bbr_tso_segs_goal`) is one segment, and none is scheduled ahead of its
+//! - no segmentation offload: segments are paced one by one, whatever the quantum, and none is scheduled ahead of its
 //!   departure, so pipe is what was sent;
 //! - the first phase of `ProbeBW`, random in Linux, follows from the connection's history (`bbr/draw.rs`);
-//! - an RTT that may contain a delayed ACK replaces an expired `min_rtt` like any other;
+//! - any RTT replaces an expired `min_rtt`. Linux excepts that of a single packet shorter than a full segment, whose ACK
+//!   may have been delayed (`FLAG_ACK_MAYBE_DELAYED`); here all packets have the same size;
 //! - the RTT of a handshake counts from the first ACK on (`bbr_init_pacing_rate_from_rtt`);
 //! - a sender with nothing in flight counts as restarting from idle, whatever the reason;
 //! - ECN marks are ignored, as in Linux; a spurious timeout (F-RTO) restores the whole state.
@@ -37,8 +42,8 @@ use tmt_core::types::{Span, Time, to_f64};
 use super::bbr::base::Base;
 use super::bbr::{MIN_PIPE, PACING_MARGIN};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
-    Window,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, Implementation,
+    LostPacket, MinRttRenewal, Parameter, Quantum, Values, Window,
 };
 use cycle::CYCLE;
 use policer::Policer;
@@ -53,7 +58,7 @@ pub static ENTRY: Entry = Entry {
         Parameter::switch("policer", true),
     ],
     examples: &["bbr1", "bbr1:cwnd-gain=3,probe-rtt=5,policer=off"],
-    make: |initial_window, parameters| Box::new(Bbr1::new(initial_window, parameters)),
+    make: |connection, parameters| Box::new(Bbr1::new(connection, parameters)),
 };
 
 /// `bbr_high_gain`, 2/ln 2.
@@ -65,8 +70,17 @@ const BW_ROUNDS: u64 = 10;
 /// `bbr_extra_acked_max_us`: largest allowance for aggregation, in seconds at the bandwidth.
 const AGGREGATION_TIME: f64 = 0.1;
 
-/// `bbr_quantization_budget`: segments that the two hosts hold.
+/// `bbr_quantization_budget`: quanta that the two hosts hold.
 const QUANTA: f64 = 3.0;
+
+/// `bbr_tso_segs_goal`: seconds at the pacing rate that make a quantum (`sk_pacing_shift` = 10), and its limits: bytes
+/// (`GSO_LEGACY_MAX_SIZE` less headers), and segments.
+const QUANTUM_TIME: f64 = 1.0 / 1024.0;
+const MAX_QUANTUM_BYTES: f64 = 65_215.0;
+const MAX_QUANTUM: f64 = 127.0;
+
+/// `bbr_min_tso_rate`, bytes per second: from here on a quantum is at least two segments.
+const MIN_TSO_RATE: f64 = 150_000.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
@@ -84,6 +98,10 @@ struct Bbr1 {
     /// Lifetime of `min_rtt`, seconds.
     min_rtt_age: f64,
     detects_policers: bool,
+    /// Whether an RTT equal to `min_rtt` renews it.
+    renews_by_equal: bool,
+    /// Payload of a segment, bytes, if the quantum follows from the pacing rate.
+    tso_payload: Option<f64>,
     mode: Mode,
     min_rtt: Option<Span>,
     min_rtt_at: Time,
@@ -109,9 +127,16 @@ struct LastAck {
 }
 
 impl Bbr1 {
-    fn new(initial_window: f64, parameters: &Values) -> Self {
+    fn new(connection: &Connection, parameters: &Values) -> Self {
+        let Implementation {
+            bbr_min_rtt,
+            bbr_quantum,
+            ..
+        } = connection.implementation;
         Self {
-            base: Base::new(initial_window, HIGH_GAIN * PACING_MARGIN),
+            base: Base::new(connection.initial_window.into(), HIGH_GAIN * PACING_MARGIN),
+            renews_by_equal: bbr_min_rtt == MinRttRenewal::Equal,
+            tso_payload: (bbr_quantum == Quantum::Tso).then(|| to_f64(connection.payload.0)),
             cwnd_gain: parameters.number("cwnd-gain"),
             min_rtt_age: parameters.number("probe-rtt"),
             detects_policers: parameters.is_on("policer"),
@@ -151,9 +176,19 @@ impl Bbr1 {
         })
     }
 
+    /// Quantum, segments; `bbr_tso_segs_goal`.
+    fn quantum(&self) -> f64 {
+        self.tso_payload.map_or(1.0, |payload| {
+            let rate = self.base.pacing_rate * payload;
+            let least = if rate < MIN_TSO_RATE { 1.0 } else { 2.0 };
+            let bytes = (QUANTUM_TIME * rate).min(MAX_QUANTUM_BYTES);
+            (bytes / payload).floor().clamp(least, MAX_QUANTUM)
+        })
+    }
+
     /// `bbr_quantization_budget`: adds the segments that the hosts hold, up to an even number, and two more to probe.
     fn with_quanta(&self, segments: f64) -> f64 {
-        let even = 2.0 * f64::midpoint(segments, QUANTA).ceil();
+        let even = 2.0 * f64::midpoint(segments, QUANTA * self.quantum()).ceil();
         let probes = self.mode == Mode::ProbeBw && self.phase == 0;
         if probes { even + 2.0 } else { even }
     }

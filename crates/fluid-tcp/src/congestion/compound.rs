@@ -1,6 +1,7 @@
 //! Compound TCP, draft-sridharan-tcpm-ctcp-02.
 //!
-//! The window is win = cwnd + dwnd. cwnd is Reno's, except that an ACK adds 1/(cwnd + dwnd). dwnd is the delay-based
+//! The window is win = cwnd + dwnd. cwnd is Reno's, except that an ACK adds 1/(cwnd + dwnd), or that for each segment
+//! it delivers if the hosts grow by segments (`--growth`; mainline Linux has no Compound). dwnd is the delay-based
 //! part. It changes once per round, with `diff` segments in queues (`backlog.rs`):
 //! - diff < γ: by α · win^k − 1, if that is positive;
 //! - diff ≥ γ: by −ζ · diff, not below 0;
@@ -14,11 +15,13 @@
 //! dwnd lowers ssthresh with it, so that it does not return to slow start.
 
 use super::backlog::{Backlog, Round};
+use super::growth::Reno;
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Values,
-    Window,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, MIN_SSTHRESH,
+    Parameter, Values, Window,
 };
 use tmt_core::math::num::pow;
+use tmt_core::types::to_f64;
 
 /// Compound TCP as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -35,7 +38,7 @@ pub static ENTRY: Entry = Entry {
         "compound",
         "compound:alpha=0.25,beta=0.4,k=0.7,gamma=20,zeta=2",
     ],
-    make: |initial_window, parameters| Box::new(Compound::new(initial_window, parameters)),
+    make: |connection, parameters| Box::new(Compound::new(connection, parameters)),
 };
 
 /// Largest dwnd, more segments than any path holds: some parameters let dwnd double every round.
@@ -53,18 +56,20 @@ struct Compound {
     /// Delay-based part, segments.
     dwnd: f64,
     ssthresh: Option<f64>,
+    reno: Reno,
     backlog: Backlog,
 }
 
 impl Compound {
-    fn new(initial_window: f64, parameters: &Values) -> Self {
+    fn new(connection: &Connection, parameters: &Values) -> Self {
         Self {
             alpha: parameters.number("alpha"),
             beta: parameters.number("beta"),
             k: parameters.number("k"),
             gamma: parameters.number("gamma"),
             zeta: parameters.number("zeta"),
-            cwnd: initial_window,
+            cwnd: f64::from(connection.initial_window),
+            reno: Reno::new(connection.implementation.growth),
             ..Self::default()
         }
     }
@@ -93,13 +98,19 @@ impl CongestionControl for Compound {
         self.backlog.observe(ack);
     }
 
-    fn on_ack(&mut self, _ack: &AckEvent) {
+    fn on_ack(&mut self, ack: &AckEvent) {
         let ended = self.backlog.take_ended_round();
-        if self.window().in_slow_start() {
-            self.cwnd += 1.0;
-            return;
+        let mut count = self.reno.count(ack);
+        let window = self.window();
+        if window.in_slow_start() {
+            let grown = self.reno.in_slow_start(&window, count);
+            self.cwnd += to_f64(grown);
+            count -= grown;
+            if count == 0 {
+                return;
+            }
         }
-        self.cwnd += 1.0 / self.win();
+        self.cwnd += to_f64(count) / self.win();
         if let Some(round) = ended {
             self.end_round(round);
         }
@@ -140,8 +151,9 @@ mod tests {
     fn compound(cwnd: f64, dwnd: f64) -> Compound {
         let preset: Algorithm = "compound".parse().unwrap();
         Compound {
+            cwnd,
             dwnd,
-            ..Compound::new(cwnd, preset.values())
+            ..Compound::new(&Connection::default(), preset.values())
         }
     }
 

@@ -6,7 +6,8 @@
 //! avoidance. The window is cut like NewReno's.
 //!
 //! Where the paper leaves a choice:
-//! - growth is counted per ACK, like NewReno's here, so that the two are equal at RTT0, also with delayed ACKs;
+//! - growth is counted per ACK, as in `tcp_hybla.c`, also if other controls count segments (`--growth`). Where they
+//!   count ACKs, too, Hybla and NewReno are equal at RTT0, also with delayed ACKs;
 //! - ρ follows from the smallest RTT measured (`tcp_hybla.c` takes the smallest smoothed RTT). The smoothed RTT
 //!   contains the queue, and growth that increases with the queue would run away.
 //!
@@ -37,10 +38,10 @@ pub static ENTRY: Entry = Entry {
         Parameter::switch("estimate", false),
     ],
     examples: &["hybla", "hybla:rtt0=50,estimate=on"],
-    make: |initial_window, parameters| {
+    make: |connection, parameters| {
         let pair = parameters.is_on("estimate").then(PacketPair::default);
         let rtt0 = parameters.number("rtt0") / 1e3;
-        Box::new(Hybla::new(initial_window, rtt0, pair))
+        Box::new(Hybla::new(connection.window(), rtt0, pair))
     },
 };
 
@@ -85,10 +86,10 @@ impl PacketPair {
 }
 
 impl Hybla {
-    fn new(initial_window: f64, rtt0: f64, pair: Option<PacketPair>) -> Self {
+    fn new(window: Window, rtt0: f64, pair: Option<PacketPair>) -> Self {
         Self {
             rtt0,
-            window: Window::new(initial_window),
+            window,
             min_rtt: None,
             rho: 1.0,
             slow_start_increment: 1.0,
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn an_ack_adds_two_to_the_rho_minus_one_in_slow_start_and_then_rho_squared_over_cwnd() {
         // RTT 100 ms, ρ = 4: 15 in slow start, 16/cwnd in congestion avoidance.
-        let mut cc = Hybla::new(2.0, 0.025, None);
+        let mut cc = Hybla::new(Window::new(2.0), 0.025, None);
         receive(&mut cc, &ack(100, 100));
         assert!((cc.cwnd() - 17.0).abs() < 1e-9);
         cc.on_congestion(&CongestionEvent {
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn slow_start_stops_at_ssthresh() {
-        let mut cc = Hybla::new(2.0, 0.025, None);
+        let mut cc = Hybla::new(Window::new(2.0), 0.025, None);
         cc.on_congestion(&CongestionEvent {
             now: Time::ZERO,
             in_flight: 40.0,
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_window_is_at_most_that_of_linux() {
-        let mut cc = Hybla::new(2.0, 0.025, None);
+        let mut cc = Hybla::new(Window::new(2.0), 0.025, None);
         for _ in 0..3 {
             receive(&mut cc, &ack(500, 500));
         }
@@ -213,7 +214,7 @@ mod tests {
     #[test]
     fn a_packet_pair_estimates_the_bandwidth_delay_product() {
         // ACKs 5 ms apart and an RTT of 500 ms: 100 segments.
-        let mut cc = Hybla::new(2.0, 0.025, Some(PacketPair::default()));
+        let mut cc = Hybla::new(Window::new(2.0), 0.025, Some(PacketPair::default()));
         receive(&mut cc, &ack(500, 500));
         assert!((cc.cwnd() - 3.0).abs() < 1e-9);
         receive(&mut cc, &ack(505, 505));

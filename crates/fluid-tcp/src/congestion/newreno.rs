@@ -1,53 +1,61 @@
 //! NewReno: slow start and congestion avoidance of RFC 5681. The sender implements recovery (RFC 6582, 6675).
 //!
-//! Deviations: none. Growth is counted per ACK, not per byte (RFC 5681, Sec. 3.1: eq. (3) and
-//! "at most SMSS per ACK" in slow start), so delayed ACKs slow it, as in the papers. With `hystart=on` the first slow
-//! start follows RFC 9406.
+//! Growth is counted per ACK, not per byte (RFC 5681, Sec. 3.1: eq. (3) and "at most SMSS per ACK" in slow start), so
+//! delayed ACKs slow it, as in the papers; or per segment, as in Linux (`growth.rs`, `--growth`). With growth by
+//! segments the window is whole, and a cut leaves max(2, cwnd / 2), rounded down (`tcp_reno_ssthresh`). HyStart is off
+//! unless `hystart` asks for it: Linux has it only in CUBIC. Deviations: none.
 
-use super::hystart::{HyStart, slow_start};
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
+use super::growth::Reno;
+use super::hystart::{self, SlowStart};
+use super::{AckEvent, CongestionControl, CongestionEvent, Connection, Entry, Values, Window};
 
 /// NewReno (RFC 6582) as a registry entry.
 pub static ENTRY: Entry = Entry {
     name: "newreno",
     about: "RFC 5681 with the recovery of RFC 6582 and 6675",
-    parameters: &[Parameter::switch("hystart", false)],
+    parameters: &[hystart::PARAMETER_OFF],
     examples: &["newreno", "newreno:hystart=on"],
-    make: |initial_window, parameters| {
-        Box::new(NewReno::new(initial_window, parameters.is_on("hystart")))
-    },
+    make: |connection, parameters| Box::new(NewReno::new(connection, parameters)),
 };
 
 #[derive(Debug, Clone)]
 pub(super) struct NewReno {
     window: Window,
-    hystart: Option<HyStart>,
+    reno: Reno,
+    slow_start: SlowStart,
     /// Whether a fast recovery continues after a partial ACK.
     pub(super) uses_newreno_recovery: bool,
 }
 
 impl NewReno {
-    pub(super) fn new(initial_window: f64, hystart: bool) -> Self {
+    pub(super) fn new(connection: &Connection, parameters: &Values) -> Self {
         Self {
-            window: Window::new(initial_window),
-            hystart: hystart.then(HyStart::default),
+            window: connection.window(),
+            reno: Reno::new(connection.implementation.growth),
+            slow_start: SlowStart::new(connection, parameters),
             uses_newreno_recovery: true,
         }
     }
 }
 
 impl CongestionControl for NewReno {
+    fn observe(&mut self, ack: &AckEvent) {
+        self.slow_start.observe(ack, &self.window);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.window.in_slow_start() {
-            slow_start(&mut self.hystart, ack, &mut self.window);
-        } else {
-            self.window.cwnd += 1.0 / self.window.cwnd;
+        let left = self.slow_start.grow(&self.reno, ack, &mut self.window);
+        if let Some(count) = left {
+            let w = self.window.cwnd;
+            self.reno.avoid_congestion(&mut self.window, w, count);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.slow_start.on_congestion(event);
         // RFC 5681, eq. (4).
-        self.window.cut(event, event.in_flight / 2.0);
+        let threshold = self.reno.cut(event.in_flight / 2.0);
+        self.window.cut(event, threshold);
     }
 
     fn window(&self) -> Window {
@@ -63,8 +71,25 @@ impl CongestionControl for NewReno {
 mod tests {
     use tmt_core::types::Time;
 
-    use super::super::Cause;
+    use super::super::{Algorithm, Cause, Growth, Implementation};
     use super::*;
+
+    fn newreno(initial_window: u32) -> NewReno {
+        started(initial_window, Growth::Acks)
+    }
+
+    fn started(initial_window: u32, growth: Growth) -> NewReno {
+        let connection = Connection {
+            initial_window,
+            implementation: Implementation {
+                growth,
+                ..Implementation::RFC
+            },
+            ..Connection::default()
+        };
+        let defaults = Algorithm::with_defaults(&ENTRY);
+        NewReno::new(&connection, defaults.values())
+    }
 
     fn congestion(in_flight: f64, cause: Cause) -> CongestionEvent {
         CongestionEvent {
@@ -76,14 +101,14 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_a_window_a_round() {
-        let mut cc = NewReno::new(2.0, false);
+        let mut cc = newreno(2);
         (0..2).for_each(|_| cc.on_ack(&AckEvent::default()));
         assert!((cc.cwnd() - 4.0).abs() < 1e-12);
     }
 
     #[test]
     fn congestion_avoidance_adds_about_one_segment_a_round() {
-        let mut cc = NewReno::new(10.0, false);
+        let mut cc = newreno(10);
         cc.on_congestion(&congestion(20.0, Cause::FastRetransmit));
         (0..10).for_each(|_| cc.on_ack(&AckEvent::default()));
         // Between 1 − 1/(2·10) and 1: the window grows while it is filled.
@@ -92,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_timeout_starts_from_one_segment_with_half_of_what_was_in_flight_as_threshold() {
-        let mut cc = NewReno::new(10.0, false);
+        let mut cc = newreno(10);
         cc.on_congestion(&congestion(20.0, Cause::Timeout));
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, Some(10.0)));
         cc.on_congestion(&congestion(1.0, Cause::Timeout));

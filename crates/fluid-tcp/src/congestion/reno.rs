@@ -6,16 +6,16 @@
 //! Deviations: none beyond those of `newreno.rs`.
 
 use super::newreno::NewReno;
-use super::{Entry, Parameter};
+use super::{Entry, hystart};
 
 /// Reno (RFC 5681) as a registry entry.
 pub static ENTRY: Entry = Entry {
     name: "reno",
     about: "RFC 5681: without SACK, the first ACK of new data ends a fast recovery",
-    parameters: &[Parameter::switch("hystart", false)],
+    parameters: &[hystart::PARAMETER_OFF],
     examples: &["reno", "reno:hystart=on"],
-    make: |initial_window, parameters| {
-        let mut reno = NewReno::new(initial_window, parameters.is_on("hystart"));
+    make: |connection, parameters| {
+        let mut reno = NewReno::new(connection, parameters);
         reno.uses_newreno_recovery = false;
         Box::new(reno)
     },

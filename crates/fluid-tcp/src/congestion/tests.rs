@@ -89,6 +89,11 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
                 let (least, most) = parameter.range;
                 let value = match parameter.default {
                     Some(Value::Switch(_)) => Value::Switch(place.round() > 0.5),
+                    Some(Value::Word(_)) => {
+                        let last = to_f64(parameter.words.len() as u64) - 1.0;
+                        let index = tmt_core::math::num::floor_u64((place * last).round());
+                        Value::Word(parameter.words[usize::try_from(index).unwrap()])
+                    }
                     Some(Value::Duration(default)) => Value::Duration(default),
                     _ => Value::Number((least + place * (most - least)).clamp(least, most)),
                 };
@@ -99,6 +104,24 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
         let text = format!("{}{separator}{}", entry.name, given.join(","));
         text.parse().unwrap()
     })
+}
+
+fn implementations() -> impl Strategy<Value = Implementation> {
+    let growth = prop_oneof![Just(Growth::Acks), Just(Growth::Segments)];
+    let cubic = prop_oneof![Just(CubicForm::Rfc9438), Just(CubicForm::Linux)];
+    let (off, plus) = (HystartForm::Off, HystartForm::Rfc9406);
+    let hystart = prop_oneof![Just(off), Just(plus), Just(HystartForm::Classic)];
+    let bbr_min_rtt = prop_oneof![Just(MinRttRenewal::Equal), Just(MinRttRenewal::Smaller)];
+    let bbr_quantum = prop_oneof![Just(Quantum::Segment), Just(Quantum::Tso)];
+    (growth, cubic, hystart, bbr_min_rtt, bbr_quantum).prop_map(
+        |(growth, cubic, hystart, bbr_min_rtt, bbr_quantum)| Implementation {
+            growth,
+            cubic,
+            hystart,
+            bbr_min_rtt,
+            bbr_quantum,
+        },
+    )
 }
 
 /// One random step of the connection.
@@ -220,9 +243,12 @@ proptest! {
     fn windows_stay_valid_under_random_events(
         algorithm in algorithms(),
         initial_window in 1u32..100,
+        implementation in implementations(),
+        pacing in any::<bool>(),
         steps in proptest::collection::vec(steps(), 1..60),
     ) {
-        let mut cc = algorithm.start(f64::from(initial_window));
+        let connection = Connection { initial_window, implementation, pacing, ..Connection::default() };
+        let mut cc = algorithm.start(&connection);
         let (mut now, mut round, mut counters) = (Time::ZERO, 0, SenderCounters::default());
         for step in &steps {
             let before = cc.cwnd();

@@ -9,12 +9,19 @@
 //! Where the paper leaves a choice, this file follows Linux: slow start ends with the window that fits the path plus
 //! one segment; a round without a measurement counts as one without a queue.
 //!
-//! Named deviations: losses are detected by the sender's duplicate ACKs and timer, not by the paper's finer clock on
+//! With growth by segments (`--growth`), three more rules are Linux's (`tcp_vegas_cong_avoid`): windows are whole; slow
+//! start grows in every round, by the segments delivered; a round with fewer than three RTTs grows like Reno.
+//!
+//! Named deviations: the segments in queues are the paper's W (1 − BaseRTT/RTT) (Linux: W (RTT/BaseRTT − 1), which is
+//! RTT/BaseRTT times that); losses are detected by the sender's duplicate ACKs and timer, not by the paper's finer clock on
 //! the first duplicate ACK. A fast retransmit halves what is in flight (the paper cuts by a quarter after losses
 //! detected early).
 
 use super::backlog::Backlog;
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
+use super::growth::Reno;
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Entry, Growth, MIN_SSTHRESH, Parameter, Window,
+};
 
 /// TCP Vegas as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -26,16 +33,21 @@ pub static ENTRY: Entry = Entry {
         Parameter::number("gamma", 1.0, 0.0, 1e6),
     ],
     examples: &["vegas", "vegas:alpha=1,beta=3,gamma=2"],
-    make: |initial_window, parameters| {
+    make: |connection, parameters| {
         Box::new(Vegas {
             alpha: parameters.number("alpha"),
             beta: parameters.number("beta"),
             gamma: parameters.number("gamma"),
-            window: Window::new(initial_window),
+            window: connection.window(),
+            growth: connection.implementation.growth,
+            reno: Reno::new(connection.implementation.growth),
             backlog: Backlog::default(),
         })
     },
 };
+
+/// Fewest RTTs of a round that count with growth by segments: fewer may all contain a delayed ACK.
+const MIN_SAMPLES: u32 = 3;
 
 #[derive(Debug, Clone)]
 struct Vegas {
@@ -43,19 +55,25 @@ struct Vegas {
     beta: f64,
     gamma: f64,
     window: Window,
+    growth: Growth,
+    reno: Reno,
     backlog: Backlog,
 }
 
 impl Vegas {
-    fn slow_start(&mut self, round: u64, backlog: Option<f64>) {
+    fn slow_start(&mut self, ack: &AckEvent, backlog: Option<f64>) {
         if let Some(backlog) = backlog
             && backlog > self.gamma
         {
             let fits = self.window.cwnd - backlog;
+            let fits = match self.growth {
+                Growth::Acks => fits,
+                Growth::Segments => fits.floor(),
+            };
             self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(MIN_SSTHRESH);
             self.window.ssthresh = Some(self.window.cwnd);
-        } else if round.is_multiple_of(2) {
-            self.window.cwnd += 1.0;
+        } else if self.growth == Growth::Segments || ack.round.is_multiple_of(2) {
+            self.reno.slow_start(&mut self.window, self.reno.count(ack));
         }
     }
 
@@ -78,9 +96,14 @@ impl CongestionControl for Vegas {
 
     fn on_ack(&mut self, ack: &AckEvent) {
         let ended = self.backlog.take_ended_round();
+        let too_few = |samples| self.growth == Growth::Segments && samples < MIN_SAMPLES;
+        if ended.is_some_and(|round| too_few(round.samples)) {
+            self.reno.grow(&mut self.window, ack);
+            return;
+        }
         let backlog = ended.and_then(|round| round.backlog(self.window.cwnd));
         if self.window.in_slow_start() {
-            self.slow_start(ack.round, backlog);
+            self.slow_start(ack, backlog);
         } else if ended.is_some() {
             self.congestion_avoidance(backlog.unwrap_or(0.0));
         }
@@ -88,7 +111,8 @@ impl CongestionControl for Vegas {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.backlog.reset_round();
-        self.window.cut(event, event.in_flight / 2.0);
+        let threshold = self.reno.cut(event.in_flight / 2.0);
+        self.window.cut(event, threshold);
     }
 
     fn window(&self) -> Window {
@@ -98,20 +122,23 @@ impl CongestionControl for Vegas {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cause;
     use super::super::backlog::path::rounds;
+    use super::super::{Cause, Connection};
     use super::*;
 
-    fn vegas(text: &str, initial_window: f64) -> Box<dyn CongestionControl> {
+    fn vegas(text: &str, initial_window: u32) -> Box<dyn CongestionControl> {
         text.parse::<super::super::Algorithm>()
             .unwrap()
-            .start(initial_window)
+            .start(&Connection {
+                initial_window,
+                ..Connection::default()
+            })
     }
 
     #[test]
     fn the_window_settles_with_alpha_to_beta_segments_queued() {
         for (text, alpha, beta) in [("vegas", 2.0, 4.0), ("vegas:alpha=1,beta=3", 1.0, 3.0)] {
-            let mut cc = vegas(text, 2.0);
+            let mut cc = vegas(text, 2);
             let windows = rounds(cc.as_mut(), 40.0, 1..120);
             let waiting = windows[80..].iter().map(|window| window - 40.0);
             // A round may reflect the window before the last step: one segment of slack.
@@ -123,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drains_by_one_segment_per_round() {
-        let mut cc = vegas("vegas", 2.0);
+        let mut cc = vegas("vegas", 2);
         cc.on_congestion(&CongestionEvent {
             now: tmt_core::types::Time::ZERO,
             in_flight: 120.0,
@@ -145,7 +172,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_the_window_every_other_round() {
-        let mut cc = vegas("vegas", 2.0);
+        let mut cc = vegas("vegas", 2);
         let windows = rounds(cc.as_mut(), 1e6, 1..7);
         assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0]);
     }

@@ -3,7 +3,8 @@
 //!
 //! Once per RTT, the segments newly delivered divided by the time since the last sample are a bandwidth sample. BWE is
 //! the low-pass filtered bandwidth (`filter` is the weight of the old estimate). After a loss, ssthresh =
-//! max(2, BWE · RTTmin) segments, and cwnd is at most that. After a timeout, cwnd = 1. Growth is NewReno's.
+//! max(2, BWE · RTTmin) segments, and cwnd is at most that. After a timeout, cwnd = 1. Growth is NewReno's
+//! (`growth.rs`); by segments, the threshold is rounded down, as in Linux.
 //!
 //! Where the paper leaves a choice: a sample ends with the first ACK that arrives at least the latest RTT after the
 //! previous sample; the first sample is the first estimate; ACKs in recovery count, too. `filter` is 7/8, the weight
@@ -20,6 +21,7 @@
 
 use tmt_core::types::{Span, Time, to_f64};
 
+use super::growth::Reno;
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
 /// TCP Westwood+ as a registry entry.
@@ -31,11 +33,12 @@ pub static ENTRY: Entry = Entry {
         Parameter::number("floor", 0.0, 0.0, 1.0),
     ],
     examples: &["westwood", "westwood:filter=0.5", "westwood:floor=0.5"],
-    make: |initial_window, parameters| {
+    make: |connection, parameters| {
         Box::new(Westwood {
             filter: parameters.number("filter"),
             floor: parameters.number("floor"),
-            window: Window::new(initial_window),
+            window: connection.window(),
+            reno: Reno::new(connection.implementation.growth),
             ..Westwood::default()
         })
     },
@@ -48,6 +51,7 @@ struct Westwood {
     /// Share of the window that a cut leaves at least.
     floor: f64,
     window: Window,
+    reno: Reno,
     /// RTTmin.
     rtt_min: Option<Span>,
     latest_rtt: Option<Span>,
@@ -93,20 +97,15 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn on_ack(&mut self, _ack: &AckEvent) {
-        let in_slow_start = self.window.in_slow_start();
-        self.window.cwnd += if in_slow_start {
-            1.0
-        } else {
-            1.0 / self.window.cwnd
-        };
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.reno.grow(&mut self.window, ack);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let before = self.window.cwnd;
         let bdp = self.bdp().unwrap_or(event.in_flight / 2.0);
-        self.window
-            .cut(event, bdp.max(self.floor * event.in_flight));
+        let threshold = self.reno.cut(bdp.max(self.floor * event.in_flight));
+        self.window.cut(event, threshold);
         // The estimate may exceed the window, but a loss must not grow it.
         self.window.cwnd = self.window.cwnd.min(before);
     }

@@ -2,6 +2,7 @@
 
 use tmt_core::types::{Bytes, Span};
 
+use crate::congestion::{Connection, Implementation};
 use crate::endpoint::rtt::RtoSettings;
 
 /// How many packets the sender may send during fast recovery.
@@ -11,9 +12,12 @@ pub enum Recovery {
     Halving,
     /// Proportional rate reduction with the slow-start reduction bound (RFC 6937); needs SACK.
     Prr,
+    /// Proportional rate reduction that grows by a segment an ACK only while recovery makes progress (`SafeACK`, RFC 9937),
+    /// as in Linux (`tcp_cwnd_reduction`); needs SACK.
+    Prr9937,
 }
 
-keywords!(Recovery { Halving => "halving", Prr => "prr" });
+keywords!(Recovery { Halving => "halving", Prr => "prr", Prr9937 => "prr-9937" });
 
 /// Which packets give RTT samples for the RTO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +26,24 @@ pub enum RttSampling {
     PerWindow,
     /// Every ACK of new data that was not retransmitted.
     PerAck,
+    /// As [`Self::PerAck`], and every ACK whose SACK blocks report packets that were sent once (`tcp_sacktag_one`,
+    /// `tcp_clean_rtx_queue`); needs SACK.
+    PerSack,
 }
 
-keywords!(RttSampling { PerWindow => "window", PerAck => "ack" });
+keywords!(RttSampling { PerWindow => "window", PerAck => "ack", PerSack => "sack" });
+
+/// Which ACKs restart the retransmission timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimerRestart {
+    /// Those of new data (RFC 6298, Sec. 5.3).
+    Acked,
+    /// Also those that report a packet in SACK blocks which left before the last transmission of the first outstanding
+    /// packet (`tcp_clean_rtx_queue`, `FLAG_SET_XMIT_TIMER`); needs SACK.
+    Sacked,
+}
+
+keywords!(TimerRestart { Acked => "acked", Sacked => "sacked" });
 
 /// Quantity that a congestion signal reduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +52,12 @@ pub enum CutFrom {
     Flight,
     /// The window, min(cwnd, rwnd), at every timeout, like ns-2.
     Window,
+    /// cwnd, however much is in flight (`tcp_reno_ssthresh`). A timeout cuts ssthresh neither in a recovery nor again before
+    /// new data is acknowledged (`tcp_enter_loss`).
+    Cwnd,
 }
 
-keywords!(CutFrom { Flight => "flight", Window => "window" });
+keywords!(CutFrom { Flight => "flight", Window => "window", Cwnd => "cwnd" });
 
 /// How the sender detects losses before the RTO expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +87,11 @@ pub struct Endpoint {
     pub delayed_ack_timer: Span,
     /// Number of ACKs at the start of the connection that are not delayed.
     pub quick_acks: u32,
+    /// Whether ACKs are not delayed while the receiver opens its window either (`tcp_grow_window`).
+    pub quick_while_growing: bool,
+    /// Longest delay of an ACK that only repeats what SACK blocks report, from the fourth after the left edge moved on
+    /// (`tcp_comp_sack_delay_ns`); at most 5 % of the RTT. Zero for none.
+    pub sack_compression: Span,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
     /// Limits and clock of the retransmission timeout.
@@ -87,18 +114,37 @@ pub struct Endpoint {
     pub recovery: Recovery,
     /// Which packets give RTT samples for the RTO.
     pub rtt_sampling: RttSampling,
+    /// Timestamps: an ACK echoes when the packet was sent that caused it, so that a retransmission gives an RTT sample, too
+    /// (RFC 7323, Sec. 4.1).
+    pub timestamps: bool,
+    /// Which ACKs restart the retransmission timer.
+    pub timer_restart: TimerRestart,
+    /// Whether the first retransmission of a recovery leaves whatever the window allows. With PRR it does in any case; the
+    /// setting is for controls that have a window of their own during recovery, such as BBR.
+    pub force_retransmit: bool,
     /// Quantity that a congestion signal reduces.
     pub cut_from: CutFrom,
-    /// Advertised window, packets.
+    /// Largest advertised window, packets.
     pub rwnd: u64,
+    /// Advertised window, packets, for which the receive buffer has room at first. The receiver enlarges it while the flow
+    /// needs more, up to [`Self::rwnd`] (`tcp_rcv_space_adjust`); from that on there is nothing to enlarge.
+    pub first_rwnd: u64,
     /// Whether cwnd grows only while it limits the sender (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
+    /// How the hosts implement congestion controls.
+    pub congestion: Implementation,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,
 }
 
-/// Receive buffer of a Linux host: the largest of `tcp_rmem`, 6 MiB.
-const TCP_RMEM_MAX: Bytes = Bytes(6 << 20);
+/// Largest receive buffer of a host of the RFCs, which name none: that of Linux before 6.16 (`tcp_rmem`).
+const RFC_WINDOW: Bytes = Bytes(6 << 20);
+
+/// What the receive buffers of Linux have room for. Of the memory that a packet of 1500 B takes, 61 % are payload
+/// (`tcp_measure_rcv_mss`: 157/256 on a TUN device): 80 kB of 128 KiB, the middle value of `tcp_rmem`, and 20 MB of
+/// 32 MiB, the largest.
+const LINUX_FIRST_WINDOW: Bytes = Bytes(80_000);
+const LINUX_WINDOW: Bytes = Bytes(20_000_000);
 
 /// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
@@ -115,6 +161,17 @@ impl Endpoint {
     #[must_use]
     pub fn receiver_window(&self) -> Option<u64> {
         (self.rwnd < NO_RWND).then_some(self.rwnd)
+    }
+
+    /// Returns what a congestion control knows of a connection with packets of size `packet`.
+    #[must_use]
+    pub fn connection(&self, packet: Bytes) -> Connection {
+        Connection {
+            initial_window: self.initial_window,
+            payload: Bytes(packet.0.saturating_sub(self.headers.0).max(1)),
+            pacing: self.pacing,
+            implementation: self.congestion,
+        }
     }
 }
 
@@ -134,14 +191,14 @@ pub enum Profile {
     /// The RFCs as written.
     #[default]
     Rfc,
-    /// The RFCs with the differences of current Linux: RACK-TLP, F-RTO, quick ACKs.
+    /// Linux 6.18: the RFCs with what its TCP does in another way (docs/simulator.md, Sec. 5.1).
     Linux,
 }
 
 keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
 
 impl Profile {
-    /// Returns the receive buffer of the hosts; `None` if it never limits the sender.
+    /// Returns the largest window of the receiver; `None` if it never limits the sender.
     ///
     /// [`Self::endpoint`] does not know the packet size, and leaves the window unlimited.
     #[must_use]
@@ -149,7 +206,17 @@ impl Profile {
         match self {
             // ns-2 has a window only where a script sets one.
             Self::Ns2 => None,
-            Self::Rfc | Self::Linux => Some(TCP_RMEM_MAX),
+            Self::Rfc => Some(RFC_WINDOW),
+            Self::Linux => Some(LINUX_WINDOW),
+        }
+    }
+
+    /// Returns the window for which the receive buffer has room at first; `None` if that is the largest window.
+    #[must_use]
+    pub fn first_receiver_window(self) -> Option<Bytes> {
+        match self {
+            Self::Ns2 | Self::Rfc => None,
+            Self::Linux => Some(LINUX_FIRST_WINDOW),
         }
     }
 
@@ -179,6 +246,8 @@ impl Profile {
                 delayed_ack: 2,
                 delayed_ack_timer: Span::from_millis(100),
                 quick_acks: 0,
+                quick_while_growing: false,
+                sack_compression: Span::ZERO,
                 initial_window: 10,
                 rto: RtoSettings {
                     first: Span::from_secs(1),
@@ -195,9 +264,14 @@ impl Profile {
                 pacing: false,
                 recovery: Recovery::Prr,
                 rtt_sampling: RttSampling::PerAck,
+                timestamps: false,
+                timer_restart: TimerRestart::Acked,
+                force_retransmit: true,
                 cut_from: CutFrom::Flight,
                 rwnd: NO_RWND,
+                first_rwnd: NO_RWND,
                 window_validation: false,
+                congestion: Implementation::RFC,
                 handshake: false,
             },
             Self::Linux => Endpoint {
@@ -206,6 +280,8 @@ impl Profile {
                 // tcp_delack_min, and the number of ACKs with which quickack mode begins.
                 delayed_ack_timer: Span::from_millis(40),
                 quick_acks: 16,
+                quick_while_growing: true,
+                sack_compression: Span::from_millis(1),
                 rto: RtoSettings {
                     first: Span::from_secs(1),
                     min: Span::from_millis(200),
@@ -217,6 +293,14 @@ impl Profile {
                 loss_detection: LossDetection::Rack,
                 tail_loss_probe: true,
                 f_rto: true,
+                recovery: Recovery::Prr9937,
+                rtt_sampling: RttSampling::PerSack,
+                timestamps: true,
+                timer_restart: TimerRestart::Sacked,
+                force_retransmit: false,
+                cut_from: CutFrom::Cwnd,
+                window_validation: true,
+                congestion: Implementation::LINUX,
                 ..Self::Rfc.endpoint()
             },
         }

@@ -31,17 +31,18 @@ use std::sync::Arc;
 use serde::Serialize;
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
+use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent, Growth};
 use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, RttSampling};
-use ack_accounting::AckAccounting;
+use ack_accounting::{AckAccounting, Acknowledged};
 use f_rto::FrtoState;
 use pacing::Pacer;
-use prr::Prr;
+use prr::{Progress, Prr};
 use rack::Rack;
 use rate::Rates;
+use sack_scoreboard::NewlySacked;
 use tlp::TailProbe;
 
 /// `DupThresh`: duplicate ACKs, or SACKed packets above a packet, after which it counts as lost.
@@ -175,6 +176,8 @@ pub struct Sender {
     outstanding: VecDeque<Outstanding>,
     phase: Phase,
     dupacks: u32,
+    /// Retransmission timeouts since new data was last acknowledged.
+    timeouts_in_row: u32,
     /// A packet to retransmit regardless of the window, unless it is acknowledged first.
     retransmit: Option<u64>,
     /// Whether cwnd, and nothing else, stopped the sender at its last attempt.
@@ -186,6 +189,8 @@ pub struct Sender {
     recover: Option<u64>,
     /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
     timed_packet: Option<(u64, Time)>,
+    /// Time at which an ACK last restarted the timer.
+    timer_restarted: Time,
     /// Time at which the retransmission timer expires, or the tail loss probe armed in its place.
     deadline: Option<Time>,
     sacked: RangeSet,
@@ -243,11 +248,13 @@ impl Sender {
             outstanding: VecDeque::new(),
             phase: Phase::Open,
             dupacks: 0,
+            timeouts_in_row: 0,
             retransmit: None,
             cwnd_limited: false,
             limited_transmits: 0,
             recover: None,
             timed_packet: None,
+            timer_restarted: Time::ZERO,
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
@@ -316,6 +323,12 @@ impl Sender {
         self.total.is_some_and(|total| self.snd_una >= total)
     }
 
+    /// Returns the smoothed RTT; `None` before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Span> {
+        self.rtt.srtt()
+    }
+
     /// Returns the event counts so far.
     #[must_use]
     pub fn events(&self) -> Events {
@@ -354,21 +367,21 @@ impl Sender {
             }
         }
         let lost_before = self.lost;
-        let newly_sacked = if self.endpoint.sack {
+        let sacked = if self.endpoint.sack {
             self.update_scoreboard(now, ack)
         } else {
-            0
+            NewlySacked::default()
         };
         let acked = next.saturating_sub(self.snd_una);
         let in_flight = self.snd_nxt - self.snd_una;
-        let mut delivered = newly_sacked;
-        let mut rtt = None;
-        if acked > 0 {
-            let covered = self.advance(now, next);
-            self.measure(now, next, &covered);
-            delivered += covered.delivered;
-            rtt = covered.last.map(|sent| now.since(sent));
-        }
+        let covered = if acked > 0 {
+            self.timeouts_in_row = 0;
+            self.advance(now, next)
+        } else {
+            Acknowledged::default()
+        };
+        let rtt = self.measure(now, ack, &covered, &sacked);
+        let mut delivered = sacked.packets + covered.delivered;
         if self.rack.is_some() {
             self.rack_detect_losses(now, ack.dsack);
         } else if self.endpoint.sack {
@@ -379,7 +392,7 @@ impl Sender {
         let duplicate = acked == 0
             && self.snd_nxt > self.snd_una
             && !ack.window_update
-            && (!self.endpoint.sack || newly_sacked > 0);
+            && (!self.endpoint.sack || sacked.packets > 0);
         if !self.endpoint.sack {
             delivered = self.accounting.newly_delivered(acked, duplicate, in_flight);
         }
@@ -401,7 +414,8 @@ impl Sender {
         if ack.ece {
             self.on_ece(now);
         }
-        let restarts_timer = self.act_in_phase(&event, duplicate) || acked > 0;
+        let restarts_timer =
+            self.act_in_phase(&event, duplicate) || acked > 0 || self.sack_restarts_timer(&sacked);
         // Impatient variant (RFC 6582, Sec. 4): only the first partial ACK restarts the timer.
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let partial = !self.endpoint.sack && in_recovery && acked > 0;
@@ -413,7 +427,11 @@ impl Sender {
 
     /// Applies an ACK in the current phase. Returns whether the timer restarts.
     fn act_in_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
-        let (now, acked, delivered) = (event.now, event.acked, event.delivered);
+        let (now, acked) = (event.now, event.acked);
+        let progress = Progress {
+            delivered: event.delivered,
+            is_safe: acked > 0 && event.lost == 0,
+        };
         if self.cc_controls_recovery {
             self.cc.on_ack(event);
         }
@@ -425,22 +443,27 @@ impl Sender {
                 if acked > 0 {
                     self.dupacks = 0;
                     self.limited_transmits = 0;
-                    self.grow(event);
+                    if !self.counts_segments() {
+                        self.grow(event);
+                    }
                 }
                 if duplicate {
                     self.dupacks += 1;
                 }
                 if self.detected_loss() {
-                    self.enter_recovery(now, delivered);
-                    return true;
+                    return self.begin_recovery(now, progress);
+                }
+                if acked > 0 && self.counts_segments() {
+                    self.grow(event);
                 }
             }
             Phase::Recovery { recovery_point }
                 if self.snd_una >= recovery_point || ends_on_partial_ack =>
             {
                 self.leave_recovery(now);
+                return self.counts_segments() && self.resume(event, progress);
             }
-            Phase::Recovery { .. } if self.endpoint.sack => self.update_prr(delivered),
+            Phase::Recovery { .. } if self.endpoint.sack => self.update_prr(progress),
             Phase::Recovery { .. } => {
                 if acked > 0 {
                     self.on_partial(acked);
@@ -459,10 +482,29 @@ impl Sender {
                 if self.snd_una >= recovery_point {
                     self.f_rto = None;
                     self.leave_recovery(now);
+                    if self.counts_segments() && self.detected_loss() {
+                        return self.begin_recovery(now, progress);
+                    }
                 }
             }
         }
         false
+    }
+
+    /// Acts on an ACK that has ended a recovery: it may begin the next one, and otherwise grows the window
+    /// (`tcp_fastretrans_alert`, `tcp_cong_control`). Returns whether the timer restarts.
+    fn resume(&mut self, event: &AckEvent, progress: Progress) -> bool {
+        if self.detected_loss() {
+            return self.begin_recovery(event.now, progress);
+        }
+        self.grow(event);
+        false
+    }
+
+    /// Whether growth counts segments, as in Linux: then an ACK that begins a recovery does not grow the window, and one
+    /// that ends a recovery does.
+    fn counts_segments(&self) -> bool {
+        self.endpoint.congestion.growth == Growth::Segments
     }
 
     /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.
@@ -588,6 +630,7 @@ impl Sender {
         match self.endpoint.cut_from {
             CutFrom::Flight => self.flight_size(),
             CutFrom::Window => self.cc.cwnd().min(to_f64(self.endpoint.rwnd)),
+            CutFrom::Cwnd => self.cc.cwnd(),
         }
     }
 

@@ -14,8 +14,10 @@ use super::values::{
     BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FlowSpec, LinkKind, Offsets, PathKind,
     Probability, ReceiverWindow, Start,
 };
-use crate::congestion::Algorithm;
-use crate::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
+use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
+use crate::endpoint::{
+    CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
+};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
 use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
@@ -83,6 +85,7 @@ macro_rules! parameters {
                 let mut experiment = Self::default();
                 experiment.read_endpoint(&profile.endpoint());
                 experiment.rwnd = Some(profile.into());
+                experiment.first_rwnd = Some(ReceiverWindow::first_of(profile));
                 experiment
             }
 
@@ -216,6 +219,11 @@ parameters! {
         new(Group::Timeouts).profile().detail("As in Linux; 0s: none.");
     quick_acks: Count32<0>, in quick_acks; "ACKs at the start of a connection that are not delayed" =>
         new(Group::Acks).profile();
+    quick_while_growing: bool, in quick_while_growing; "No delayed ACKs while the receive window opens" =>
+        new(Group::Acks).profile().detail("As tcp_grow_window of Linux; needs a limited --rwnd.");
+    sack_compression: Span, in sack_compression; "Longest delay of ACKs that only add to SACK blocks; 0s: none" =>
+        new(Group::Acks).profile()
+        .detail("From the fourth such ACK after the left edge moved on; at most 5 % of the RTT (tcp_comp_sack_delay_ns of Linux).");
     loss_detection: LossDetection, in loss_detection; "Loss detection: dupack or rack" =>
         new(Group::LossRecovery).profile()
         .detail("dupack: by three duplicate ACKs, or three packets SACKed above (RFC 5681, 6675). rack: by time (RFC 8985); \
@@ -231,19 +239,58 @@ parameters! {
         .detail("2 windows per smoothed RTT in slow start, 1.2 after. BBR always paces at its own rate.");
     limited_transmit: bool, in limited_transmit; "New data on the first two duplicate ACKs (RFC 3042)" =>
         new(Group::LossRecovery).profile();
-    recovery: Recovery, in recovery; "Transmission during fast recovery: halving or prr" =>
+    recovery: Recovery, in recovery; "Transmission during fast recovery: halving, prr or prr-9937" =>
         new(Group::LossRecovery).profile()
-        .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937); \
-                 needs SACK.");
-    rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window or ack" =>
-        new(Group::Timeouts).profile().detail("window: one packet at a time. ack: every ACK of new data.");
-    cut_from: CutFrom, in cut_from; "Base of a window reduction: flight or window" =>
-        new(Group::LossRecovery).profile().detail("flight: data in flight (RFC 5681). window: the window itself (ns-2).");
-    rwnd: ReceiverWindow; "Window advertised by the receiver" =>
+        .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937). \
+                 prr-9937: the same, with the extra segment only while recovery makes progress (RFC 9937; tcp_cwnd_reduction of \
+                 Linux). Both need SACK.");
+    force_retransmit: bool, in force_retransmit; "First retransmission of a recovery leaves whatever the window allows" =>
+        new(Group::LossRecovery).profile()
+        .detail("For controls with a window of their own in recovery (BBR); with PRR it always leaves.");
+    rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window, ack or sack" =>
+        new(Group::Timeouts).profile()
+        .detail("window: one packet at a time. ack: every ACK of new data. sack: also packets newly reported in SACK blocks \
+                 (tcp_sacktag_one of Linux); needs SACK.");
+    timestamps: bool, in timestamps; "Timestamps: retransmissions give RTT samples, too" =>
+        new(Group::Timeouts).profile().detail("RFC 7323. Their 12 B are part of --headers.");
+    timer_restart: TimerRestart, in timer_restart; "ACKs that restart the retransmission timer: acked or sacked" =>
+        new(Group::Timeouts).profile()
+        .detail("acked: those of new data (RFC 6298). sacked: also those that report a packet in SACK blocks which left before \
+                 the last transmission of the first outstanding packet (tcp_clean_rtx_queue of Linux); needs SACK.");
+    cut_from: CutFrom, in cut_from; "Base of a window reduction: flight, window or cwnd" =>
+        new(Group::LossRecovery).profile()
+        .detail("flight: data in flight (RFC 5681). window: the smaller of cwnd and --rwnd (ns-2). cwnd: cwnd; a timeout in a \
+                 recovery does not cut again (tcp_reno_ssthresh, tcp_enter_loss of Linux).");
+    rwnd: ReceiverWindow; "Largest window advertised by the receiver" =>
         new(Group::Hosts).profile().not_shown()
-        .detail("In bytes (6MiB, the largest of Linux's tcp_rmem: as many whole packets as fit), packets (64pkt), or unlimited.");
+        .detail("In bytes (6MiB: as many whole packets as fit), packets (64pkt), or unlimited. Linux: the payload that \
+                 32 MiB, the largest of tcp_rmem, have room for.");
+    first_rwnd: ReceiverWindow; "Window for which the receive buffer has room at first" =>
+        new(Group::Hosts).profile().not_shown()
+        .detail("The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
+                 --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
+    growth: Growth, in congestion.growth; "What grows a window in Reno's way: acks or segments" =>
+        new(Group::Hosts).profile()
+        .detail("acks: each ACK, whatever it covers (RFC 5681). segments: each segment delivered, in whole segments \
+                 (Linux: tcp_slow_start, tcp_cong_avoid_ai). For all but Hybla, BBR and fixed windows.");
+    cubic: CubicForm, in congestion.cubic; "Form of CUBIC: rfc9438 or linux" =>
+        new(Group::Hosts).profile()
+        .detail("linux: whole segments, look-ahead by the smallest RTT, growth by at least 5 % a round before the first loss \
+                 (bictcp_update of tcp_cubic.c).");
+    hystart: HystartForm, in congestion.hystart; "What ends CUBIC's slow start before a loss: off, rfc9406 or classic" =>
+        new(Group::Hosts).profile()
+        .detail("rfc9406: HyStart++. classic: Linux's HyStart, by delay or ACK train (hystart_update of tcp_cubic.c). \
+                 `--cc cubic:hystart=…` has precedence.");
+    bbr_min_rtt: MinRttRenewal, in congestion.bbr_min_rtt; "RTT that renews bbr1's smallest: equal or smaller" =>
+        new(Group::Hosts).profile()
+        .detail("equal: an equal or smaller one (the draft, Linux before 5.10). smaller: only a smaller one \
+                 (bbr_update_min_rtt).");
+    bbr_quantum: Quantum, in congestion.bbr_quantum; "Quantum of bbr1: segment or tso" =>
+        new(Group::Hosts).profile()
+        .detail("Three quanta may be in flight beyond the model. segment: one segment. tso: 1 ms at the pacing rate, at \
+                 least 2 segments from 1.2 Mbps on (bbr_tso_segs_goal).");
     handshake: bool, in handshake; "Handshake: one RTT before the first data" =>
         new(Group::Hosts).profile();
     cc: Algorithm = Algorithm::default(); "Congestion control, e.g. cubic:beta=0.8" =>

@@ -403,6 +403,9 @@ impl Plan {
                 &endpoint.delayed_ack_timer.as_nanos(),
             );
             set("quick_acks", &endpoint.quick_acks);
+            if endpoint.quick_while_growing {
+                set("quick_while_growing", &"on");
+            }
         }
         set("flows", &setup.flows.len());
         set("seed", &seed);

@@ -210,6 +210,7 @@ impl Experiment {
             profile: Some(self.profile()),
             seed: Some(self.seed()),
             rwnd: Some(self.receiver_window()),
+            first_rwnd: Some(self.first_receiver_window()),
             ..resolved
         };
         if self.path() == PathKind::Split {

@@ -11,8 +11,8 @@ use tmt_core::types::{BitRate, Bytes, Metadata, QuantityError, Span};
 
 use super::error::data;
 use super::setting::{Kind, Setting};
-use crate::congestion::Algorithm;
-use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
+use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
+use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
 use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
@@ -192,6 +192,16 @@ impl ReceiverWindow {
 }
 
 /// The window of the hosts of this profile.
+impl ReceiverWindow {
+    /// The window for which the receive buffers of a profile have room at first.
+    #[must_use]
+    pub fn first_of(profile: Profile) -> Self {
+        profile
+            .first_receiver_window()
+            .map_or(Self::Unlimited, Self::Bytes)
+    }
+}
+
 impl From<Profile> for ReceiverWindow {
     fn from(profile: Profile) -> Self {
         profile
@@ -404,8 +414,14 @@ settings! {
     Profile: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Recovery: Kind::Keyword(|| Self::VARIANTS.to_vec());
     RttSampling: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    TimerRestart: Kind::Keyword(|| Self::VARIANTS.to_vec());
     CutFrom: Kind::Keyword(|| Self::VARIANTS.to_vec());
     LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Growth: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    CubicForm: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    HystartForm: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    MinRttRenewal: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Quantum: Kind::Keyword(|| Self::VARIANTS.to_vec());
     SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::FAMILIES.iter().map(|family| family.name).collect());
     SlotChannel: Kind::Text("PROCESS", || FAMILIES.iter().map(|family| family.name).collect());
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);

@@ -54,7 +54,7 @@ pub(crate) fn unknown(text: &str, names: &[&str]) -> ParseError {
 
 #[cfg(test)]
 mod tests {
-    use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
+    use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
     use crate::link::Overlap;
     use crate::link::gateway::{Hold, InOrder, Tail};
     use crate::simulation::SplitWindow;
@@ -74,8 +74,9 @@ mod tests {
             )+};
         }
         check!(
-            Profile: "ns2 rfc linux", CutFrom: "flight window", LossDetection: "dupack rack",
-            Recovery: "halving prr", RttSampling: "window ack", Hold: "sent acknowledged",
+            Profile: "ns2 rfc linux", CutFrom: "flight window cwnd", LossDetection: "dupack rack",
+            Recovery: "halving prr prr-9937", RttSampling: "window ack sack",
+            TimerRestart: "acked sacked", Hold: "sent acknowledged",
             InOrder: "link flow off", Tail: "short pad", SplitWindow: "whole share", Overlap: "asap shift"
         );
         assert_eq!(

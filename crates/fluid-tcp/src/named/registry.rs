@@ -12,7 +12,7 @@ use tmt_core::types::Span;
 
 use super::ParseError;
 
-/// Parameter of an entry: a number, a switch, or a duration.
+/// Parameter of an entry: a number, a switch, a duration, or one of some words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// Name of the parameter, as it is written before the `=`.
@@ -21,9 +21,11 @@ pub struct Parameter {
     pub default: Option<Value>,
     /// Smallest and largest accepted value of a number.
     pub range: (f64, f64),
+    /// Accepted words; empty unless the parameter takes words.
+    pub words: &'static [&'static str],
 }
 
-/// Value of a parameter, as parsed and as displayed. Numbers, switches and spans convert into one.
+/// Value of a parameter, as parsed and as displayed. Numbers, switches, spans and words convert into one.
 #[derive(Debug, Clone, Copy, PartialEq, Display, From)]
 pub enum Value {
     /// Number within the range of its parameter.
@@ -33,6 +35,8 @@ pub enum Value {
     Switch(bool),
     /// Duration above zero, with its unit: `5ms`.
     Duration(Span),
+    /// One of the words of its parameter; displayed only if it differs from the default.
+    Word(&'static str),
 }
 
 impl Parameter {
@@ -41,6 +45,7 @@ impl Parameter {
             name,
             default,
             range,
+            words: &[],
         }
     }
 
@@ -68,11 +73,25 @@ impl Parameter {
         Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
     }
 
+    /// Declares a parameter that takes one of these words; the first is the default.
+    #[must_use]
+    pub const fn keyword(name: &'static str, words: &'static [&'static str]) -> Self {
+        let default = Some(Value::Word(words[0]));
+        let range = (0.0, 0.0);
+        Self {
+            name,
+            default,
+            range,
+            words,
+        }
+    }
+
     /// Whether the parameter takes `value`.
     fn accepts(&self, value: &Value) -> bool {
         match (self.default, value) {
             (Some(Value::Switch(_)), Value::Switch(_)) => true,
             (Some(Value::Duration(_)), Value::Duration(span)) => !span.is_zero(),
+            (Some(Value::Word(_)), Value::Word(word)) => self.words.contains(word),
             (None | Some(Value::Number(_)), Value::Number(number)) => {
                 let (least, most) = self.range;
                 (least..=most).contains(number)
@@ -87,6 +106,10 @@ impl Parameter {
         match self.default {
             Some(Value::Switch(_)) => "on or off".to_owned(),
             Some(Value::Duration(_)) => "a duration above zero, such as 5ms".to_owned(),
+            Some(Value::Word(_)) => match self.words {
+                [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
+                [] => String::new(),
+            },
             _ => format!("a number from {least} to {most}"),
         }
     }
@@ -97,6 +120,10 @@ impl Parameter {
             (Some(Value::Switch(_)), "off") => Some(Value::Switch(false)),
             (Some(Value::Switch(_)), _) => None,
             (Some(Value::Duration(_)), _) => text.parse().ok().map(Value::Duration),
+            (Some(Value::Word(_)), _) => {
+                let known = self.words.iter().find(|word| **word == text);
+                known.map(|word| Value::Word(word))
+            }
             _ => text.parse().ok().map(Value::Number),
         };
         value.filter(|value| self.accepts(value))
@@ -282,8 +309,8 @@ impl<M: Family> Choice<M> {
     /// ```
     /// use fluid_tcp::congestion::{Algorithm, CUBIC, FIXED};
     ///
-    /// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into()), ("hystart", true.into())])?;
-    /// assert_eq!(cubic, "cubic:beta=0.8,hystart=on".parse()?);
+    /// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into()), ("hystart", "classic".into())])?;
+    /// assert_eq!(cubic, "cubic:beta=0.8,hystart=classic".parse()?);
     /// assert!(Algorithm::new(&FIXED, []).is_err()); // its window has no default
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -327,7 +354,8 @@ impl<M> fmt::Display for Choice<M> {
         f.write_str(self.entry.name)?;
         let mut separator = ':';
         for (parameter, value) in &self.values.0 {
-            let is_shown = !matches!(value, Value::Switch(_)) || parameter.default != Some(*value);
+            let is_quiet = matches!(value, Value::Switch(_) | Value::Word(_));
+            let is_shown = !is_quiet || parameter.default != Some(*value);
             if is_shown {
                 write!(f, "{separator}{}", parameter.show(*value))?;
                 separator = ',';
@@ -389,6 +417,18 @@ impl Values {
         match self.get(name) {
             Some(Value::Duration(span)) => span,
             other => panic!("{name} is {other:?}, not a time"),
+        }
+    }
+
+    /// The word that the parameter with this name has.
+    ///
+    /// # Panics
+    /// The entry does not declare a parameter with this name that takes words.
+    #[must_use]
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Some(Value::Word(word)) => word,
+            other => panic!("{name} is {other:?}, not a word"),
         }
     }
 }

@@ -9,7 +9,7 @@ mod gateway_events;
 use std::sync::Arc;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
@@ -143,7 +143,7 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     let mut endpoints = Endpoints::default();
     let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
         let start = setup.begin.saturating_add(flow.start);
-        Connection::new(flow, start, endpoints.share(flow.endpoint), tally)
+        Connection::new(flow, setup.packet, start, endpoints.share(flow.endpoint), tally)
     });
     let mut run = Run {
         setup,
@@ -204,8 +204,8 @@ impl Endpoints {
 }
 
 impl Connection {
-    fn new(flow: &Flow, start: Time, endpoint: Arc<Endpoint>, tally: FlowTally) -> Self {
-        let control = flow.algorithm.start(endpoint.initial_window.into());
+    fn new(flow: &Flow, packet: Bytes, start: Time, endpoint: Arc<Endpoint>, tally: FlowTally) -> Self {
+        let control = flow.algorithm.start(&endpoint.connection(packet));
         Self {
             packets: flow.packets,
             start,
@@ -296,6 +296,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 return;
             }
             connection.sender.on_handshake(rtt);
+        }
+        let connection = self.flow(flow);
+        if let Some(window) = connection.receiver.first_window() {
+            connection.sender.set_send_limit(window);
         }
         if let Some(proxy) = &mut self.proxy {
             let window = proxy.on_start(flow as usize);
@@ -394,6 +398,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let transmission = delivery.transmission;
         let packet = Packet {
             number: transmission.packet,
+            sent: Time::ZERO
+                .saturating_add(now.since(Time::ZERO).saturating_sub(delivery.delay.total())),
             marked: delivery.marked,
             cwr: delivery.cwr,
         };
@@ -403,6 +409,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         connection
             .tally
             .on_delivered(transmission.ordinal, &delivery.delay);
+        let sender = &connection.sender;
+        connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }

@@ -16,7 +16,7 @@ const RTT: Span = Span::from_millis(200);
 const DURATION: Span = Span::from_secs(60);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let cubic = Algorithm::new(&CUBIC, [("hystart", true.into())])?;
+    let cubic = Algorithm::new(&CUBIC, [("hystart", "rfc9406".into())])?;
     let bbr = Algorithm::new(&BBR, [])?;
     let late = Flow::new(bbr, Profile::Linux.endpoint()).starting(Span::from_secs(5));
     let flows = vec![Flow::new(cubic, Profile::Linux.endpoint()), late];

@@ -7,7 +7,7 @@ use tmt_core::types::Span;
 
 fn bbr() -> Bbr {
     let preset: Algorithm = "bbr".parse().unwrap();
-    Bbr::new(10.0, preset.values())
+    Bbr::new(&Connection::default(), preset.values())
 }
 
 fn path(rate: f64, buffer: f64) -> Path<Bbr> {

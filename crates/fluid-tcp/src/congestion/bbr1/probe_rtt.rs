@@ -1,6 +1,6 @@
 //! The smallest RTT, and `ProbeRTT`, which measures it (draft, Sec. 4.1.2 and 4.3.5).
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
 use super::super::bbr::MIN_PIPE;
 use super::{Bbr1, Mode};
@@ -13,7 +13,7 @@ impl Bbr1 {
         let expired = self.min_rtt.is_some() && age > self.min_rtt_age;
         let sample = ack.rate.and_then(|rate| rate.rtt).or(ack.rtt);
         if let Some(rtt) = sample
-            && (expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
+            && (expired || self.min_rtt.is_none_or(|min_rtt| self.renews(rtt, min_rtt)))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
@@ -29,6 +29,11 @@ impl Bbr1 {
         if ack.delivered > 0 {
             self.base.idle_restart = false;
         }
+    }
+
+    /// Whether a sample renews `min_rtt` before it expires.
+    fn renews(&self, rtt: Span, min_rtt: Span) -> bool {
+        rtt < min_rtt || (self.renews_by_equal && rtt == min_rtt)
     }
 
     pub(super) fn exit_probe_rtt(&mut self, now: Time) {

@@ -6,7 +6,7 @@ use super::*;
 
 fn bbr1() -> Bbr1 {
     let preset: Algorithm = "bbr1".parse().unwrap();
-    Bbr1::new(10.0, preset.values())
+    Bbr1::new(&Connection::default(), preset.values())
 }
 
 fn path(rate: f64, buffer: f64) -> Path<Bbr1> {

@@ -1,9 +1,11 @@
 //! What an ACK covers: newly acknowledged packets, RTT samples, and the counts that congestion controls measure.
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
 use super::Sender;
-use crate::endpoint::RttSampling;
+use super::sack_scoreboard::NewlySacked;
+use crate::endpoint::receiver::Ack;
+use crate::endpoint::{RttSampling, TimerRestart};
 
 /// State kept from one ACK to the next.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,22 +55,49 @@ pub(super) struct Acknowledged {
     first: Option<Time>,
     /// Time at which the last packet was sent; `None` if it was SACKed before or any packet was retransmitted.
     pub(super) last: Option<Time>,
+    /// Whether there is any packet.
+    any: bool,
 }
 
 impl Sender {
-    /// Takes an RTT sample from an ACK up to `next`, never from retransmitted packets.
-    pub(super) fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
-        let sent = match self.endpoint.rtt_sampling {
+    /// Takes an RTT sample for the RTO from an ACK: from a packet that was sent once, else from the echoed timestamp.
+    /// Returns the RTT for the congestion control, that of the last packet which the ACK newly reports.
+    pub(super) fn measure(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        acked: &Acknowledged,
+        sacked: &NewlySacked,
+    ) -> Option<Span> {
+        let echoed = (self.endpoint.timestamps && acked.any).then_some(ack.echo);
+        let (first, last) = match self.endpoint.rtt_sampling {
             RttSampling::PerWindow => {
-                let timed = self.timed_packet.take_if(|(packet, _)| *packet < next);
-                timed.map(|(_, sent)| sent)
+                let timed = self
+                    .timed_packet
+                    .take_if(|(packet, _)| *packet < self.snd_una);
+                (timed.map(|(_, sent)| sent), acked.last.or(echoed))
             }
             // A packet received out of order waited for the gap to be filled, so it gives no sample.
-            RttSampling::PerAck => acked.first,
+            RttSampling::PerAck => (acked.first.or(echoed), acked.last.or(echoed)),
+            RttSampling::PerSack => (
+                acked.first.or(sacked.first_sent()).or(echoed),
+                sacked.last_sent().or(acked.last).or(echoed),
+            ),
         };
-        if let Some(sent) = sent {
+        if let Some(sent) = first {
             self.rtt.sample(now.since(sent));
         }
+        last.map(|sent| now.since(sent))
+    }
+
+    /// Whether SACK blocks restart the timer: they report a packet that left before the last transmission of the first
+    /// outstanding one. A packet that left later would extend the timeout over and over in a long recovery.
+    pub(super) fn sack_restarts_timer(&self, sacked: &NewlySacked) -> bool {
+        self.endpoint.timer_restart == TimerRestart::Sacked
+            && sacked
+                .first_sent()
+                .zip(self.outstanding.front())
+                .is_some_and(|(sent, first)| sent < first.sent)
     }
 
     /// Removes everything below `next` from the scoreboard and returns what it was.
@@ -78,6 +107,7 @@ impl Sender {
             let Some(entry) = self.outstanding.pop_front() else {
                 break;
             };
+            acked.any = true;
             self.pipe -= entry.in_pipe();
             any_retransmitted |= entry.transmissions > 1;
             acked.last = (!entry.sacked).then_some(entry.sent);

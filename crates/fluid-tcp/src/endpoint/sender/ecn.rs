@@ -4,6 +4,7 @@ use tmt_core::types::Time;
 
 use super::{Phase, Sender};
 use crate::congestion::Cause;
+use crate::endpoint::CutFrom;
 
 impl Sender {
     /// Cuts the window on an ECE, at most once per round trip.
@@ -13,7 +14,11 @@ impl Sender {
         }
         self.note_window_reduction();
         if self.phase == Phase::Open {
-            self.cut(now, self.flight_size(), Cause::Ecn);
+            let basis = match self.endpoint.cut_from {
+                CutFrom::Flight | CutFrom::Window => self.flight_size(),
+                CutFrom::Cwnd => self.cc.cwnd(),
+            };
+            self.cut(now, basis, Cause::Ecn);
         }
     }
 

@@ -48,6 +48,7 @@ impl Sender {
             return false;
         };
         self.cc = frto.undo_state;
+        self.cc.on_undo();
         self.events.spurious_timeouts += 1;
         self.pipe = 0;
         for entry in &mut self.outstanding {

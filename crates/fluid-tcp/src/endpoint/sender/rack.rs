@@ -26,8 +26,10 @@ pub(super) struct Rack {
     rtt: Span,
     /// `RACK.min_RTT`.
     min_rtt: Option<Span>,
-    /// `RACK.fack`: all packets that have arrived lie below.
+    /// `RACK.fack`: all packets that have arrived lie below. Its value before the current ACK, too: packets that one ACK
+    /// reports give no order among themselves.
     fack: u64,
+    prior_fack: u64,
     /// `RACK.reordering_seen`.
     reordering_seen: bool,
     /// `RACK.reo_wnd_mult` minus 1, recoveries since it last grew (16 minus `RACK.reo_wnd_persist`),
@@ -42,12 +44,17 @@ pub(super) struct Rack {
 }
 
 impl Rack {
+    /// Notes that an ACK follows.
+    pub(super) fn begin_ack(&mut self) {
+        self.prior_fack = self.fack;
+    }
+
     /// Processes the delivery of a packet (Sec. 6.2, steps 1 to 3).
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
         let rtt = now.since(entry.sent);
         if entry.transmissions == 1 {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
-            self.reordering_seen |= packet < self.fack;
+            self.reordering_seen |= packet < self.prior_fack;
         } else if self.min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
             // Too early for the last transmission: an earlier one has arrived.
             return;

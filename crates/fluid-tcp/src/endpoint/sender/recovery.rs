@@ -2,11 +2,11 @@
 
 use tmt_core::types::Time;
 
-use super::prr::Prr;
+use super::prr::{Progress, Prr};
 use super::tlp::TailProbe;
 use super::{DUP_THRESH, Phase, Sender};
 use crate::congestion::Cause;
-use crate::endpoint::Recovery;
+use crate::endpoint::{CutFrom, Recovery, TimerRestart};
 use tmt_core::math::num::floor_u64;
 
 impl Sender {
@@ -34,9 +34,23 @@ impl Sender {
         self.rule_3_cursor = self.snd_una;
     }
 
-    pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
+    /// Begins a recovery because of an ACK. Returns whether the timer restarts: in Linux only the retransmission of the first
+    /// outstanding packet restarts it.
+    pub(super) fn begin_recovery(&mut self, now: Time, progress: Progress) -> bool {
+        let armed = self.tail_probe.armed;
+        self.enter_recovery(now, progress);
+        let restarts = self.endpoint.timer_restart == TimerRestart::Acked;
+        if armed && !restarts {
+            // No probe is sent in a recovery. The retransmission timer runs since the last restart.
+            let due = self.rtt.deadline(self.timer_restarted);
+            self.deadline = due.map(|due| due.max(now));
+        }
+        restarts
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Time, progress: Progress) {
         self.events.fast_recoveries += 1;
-        let outstanding = self.snd_nxt - self.snd_una;
+        let recover_fs = self.recover_fs(progress.delivered);
         // An ECE of the same round trip may have cut the window already (RFC 3168, Sec. 6.1.2).
         if !self.endpoint.ecn || self.snd_una >= self.ecn_recovery_point {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);
@@ -50,10 +64,18 @@ impl Sender {
         }
         self.seen_partial = false;
         if self.uses_prr() {
-            self.prr = Prr::begin(outstanding);
-            self.update_prr(delivered);
-            self.prr.allow_at_least_one();
-        } else {
+            self.prr = Prr::begin(recover_fs);
+            // A timer begins a recovery as if it had delivered a packet (`tcp_rack_reo_timeout`).
+            let delivered = progress.delivered.max(1);
+            self.update_prr(match self.endpoint.recovery {
+                Recovery::Prr9937 => Progress {
+                    delivered,
+                    ..progress
+                },
+                Recovery::Prr | Recovery::Halving => progress,
+            });
+            self.prr.allow_at_least_one(self.pipe);
+        } else if self.endpoint.force_retransmit || !self.cc_controls_recovery {
             // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet
             // need not be the first.
             let first = self.outstanding.front();
@@ -80,14 +102,34 @@ impl Sender {
 
     /// Whether PRR limits what a recovery sends.
     pub(super) fn uses_prr(&self) -> bool {
-        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.cc_controls_recovery
+        self.endpoint.sack
+            && self.endpoint.recovery != Recovery::Halving
+            && !self.cc_controls_recovery
     }
 
-    /// Updates PRR with the packets that an ACK in recovery newly reports as delivered.
-    pub(super) fn update_prr(&mut self, delivered: u64) {
+    /// `RecoverFS` of PRR for a recovery that begins with an ACK which newly reports `delivered` packets. Call before the
+    /// cut.
+    fn recover_fs(&self, delivered: u64) -> u64 {
+        let outstanding = self.snd_nxt - self.snd_una;
+        match (self.endpoint.recovery, self.endpoint.cut_from) {
+            // As in Linux, ssthresh is a share of the same quantity.
+            (Recovery::Prr9937, CutFrom::Cwnd) => floor_u64(self.cc.cwnd()),
+            // RFC 9937, Sec. 6: without what was SACKed before this ACK.
+            (Recovery::Prr9937, _) => outstanding - self.sacked_count + delivered,
+            (Recovery::Prr | Recovery::Halving, _) => outstanding,
+        }
+    }
+
+    /// Updates PRR with what an ACK in recovery reports.
+    pub(super) fn update_prr(&mut self, progress: Progress) {
         if self.uses_prr() {
             let ssthresh = floor_u64(self.cc.cwnd());
-            self.prr.on_ack(delivered, self.pipe, ssthresh);
+            match self.endpoint.recovery {
+                Recovery::Prr9937 => self.prr.on_ack_9937(progress, self.pipe, ssthresh),
+                Recovery::Prr | Recovery::Halving => {
+                    self.prr.on_ack(progress, self.pipe, ssthresh);
+                }
+            }
         }
     }
 }

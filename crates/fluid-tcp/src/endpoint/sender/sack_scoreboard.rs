@@ -3,14 +3,48 @@
 use tmt_core::types::Time;
 
 use super::rate::report_lost;
-use super::{DUP_THRESH, Phase, Sender};
+use super::{DUP_THRESH, Outstanding, Phase, Sender};
 use crate::endpoint::receiver::Ack;
 use tmt_core::math::num::floor_u64;
 
+/// What an ACK newly reports in SACK blocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NewlySacked {
+    /// Number of packets.
+    pub(super) packets: u64,
+    /// First and last of those that were sent once, and when.
+    first: Option<(u64, Time)>,
+    last: Option<(u64, Time)>,
+}
+
+impl NewlySacked {
+    fn add(&mut self, packet: u64, entry: &Outstanding) {
+        self.packets += 1;
+        if entry.transmissions == 1 {
+            let new = (packet, entry.sent);
+            self.first = Some(self.first.map_or(new, |first| first.min(new)));
+            self.last = Some(self.last.map_or(new, |last| last.max(new)));
+        }
+    }
+
+    /// Time at which the first of the packets sent once was sent.
+    pub(super) fn first_sent(&self) -> Option<Time> {
+        self.first.map(|(_, sent)| sent)
+    }
+
+    /// Time at which the last of the packets sent once was sent.
+    pub(super) fn last_sent(&self) -> Option<Time> {
+        self.last.map(|(_, sent)| sent)
+    }
+}
+
 impl Sender {
-    /// `Update()`: records the SACK blocks of an ACK. Returns the number of packets newly SACKed.
-    pub(super) fn update_scoreboard(&mut self, now: Time, ack: &Ack) -> u64 {
-        let mut new = 0;
+    /// `Update()`: records the SACK blocks of an ACK, and returns what they newly report.
+    pub(super) fn update_scoreboard(&mut self, now: Time, ack: &Ack) -> NewlySacked {
+        let mut new = NewlySacked::default();
+        if let Some(rack) = &mut self.rack {
+            rack.begin_ack();
+        }
         if ack.blocks == <[(u64, u64); 3]>::default() {
             return new;
         }
@@ -37,10 +71,10 @@ impl Sender {
                 *pipe -= entry.in_pipe();
                 entry.sacked = true;
                 entry.lost = false;
-                new += 1;
+                new.add(packet, entry);
             });
         }
-        self.sacked_count += new;
+        self.sacked_count += new.packets;
         new
     }
 
@@ -98,7 +132,7 @@ impl Sender {
     pub(super) fn next_seg(&mut self) -> Option<u64> {
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let allowed = if in_recovery && self.uses_prr() {
-            self.prr.allows()
+            self.prr.allows(self.pipe)
         } else {
             self.pipe < floor_u64(self.cc.cwnd())
         };

@@ -2,11 +2,12 @@
 //! duplicate and reorder packets.
 
 use proptest::prelude::*;
+use tmt_core::types::Bytes;
 
 use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::receiver::{Packet, Receiver, Rwnd};
-use crate::endpoint::{CutFrom, Profile, Recovery};
+use crate::endpoint::{CutFrom, Profile, Recovery, TimerRestart};
 use crate::simulation::event::{Line, Schedule};
 
 pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
@@ -23,7 +24,7 @@ pub(super) fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
     let algorithm: Algorithm = "newreno".parse().unwrap();
     Sender::new(
         endpoint,
-        algorithm.start(f64::from(endpoint.initial_window)),
+        algorithm.start(&endpoint.connection(Bytes(1500))),
         total,
     )
 }
@@ -184,7 +185,11 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_ack() {
         ..endpoint(false, Recovery::Halving, 12)
     };
     let algorithm: Algorithm = "reno".parse().unwrap();
-    let mut sender = Sender::new(endpoint, algorithm.start(12.0), None);
+    let mut sender = Sender::new(
+        endpoint,
+        algorithm.start(&endpoint.connection(Bytes(1500))),
+        None,
+    );
     drain(&mut sender, at(0));
     for _ in 0..10 {
         sender.on_ack(at(500), &ack(0, &[]));
@@ -471,10 +476,11 @@ proptest! {
     #[test]
     fn every_transfer_ends_with_consistent_counters(
         sack: bool,
-        prr: bool,
+        recovery in proptest::sample::select(vec![Recovery::Halving, Recovery::Prr, Recovery::Prr9937]),
         limited_transmit: bool,
-        per_window: bool,
-        from_window: bool,
+        rtt_sampling in proptest::sample::select(vec![RttSampling::PerWindow, RttSampling::PerAck, RttSampling::PerSack]),
+        cut_from in proptest::sample::select(vec![CutFrom::Flight, CutFrom::Window, CutFrom::Cwnd]),
+        like_linux in (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..80),
         delayed_ack in 1u32..4,
         initial_window in 1u32..12,
         rwnd in prop_oneof![1u64..20, Just(1 << 30)],
@@ -489,10 +495,15 @@ proptest! {
         let sack = sack || cc.starts_with("bbr");
         let endpoint = Endpoint {
             sack,
-            recovery: if prr && sack { Recovery::Prr } else { Recovery::Halving },
+            recovery: if sack { recovery } else { Recovery::Halving },
             limited_transmit,
-            rtt_sampling: if per_window { RttSampling::PerWindow } else { RttSampling::PerAck },
-            cut_from: if from_window { CutFrom::Window } else { CutFrom::Flight },
+            rtt_sampling,
+            timestamps: like_linux.0,
+            timer_restart: if like_linux.1 { TimerRestart::Sacked } else { TimerRestart::Acked },
+            force_retransmit: like_linux.2,
+            quick_while_growing: like_linux.2,
+            first_rwnd: like_linux.3,
+            cut_from,
             delayed_ack,
             initial_window,
             rwnd,
@@ -506,8 +517,11 @@ proptest! {
             ..Profile::Rfc.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
-        let mut sender = Sender::new(endpoint, algorithm.start(f64::from(initial_window)), Some(total));
+        let mut sender = Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
         let mut receiver = Receiver::new(endpoint);
+        if let Some(window) = receiver.first_window() {
+            sender.set_send_limit(window);
+        }
         let mut flights = Flights::default();
         let mut fates = events.iter().cycle();
         let mut now = Time::ZERO;
@@ -522,7 +536,7 @@ proptest! {
                 // After a while the network stops losing packets, so that the transfer can end.
                 if *lost >= loss || steps > 20_000 {
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
-                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, cwr: sent.cwr };
+                    let packet = Packet { number: sent.packet, sent: now, marked: modern.3 && *twice > 90, cwr: sent.cwr };
                     flights.schedule(arrives, Flight::Packet(packet));
                     if *twice < 5 {
                         flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
@@ -539,7 +553,11 @@ proptest! {
             if let Some((at, flight)) = flights.pop_until(timer) {
                 now = at;
                 let answer = match flight {
-                    Flight::Packet(packet) => receiver.on_packet(now, packet).ack,
+                    Flight::Packet(packet) => {
+                        let answer = receiver.on_packet(now, packet).ack;
+                        receiver.on_read(now, || sender.srtt());
+                        answer
+                    }
                     Flight::Ack(ack) => {
                         sender.on_ack(now, &ack);
                         None

@@ -2,6 +2,7 @@
 
 use tmt_core::types::Time;
 
+use super::prr::Progress;
 use super::{Phase, Sender, TimerOutcome};
 use crate::congestion::Cause;
 use crate::endpoint::CutFrom;
@@ -9,6 +10,7 @@ use crate::endpoint::CutFrom;
 impl Sender {
     /// Restarts the timer: that of the tail loss probe if one may be sent, otherwise the retransmission timer.
     pub(super) fn restart_timer(&mut self, now: Time) {
+        self.timer_restarted = now;
         self.deadline = (self.snd_nxt > self.snd_una)
             .then(|| self.arm_probe(now).or_else(|| self.rtt.deadline(now)))
             .flatten();
@@ -22,13 +24,13 @@ impl Sender {
             self.rack_detect_losses(now, false);
             outcome = TimerOutcome::Other;
             if self.phase == Phase::Open && self.detected_loss() {
-                self.enter_recovery(now, 0);
+                self.enter_recovery(now, Progress::NONE);
                 self.restart_timer(now);
             } else if matches!(self.phase, Phase::Recovery { .. }) {
                 // There may be no further ACK to allow the retransmission.
-                self.update_prr(0);
+                self.update_prr(Progress::NONE);
                 if self.pipe == 0 {
-                    self.prr.allow_at_least_one();
+                    self.prr.allow_at_least_one(self.pipe);
                 }
             }
         }
@@ -45,14 +47,20 @@ impl Sender {
 
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.events.timeouts += 1;
-        let repeated = matches!(self.phase, Phase::Loss { .. })
-            && self
-                .outstanding
-                .front()
-                .is_some_and(|o| o.transmissions > 1);
-        let cause = match self.endpoint.cut_from {
-            CutFrom::Flight if repeated => Cause::RepeatedTimeout,
-            _ => Cause::Timeout,
+        let in_loss = matches!(self.phase, Phase::Loss { .. });
+        let first = self.outstanding.front();
+        let keeps_threshold = match self.endpoint.cut_from {
+            CutFrom::Flight => in_loss && first.is_some_and(|o| o.transmissions > 1),
+            CutFrom::Window => false,
+            // The recovery has cut it.
+            CutFrom::Cwnd if matches!(self.phase, Phase::Recovery { .. }) => true,
+            CutFrom::Cwnd => in_loss && self.timeouts_in_row > 0,
+        };
+        self.timeouts_in_row += 1;
+        let cause = if keeps_threshold {
+            Cause::RepeatedTimeout
+        } else {
+            Cause::Timeout
         };
         let in_flight = self.cut_basis();
         self.rtt.back_off();

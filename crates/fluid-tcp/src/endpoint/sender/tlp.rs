@@ -81,7 +81,7 @@ impl Sender {
             // If both the packet and its probe had arrived, a D-SACK would have reported the second by now. So one was
             // lost, the probe repaired the loss, and the window is cut as for any loss.
             self.tail_probe.end_seq = None;
-            self.cut(now, self.flight_size().max(1.0), Cause::FastRetransmit);
+            self.cut(now, self.cut_basis().max(1.0), Cause::FastRetransmit);
         }
     }
 }

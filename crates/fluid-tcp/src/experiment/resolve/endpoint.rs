@@ -7,7 +7,7 @@ use tmt_core::types::{Span, to_f64};
 
 use super::link::Link;
 use crate::congestion::Algorithm;
-use crate::endpoint::{Endpoint, LossDetection, Recovery};
+use crate::endpoint::{Endpoint, LossDetection, Recovery, RttSampling, TimerRestart};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, refused};
 use crate::experiment::note::Note;
@@ -25,10 +25,15 @@ impl Experiment {
         let mut endpoint = self.profile().endpoint();
         self.write_endpoint(&mut endpoint);
         endpoint.rwnd = self.receiver_window().packets(self.packet());
+        let first = self.first_receiver_window().packets(self.packet());
+        endpoint.first_rwnd = first.min(endpoint.rwnd);
         self.check_timeouts(&mut endpoint)?;
         if self.path() == PathKind::Split {
             // The proxy acknowledges at once.
             endpoint.delayed_ack = 1;
+            // Its buffer is the window.
+            endpoint.first_rwnd = endpoint.rwnd;
+            endpoint.quick_while_growing = false;
         }
         self.check_loss_recovery(&mut endpoint)?;
         Ok(endpoint)
@@ -37,6 +42,12 @@ impl Experiment {
     /// The receiver's window: that of the parameter, else of the profile.
     pub(super) fn receiver_window(&self) -> ReceiverWindow {
         self.rwnd.unwrap_or_else(|| self.profile().into())
+    }
+
+    /// The window for which the receive buffer has room at first: that of the parameter, else of the profile.
+    pub(super) fn first_receiver_window(&self) -> ReceiverWindow {
+        let of_profile = || ReceiverWindow::first_of(self.profile());
+        self.first_rwnd.unwrap_or_else(of_profile)
     }
 
     /// Warns of a default window that keeps the flows from filling the link.
@@ -69,7 +80,7 @@ impl Experiment {
     /// Refuses congestion controls that the host settings or the queue do not support.
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
-            let started = control.start(1.0);
+            let started = control.start(&endpoint.connection(self.packet()));
             if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
@@ -143,6 +154,13 @@ impl Experiment {
                 ("loss_detection", LossDetection::Rack.name(), per_packet),
                 ("f_rto", "on", per_packet),
                 ("recovery", Recovery::Prr.name(), "it counts SACKed packets"),
+                (
+                    "recovery",
+                    Recovery::Prr9937.name(),
+                    "it counts SACKed packets",
+                ),
+                ("rtt_sampling", RttSampling::PerSack.name(), per_packet),
+                ("timer_restart", TimerRestart::Sacked.name(), per_packet),
             ];
             for (key, value, why) in needs {
                 let given = Parameter::of(key).and_then(|parameter| parameter.text(self));
@@ -153,6 +171,10 @@ impl Experiment {
             endpoint.loss_detection = LossDetection::DupAcks;
             endpoint.f_rto = false;
             endpoint.recovery = Recovery::Halving;
+            if endpoint.rtt_sampling == RttSampling::PerSack {
+                endpoint.rtt_sampling = RttSampling::PerAck;
+            }
+            endpoint.timer_restart = TimerRestart::Acked;
         }
         if endpoint.loss_detection != LossDetection::Rack {
             if self.tail_loss_probe == Some(true) {
@@ -181,7 +203,8 @@ impl Experiment {
         format!(
             "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
-             limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
+             limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, \
+             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}",
             self.profile(),
             endpoint.headers,
             endpoint.sack.text(),
@@ -203,6 +226,11 @@ impl Experiment {
             endpoint.cut_from,
             window,
             endpoint.window_validation.text(),
+            endpoint.congestion.growth,
+            endpoint.congestion.cubic,
+            endpoint.congestion.hystart,
+            endpoint.congestion.bbr_min_rtt,
+            endpoint.congestion.bbr_quantum,
             endpoint.handshake.text(),
         )
     }

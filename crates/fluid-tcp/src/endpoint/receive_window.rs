@@ -1,0 +1,153 @@
+//! Window that a receiver advertises while its buffer grows, as in Linux.
+//!
+//! The buffer begins small. Once a round trip the receiver compares what the application has read in it with the largest
+//! such amount so far. If it is more, the buffer gets room for what a sender in slow start may send in the round trip
+//! after next (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` of Linux 6.18). The advertised window follows by two segments
+//! per packet received (`tcp_grow_window`).
+//!
+//! Named deviations: the application reads at once; the round trip is the sender's smoothed one; the memory of packets
+//! above a gap does not narrow the window.
+
+use tmt_core::types::{Span, Time};
+
+use crate::endpoint::Endpoint;
+
+/// Largest window of a SYN, 65 535 B (RFC 7323, Sec. 2.2), in segments of 1448 B. The window begins with it.
+const UNSCALED: u64 = 45;
+
+/// Segments by which the advertised window grows per packet received.
+const GROWTH: u64 = 2;
+
+/// Window and buffer of a receiver, in packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReceiveWindow {
+    /// `rcv_ssthresh`: window that is advertised.
+    advertised: u64,
+    /// `window_clamp`: window for which the buffer has room.
+    room: u64,
+    largest: u64,
+    /// `rcvq_space`: packets read in the best round trip so far; packets read when the current one began, and when.
+    best_round: u64,
+    read: u64,
+    round_began: Time,
+}
+
+impl ReceiveWindow {
+    /// The window of a new connection; `None` if it is constant.
+    pub(super) fn of(endpoint: &Endpoint) -> Option<Self> {
+        let largest = endpoint.receiver_window()?;
+        let room = endpoint.first_rwnd.min(largest);
+        let is_constant = room == largest && !endpoint.quick_while_growing;
+        (!is_constant).then_some(Self {
+            advertised: room.min(UNSCALED),
+            room,
+            largest,
+            best_round: u64::from(endpoint.initial_window).min(room),
+            read: 0,
+            round_began: Time::ZERO,
+        })
+    }
+
+    pub(super) fn advertised(&self) -> u64 {
+        self.advertised
+    }
+
+    /// Opens the window for a packet that has arrived. Returns whether it could.
+    pub(super) fn on_packet(&mut self) -> bool {
+        let opens = self.advertised < self.room;
+        self.advertised = self.room.min(self.advertised + GROWTH);
+        opens
+    }
+
+    /// Enlarges the buffer if the application has read more in a round trip than in any before. `read` packets have been
+    /// read by `now`, and `above` lie between the first gap and the highest packet.
+    pub(super) fn on_read(&mut self, now: Time, rtt: Option<Span>, read: u64, above: u64) {
+        if self.room == self.largest || rtt.is_none_or(|rtt| now.since(self.round_began) < rtt) {
+            return;
+        }
+        let copied = read - self.read;
+        if copied > self.best_round {
+            let twice = 2 * copied;
+            // Growth by a share of itself; in slow start the share is 1.
+            let more = twice * (copied - self.best_round) / self.best_round.max(1);
+            let wanted = twice + 2 * more + above;
+            self.room = self.room.max(wanted.min(self.largest));
+            self.best_round = copied;
+        }
+        self.read = read;
+        self.round_began = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Profile;
+
+    fn window(first_rwnd: u64, rwnd: u64) -> Option<ReceiveWindow> {
+        ReceiveWindow::of(&Endpoint {
+            first_rwnd,
+            rwnd,
+            ..Profile::Linux.endpoint()
+        })
+    }
+
+    #[test]
+    fn the_window_is_that_of_a_linux_host_in_slow_start() {
+        // Linux 6.18, tcp_rmem 4096 131072 6291456, RTT 100 ms, 50 Mbit/s, a transfer of 4 MB: TCP_INFO has snd_wnd
+        // 80 512, 151 296, 346 112 and 693 632 B after 20, 40, 80 and 160 packets per round trip. The second is still
+        // growing when it is read.
+        let mut window = window(55, 13_000).unwrap();
+        let rtt = Span::from_millis(100);
+        let mut now = Time::ZERO;
+        let (mut read, mut seen) = (0, Vec::new());
+        for round in [10, 20, 40, 80] {
+            now = now.saturating_add(rtt);
+            for _ in 0..round {
+                window.on_packet();
+            }
+            read += round;
+            window.on_read(now, Some(rtt), read, 0);
+            seen.push(window.room);
+        }
+        assert_eq!(seen, [55, 120, 240, 480]);
+        let measured = [80_512, 346_112, 693_632].map(|bytes| bytes / 1448);
+        for (packets, expected) in [seen[0], seen[2], seen[3]].into_iter().zip(measured) {
+            assert!(packets.abs_diff(expected) <= 1, "{packets} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_window_opens_by_two_segments_a_packet_up_to_its_room() {
+        let mut window = window(50, 13_000).unwrap();
+        let opened: Vec<(bool, u64)> = (0..4)
+            .map(|_| (window.on_packet(), window.advertised()))
+            .collect();
+        assert_eq!(opened, [(true, 47), (true, 49), (true, 50), (false, 50)]);
+    }
+
+    #[test]
+    fn the_buffer_does_not_outgrow_its_largest_size_nor_grow_without_need() {
+        let mut window = window(55, 100).unwrap();
+        let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
+        let rtt = Some(Span::from_millis(100));
+        window.on_read(at(50), rtt, 40, 0);
+        window.on_read(at(100), None, 40, 0);
+        window.on_read(at(100), rtt, 10, 0);
+        assert_eq!(window.room, 55);
+        window.on_read(at(200), rtt, 50, 0);
+        assert_eq!(window.room, 100);
+    }
+
+    #[test]
+    fn a_window_without_limit_or_with_nothing_to_enlarge_is_constant() {
+        assert!(window(u64::MAX, 1 << 40).is_none());
+        let quick = window(100, 100).unwrap();
+        assert_eq!((quick.advertised(), quick.room), (45, 100));
+        let endpoint = Endpoint {
+            rwnd: 100,
+            ..Profile::Rfc.endpoint()
+        };
+        assert!(ReceiveWindow::of(&endpoint).is_none());
+    }
+}
