@@ -328,7 +328,7 @@ fn the_payload_of_a_capture_is_that_of_the_report() {
 #[test]
 fn a_finite_transfer_ends_with_psh_and_fin() {
     let folder = Folder::new();
-    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --bytes 100kB --flows 2 --duration 60s";
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --profile rfc --bytes 100kB --flows 2 --duration 60s";
     let (total, files, _) = capture(&folder, run);
     for file in &files {
         let segments: Vec<Segment> = file.iter().map(segment).collect();

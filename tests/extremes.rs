@@ -294,7 +294,7 @@ fn a_thousand_flows_share_a_link() {
     let ran = tmt(
         "tcp --link synthetic --rate 100Mbps --rtt 50ms --duration 20s --flows 1000 --start 0s..5s",
     )
-    .arg_list("--bytes 14600B --json")
+    .arg_list("--profile rfc --bytes 14600B --json")
     .run()
     .ok();
     let report = ran.json();

@@ -109,7 +109,8 @@ fn a_return_trace_and_a_return_rate_of_the_same_capacity_give_the_same_goodput()
         );
     }
     // 40 B in each slot of 1504 B: 158 ACKs per second for two packets each, of 372 packets per second.
-    let flags = "--cc fixed:80 --buffer inf --return-trace return.csv --packing packet";
+    let flags =
+        "--profile rfc --cc fixed:80 --buffer inf --return-trace return.csv --packing packet";
     let alone = delivered_bytes(&folder, 1500, flags, "forward.csv");
     let acks = 2.0 * 1_900_000.0 / (8.0 * 1504.0) * 1500.0 * 60.0;
     assert!(differ(alone, acks) < 0.02, "{alone} B, {acks} B");

@@ -207,7 +207,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
         let flags = format!("tcp --save-params {name} {flags}");
         tmt(&flags).within(&folder).run().ok();
     };
-    save("rfc.toml", "arq.csv");
+    save("rfc.toml", "--profile rfc arq.csv");
     save("linux.toml", "--profile linux arq.csv");
     let again = |flags: &str| {
         tmt(&format!("tcp -v --json --params {flags}"))
