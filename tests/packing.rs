@@ -59,8 +59,8 @@ fn a_window_that_fills_a_mahimahi_trace_carries_the_same_bytes_in_small_packets(
         let folder = Folder::new();
         convert(&folder, &traces.join(file));
         let bytes = |size, flags| delivered_bytes(&folder, size, flags, "trace.csv");
-        let large = bytes(1500, "--buffer inf --cc fixed:250");
-        let small = bytes(300, "--buffer inf --cc fixed:1250");
+        let large = bytes(1500, "--profile rfc --buffer inf --cc fixed:250");
+        let small = bytes(300, "--profile rfc --buffer inf --cc fixed:1250");
         assert!(differ(small, large) < 0.02, "{file}: {small} B, {large} B");
     }
 }
@@ -76,7 +76,7 @@ fn small_packets_fill_opportunities_of_a_mahimahi_trace_only_by_bytes() {
     )
     .ok();
     let bytes = |packing| {
-        let flags = format!("--buffer inf --cc fixed:500 --duration 9s {packing}");
+        let flags = format!("--profile rfc --buffer inf --cc fixed:500 --duration 9s {packing}");
         delivered_bytes(&folder, 300, &flags, "trace.csv")
     };
     // The last 30 ms are on their way; the first of them are the round trip of the first window.
