@@ -103,7 +103,7 @@ const TCP_RMEM_MAX: Bytes = Bytes(6 << 20);
 /// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
 
-/// The settings of [`Profile::Rfc`].
+/// The settings of the default profile, [`Profile::Linux`].
 impl Default for Endpoint {
     fn default() -> Self {
         Profile::default().endpoint()
@@ -125,16 +125,17 @@ impl Endpoint {
 ///
 /// let endpoint = Endpoint { rwnd: 64, ..Profile::Linux.endpoint() };
 /// assert_eq!(endpoint.receiver_window(), Some(64));
-/// assert_eq!(Endpoint::default(), Profile::Rfc.endpoint());
+/// assert_eq!(Endpoint::default(), Profile::Linux.endpoint());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.
     Ns2,
     /// The RFCs as written.
-    #[default]
     Rfc,
-    /// The RFCs with the differences of current Linux: RACK-TLP, F-RTO, quick ACKs.
+    /// The RFCs with the differences of current Linux: RACK-TLP, F-RTO, quick ACKs. The default, since a user's hosts
+    /// run it.
+    #[default]
     Linux,
 }
 
