@@ -5,6 +5,7 @@ use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{CutFrom, Endpoint, Profile};
 use fluid_tcp::simulation::probe::{Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
+use tmt_core::math::num::floor_u64;
 use tmt_core::types::{BitRate, Span, Time};
 
 /// Slow-start thresholds in the order in which they were set, with their times in seconds.
@@ -50,9 +51,9 @@ fn cubic_alone_has_the_kernels_cycle_of_thresholds() {
     let settled: Vec<_> = thresholds.0.iter().filter(|(at, _)| *at > 60.0).collect();
     assert!(settled.len() >= 10, "{settled:?}");
     for pair in settled.chunks_exact(2) {
-        let mut values = [pair[0].1, pair[1].1];
-        values.sort_by(f64::total_cmp);
-        assert_eq!(values, [145.0, 152.0], "{settled:?}");
+        let mut values = [pair[0], pair[1]].map(|(_, ssthresh)| floor_u64(*ssthresh));
+        values.sort_unstable();
+        assert_eq!(values, [145, 152], "{settled:?}");
     }
     for cycle in settled.windows(3) {
         let length = cycle[2].0 - cycle[0].0;
