@@ -89,6 +89,9 @@ pub struct Endpoint {
     pub quick_acks: u32,
     /// Whether ACKs are not delayed while the receiver opens its window either (`tcp_grow_window`).
     pub quick_while_growing: bool,
+    /// Longest delay of an ACK that only repeats what SACK blocks report, from the fourth after the left edge moved on
+    /// (`tcp_comp_sack_delay_ns`); at most 5 % of the RTT. Zero for none.
+    pub sack_compression: Span,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
     /// Limits and clock of the retransmission timeout.
@@ -188,7 +191,7 @@ pub enum Profile {
     /// The RFCs as written.
     #[default]
     Rfc,
-    /// Linux 6.18: the RFCs with what its TCP does in another way (docs/simulator.md, Sec. 5.2).
+    /// Linux 6.18: the RFCs with what its TCP does in another way (docs/simulator.md, Sec. 5.1).
     Linux,
 }
 
@@ -244,6 +247,7 @@ impl Profile {
                 delayed_ack_timer: Span::from_millis(100),
                 quick_acks: 0,
                 quick_while_growing: false,
+                sack_compression: Span::ZERO,
                 initial_window: 10,
                 rto: RtoSettings {
                     first: Span::from_secs(1),
@@ -277,6 +281,7 @@ impl Profile {
                 delayed_ack_timer: Span::from_millis(40),
                 quick_acks: 16,
                 quick_while_growing: true,
+                sack_compression: Span::from_millis(1),
                 rto: RtoSettings {
                     first: Span::from_secs(1),
                     min: Span::from_millis(200),

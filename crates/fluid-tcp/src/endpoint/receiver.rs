@@ -15,6 +15,12 @@ const SACK_BLOCKS: usize = 3;
 /// Most ranges remembered, in the order of their latest arrivals; the SACK blocks are chosen from them.
 const RECENT_RANGES: usize = 8;
 
+/// ACKs that only add to SACK blocks and are not held back, and how many may be (`TCP_FASTRETRANS_THRESH`,
+/// `tcp_comp_sack_nr`). They are held back for at most this share of the RTT (`__tcp_ack_snd_check`).
+const LEAST_REPEATS: u32 = 3;
+const MOST_HELD_BACK: u32 = 44;
+const RTT_SHARE: u64 = 20;
+
 /// An ACK, from the receiver or from a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
@@ -99,6 +105,11 @@ pub struct Receiver {
     /// Number of ACKs still to be sent without delay.
     quick_acks_left: u32,
     window: Option<ReceiveWindow>,
+    /// ACKs since `rcv_nxt` last moved on that only added to SACK blocks, and such ACKs held back since.
+    repeats: u32,
+    held_back: u32,
+    /// Round-trip time, of which a share limits how long they are held back.
+    rtt: Option<Span>,
     /// Packet expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
     last_acked: u64,
     ts_recent: Time,
@@ -119,6 +130,9 @@ impl Receiver {
             unacked: 0,
             quick_acks_left: endpoint.quick_acks,
             window: ReceiveWindow::of(&endpoint),
+            repeats: 0,
+            held_back: 0,
+            rtt: None,
             last_acked: 0,
             ts_recent: Time::ZERO,
             ece: false,
@@ -154,10 +168,15 @@ impl Receiver {
     /// `rtt`.
     #[inline]
     pub fn on_read(&mut self, now: Time, rtt: impl FnOnce() -> Option<Span>) {
+        let compresses = !self.endpoint.sack_compression.is_zero();
+        if self.window.is_none() && !compresses {
+            return;
+        }
+        self.rtt = rtt();
         if let Some(window) = &mut self.window {
             let highest = self.out_of_order.highest();
             let above = highest.map_or(0, |end| end - self.rcv_nxt);
-            window.on_read(now, rtt(), self.rcv_nxt, above);
+            window.on_read(now, self.rtt, self.rcv_nxt, above);
         }
     }
 
@@ -192,10 +211,12 @@ impl Receiver {
             self.quick_acks_left |= 1;
         }
         // RFC 5681, Sec. 4.2: at once if a gap is filled or remains, otherwise every b-th packet.
-        let mut at_once = duplicate || number > self.rcv_nxt || self.quick_acks_left > 0;
+        let mut at_once = duplicate || self.quick_acks_left > 0;
+        let mut delay = self.endpoint.delayed_ack_timer;
         if number == self.rcv_nxt {
             self.rcv_nxt += 1;
             self.unacked += 1;
+            self.repeats = 0;
             if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
                 self.rcv_nxt = end;
                 self.recent.retain(|number| *number >= end);
@@ -204,6 +225,10 @@ impl Receiver {
             at_once |= self.out_of_order.highest().is_some();
         } else if !duplicate {
             self.store_out_of_order(number);
+            match self.compression().filter(|_| !at_once) {
+                Some(longest) => delay = longest,
+                None => at_once = true,
+            }
         }
         let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
             Some(Ack {
@@ -211,7 +236,7 @@ impl Receiver {
                 ..self.make_ack()
             })
         } else {
-            let due = || now.checked_add(self.endpoint.delayed_ack_timer);
+            let due = || now.checked_add(delay);
             self.deadline = self.deadline.or_else(due);
             None
         };
@@ -222,6 +247,23 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
         due.then(|| self.make_ack())
+    }
+
+    /// Returns for how long the ACK of a packet above a gap is held back; `None` if it is sent at once. As in Linux
+    /// (`__tcp_ack_snd_check`), the first three are, so that the sender detects a loss early.
+    fn compression(&mut self) -> Option<Span> {
+        let longest = self.endpoint.sack_compression;
+        if longest.is_zero() || !self.endpoint.sack {
+            return None;
+        }
+        if self.repeats < LEAST_REPEATS {
+            self.repeats += 1;
+            return None;
+        }
+        self.held_back += 1;
+        let share = self.rtt.map(|rtt| rtt.as_nanos() / RTT_SHARE);
+        let share = share.and_then(Span::from_nanos).unwrap_or(longest);
+        (self.held_back < MOST_HELD_BACK).then_some(longest.min(share))
     }
 
     /// Stores a packet above a gap.
@@ -240,6 +282,7 @@ impl Receiver {
 
     fn make_ack(&mut self) -> Ack {
         self.unacked = 0;
+        self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
         let mut ack = Ack {
@@ -341,6 +384,38 @@ mod tests {
             .map(|number| receiver.on_packet(at(0), number).ack.is_some())
             .collect();
         assert_eq!(answers, [true, true, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn from_the_fourth_on_acks_that_only_add_sack_blocks_are_held_back() {
+        let mut receiver = Receiver::new(Endpoint {
+            sack_compression: Span::from_millis(1),
+            ..Profile::Rfc.endpoint()
+        });
+        let sent = |receiver: &mut Receiver, now, numbers: std::ops::Range<u64>| -> Vec<bool> {
+            numbers
+                .map(|number| receiver.on_packet(now, number).ack.is_some())
+                .collect()
+        };
+        assert_eq!(
+            sent(&mut receiver, at(0), 1..6),
+            [true, true, true, false, false]
+        );
+        assert_eq!(receiver.deadline(), Some(at(1)));
+        assert_eq!(receiver.on_timer(at(1)).unwrap().blocks[0], (1, 6));
+        assert_eq!(sent(&mut receiver, at(2), 6..7), [false]);
+        // The gap is filled: at once, and the next three are again.
+        assert_eq!(sent(&mut receiver, at(2), 0..1), [true]);
+        assert_eq!(receiver.deadline(), None);
+        assert_eq!(sent(&mut receiver, at(3), 8..12), [true, true, true, false]);
+        // A twentieth of an RTT of 10 ms, and no more than 44 packets.
+        receiver.on_timer(at(4));
+        receiver.on_read(at(4), || Some(Span::from_millis(10)));
+        receiver.on_packet(at(4), 12);
+        let half = Time::from_nanos(4_500_000);
+        assert_eq!(receiver.deadline(), half);
+        let waiting = sent(&mut receiver, at(4), 13..60);
+        assert_eq!(waiting.iter().position(|sent| *sent), Some(42));
     }
 
     #[test]

@@ -187,6 +187,8 @@ pub struct Sender {
     recover: Option<u64>,
     /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
     timed_packet: Option<(u64, Time)>,
+    /// Time at which an ACK last restarted the timer.
+    timer_restarted: Time,
     /// Time at which the retransmission timer expires, or the tail loss probe armed in its place.
     deadline: Option<Time>,
     sacked: RangeSet,
@@ -245,6 +247,7 @@ impl Sender {
             limited_transmits: 0,
             recover: None,
             timed_packet: None,
+            timer_restarted: Time::ZERO,
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
@@ -441,8 +444,7 @@ impl Sender {
                     self.dupacks += 1;
                 }
                 if self.detected_loss() {
-                    self.enter_recovery(now, progress);
-                    return true;
+                    return self.begin_recovery(now, progress);
                 }
                 if acked > 0 && self.counts_segments() {
                     self.grow(event);
@@ -474,8 +476,7 @@ impl Sender {
                     self.f_rto = None;
                     self.leave_recovery(now);
                     if self.counts_segments() && self.detected_loss() {
-                        self.enter_recovery(now, progress);
-                        return true;
+                        return self.begin_recovery(now, progress);
                     }
                 }
             }
@@ -484,11 +485,10 @@ impl Sender {
     }
 
     /// Acts on an ACK that has ended a recovery: it may begin the next one, and otherwise grows the window
-    /// (`tcp_fastretrans_alert`, `tcp_cong_control`). Returns whether it begins one.
+    /// (`tcp_fastretrans_alert`, `tcp_cong_control`). Returns whether the timer restarts.
     fn resume(&mut self, event: &AckEvent, progress: Progress) -> bool {
         if self.detected_loss() {
-            self.enter_recovery(event.now, progress);
-            return true;
+            return self.begin_recovery(event.now, progress);
         }
         self.grow(event);
         false

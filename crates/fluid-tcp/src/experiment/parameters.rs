@@ -226,6 +226,9 @@ parameters! {
         new(Group::Acks).profile();
     quick_while_growing: bool, in quick_while_growing; "No delayed ACKs while the receive window opens" =>
         new(Group::Acks).profile().detail("As tcp_grow_window of Linux; needs a limited --rwnd.");
+    sack_compression: Span, in sack_compression; "Longest delay of ACKs that only add to SACK blocks; 0s: none" =>
+        new(Group::Acks).profile()
+        .detail("From the fourth such ACK after the left edge moved on; at most 5 % of the RTT (tcp_comp_sack_delay_ns of Linux).");
     loss_detection: LossDetection, in loss_detection; "Loss detection: dupack or rack" =>
         new(Group::LossRecovery).profile()
         .detail("dupack: by three duplicate ACKs, or three packets SACKed above (RFC 5681, 6675). rack: by time (RFC 8985); \

@@ -6,7 +6,7 @@ use super::prr::{Progress, Prr};
 use super::tlp::TailProbe;
 use super::{DUP_THRESH, Phase, Sender};
 use crate::congestion::Cause;
-use crate::endpoint::{CutFrom, Recovery};
+use crate::endpoint::{CutFrom, Recovery, TimerRestart};
 use tmt_core::math::num::floor_u64;
 
 impl Sender {
@@ -32,6 +32,20 @@ impl Sender {
         self.tail_probe = TailProbe::default();
         self.rtx_cursor = self.snd_una;
         self.rule_3_cursor = self.snd_una;
+    }
+
+    /// Begins a recovery because of an ACK. Returns whether the timer restarts: in Linux only the retransmission of the first
+    /// outstanding packet restarts it.
+    pub(super) fn begin_recovery(&mut self, now: Time, progress: Progress) -> bool {
+        let armed = self.tail_probe.armed;
+        self.enter_recovery(now, progress);
+        let restarts = self.endpoint.timer_restart == TimerRestart::Acked;
+        if armed && !restarts {
+            // No probe is sent in a recovery. The retransmission timer runs since the last restart.
+            let due = self.rtt.deadline(self.timer_restarted);
+            self.deadline = due.map(|due| due.max(now));
+        }
+        restarts
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time, progress: Progress) {

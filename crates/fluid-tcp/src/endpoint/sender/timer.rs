@@ -10,6 +10,7 @@ use crate::endpoint::CutFrom;
 impl Sender {
     /// Restarts the timer: that of the tail loss probe if one may be sent, otherwise the retransmission timer.
     pub(super) fn restart_timer(&mut self, now: Time) {
+        self.timer_restarted = now;
         self.deadline = (self.snd_nxt > self.snd_una)
             .then(|| self.arm_probe(now).or_else(|| self.rtt.deadline(now)))
             .flatten();
