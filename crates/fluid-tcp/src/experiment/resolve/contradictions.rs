@@ -3,33 +3,49 @@
 use crate::congestion::HystartForm;
 use crate::endpoint::Endpoint;
 use crate::experiment::note::Note;
-use crate::experiment::parameters::Experiment;
+use crate::experiment::parameters::{Experiment, Parameter};
+use crate::experiment::plan::FlowPlan;
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{PathKind, ReceiverWindow};
 
 impl Experiment {
     /// Settings that were chosen although others leave them without effect.
-    pub(super) fn contradictions(&self, endpoint: &Endpoint) -> Vec<Note> {
-        let classic = endpoint.congestion.hystart == HystartForm::Classic;
-        let chosen = [
-            self.hystart.is_some(),
-            self.quick_acks.is_some(),
-            self.quick_while_growing.is_some(),
-            self.delayed_ack.is_some(),
+    pub(super) fn contradictions(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Vec<Note> {
+        let is_chosen = |key| {
+            let parameter = Parameter::of(key);
+            parameter.is_some_and(|parameter| self.gives(key) && !parameter.is_default(self))
+        };
+        let acks = [
+            "hystart",
+            "quick_acks",
+            "quick_while_growing",
+            "delayed_ack",
         ];
-        let is_chosen = chosen.contains(&true);
+        let classic = |plan: &FlowPlan| {
+            let control = &plan.flow.algorithm;
+            let parameters = control.entry().parameters.iter();
+            let mut words = parameters.filter(|parameter| parameter.name == "hystart");
+            words.any(|parameter| match control.values().word(parameter.name) {
+                "profile" => {
+                    endpoint.congestion.hystart == HystartForm::Classic
+                        && acks.into_iter().any(is_chosen)
+                }
+                word => word == HystartForm::Classic.name(),
+            })
+        };
         let delays = endpoint.delayed_ack > 1
             && endpoint.quick_acks == 0
             && !endpoint.quick_while_growing
             && self.path() == PathKind::EndToEnd;
-        let train = (classic && is_chosen && delays).then(|| {
+        let train = (delays && flows.iter().any(classic)).then(|| {
             "`hystart` classic without quick ACKs: delayed ACKs are further apart than its ACK trains allow, so that only delay ends \
              slow start; `quick_acks` or `quick_while_growing` on gives it an ACK per packet"
                 .to_owned()
         });
         // An unlimited window has nothing to grow to.
         let largest = endpoint.receiver_window();
-        let first = match (self.first_rwnd, largest) {
+        let first_rwnd = self.first_rwnd.filter(|_| is_chosen("first_rwnd"));
+        let first = match (first_rwnd, largest) {
             (None | Some(ReceiverWindow::Unlimited), _) => None,
             (Some(first), None) => {
                 Some((first, "is below an unlimited `rwnd`, which does not grow"))
@@ -41,7 +57,8 @@ impl Experiment {
         };
         let first = first
             .map(|(first, why)| format!("`first_rwnd` {} {why}: it has no effect", first.text()));
-        let growing = self.quick_while_growing == Some(true) && largest.is_none();
+        let growing = endpoint.quick_while_growing && is_chosen("quick_while_growing");
+        let growing = growing && largest.is_none();
         let growing = growing.then(|| {
             "`quick_while_growing` on with an unlimited `rwnd`, which does not grow: it has no effect; give `rwnd` a size"
                 .to_owned()

@@ -16,8 +16,8 @@ const PACKET_BYTES: f64 = 400.0;
 /// Most memory of a run that is accepted, bytes: 16 GiB.
 const MOST_BYTES: f64 = 17_179_869_184.0;
 
-/// Most packets of a run that are accepted: days of work.
-const MOST_PACKETS: f64 = 1e12;
+/// Most packets of a run that are accepted: a day of work at a million a second.
+const MOST_PACKETS: f64 = 1e11;
 
 /// Packets of a run, at most.
 #[derive(Debug, Clone, Copy, PartialEq)]
