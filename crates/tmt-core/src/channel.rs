@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use derive_more::Display;
 
-use crate::math::rng::{Limit, Stream, Uniform};
+use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::radio::RadioChannel;
 use crate::types::Span;
 
@@ -246,6 +246,8 @@ pub struct Channel {
     state_decides: bool,
     /// Whether the channel was in the bad state for the last unit.
     bad: bool,
+    /// Without states: whether each of the 64 units around the next one is erased, from the lowest bit on.
+    drawn: u64,
     /// Index of the next unit.
     next: u64,
 }
@@ -282,6 +284,7 @@ impl Channel {
             erasure: used.numbers(seed, Stream::ChannelErasure),
             state_decides,
             bad: false,
+            drawn: 0,
             next: 0,
         }
     }
@@ -295,11 +298,18 @@ impl Channel {
     }
 
     /// Draws whether the next unit is erased.
+    #[inline]
     pub fn erases(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
         let p = match self.spec {
-            ChannelSpec::Bernoulli { p } => p,
+            ChannelSpec::Bernoulli { p } => {
+                let unit = index % BATCH as u64;
+                if unit == 0 {
+                    self.draw_ahead(index, p);
+                }
+                return self.drawn >> unit & 1 == 1;
+            }
             ChannelSpec::GilbertElliott(channel) => {
                 let p_bad = match (index, self.bad) {
                     (0, ..) => channel.p_bad_at_start(),
@@ -315,6 +325,17 @@ impl Channel {
         } else {
             self.erasure.at(index) < p
         }
+    }
+
+    /// Draws the units from `index` on, which is several times as fast as one by one.
+    #[inline(never)]
+    fn draw_ahead(&mut self, index: u64, p: f64) {
+        let limit = Limit::new(p);
+        let mut draws = Draws::default();
+        if !limit.is_certain() {
+            self.erasure.draw(index, &mut draws);
+        }
+        self.drawn = draws.below(limit);
     }
 }
 

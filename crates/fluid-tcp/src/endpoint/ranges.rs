@@ -14,11 +14,33 @@ pub(crate) struct RangeSet {
 
 impl RangeSet {
     /// Index of the first range that ends above `number`.
+    ///
+    /// Searches from the back by steps that double: most queries are for ranges near the back, which then take a few
+    /// steps however many ranges there are.
     fn index(&self, number: u64) -> usize {
-        self.ranges.partition_point(|(_, end)| *end <= number)
+        let (mut above, mut step) = (self.ranges.len(), 1);
+        while let Some(at) = above.checked_sub(step)
+            && self.ranges[at].1 > number
+        {
+            above = at;
+            step *= 2;
+        }
+        // What ends above lies in the last step or is `above`.
+        let below = above.saturating_sub(step);
+        let mut range = (below, above);
+        while range.0 < range.1 {
+            let middle = usize::midpoint(range.0, range.1);
+            if self.ranges[middle].1 <= number {
+                range.0 = middle + 1;
+            } else {
+                range.1 = middle;
+            }
+        }
+        range.0
     }
 
     /// The range that holds `number`.
+    #[inline]
     pub(crate) fn range_of(&self, number: u64) -> Option<(u64, u64)> {
         // Most queries are for a packet that has just arrived, which is in the last range or after it.
         let last = *self.ranges.back()?;
@@ -72,7 +94,7 @@ impl RangeSet {
             return;
         }
         // Merge ranges that overlap or touch [start, end).
-        let from = self.ranges.partition_point(|(_, e)| *e < start);
+        let from = start.checked_sub(1).map_or(0, |number| self.index(number));
         let (mut first, mut last, mut next, mut to) = (start, end, start, from);
         while let Some(&(s, e)) = self.ranges.get(to)
             && s <= end

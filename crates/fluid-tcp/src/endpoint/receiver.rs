@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use tmt_core::types::{Span, Time};
 
@@ -95,11 +96,12 @@ pub struct Arrival {
 /// The receiver of one flow.
 #[derive(Debug)]
 pub struct Receiver {
-    endpoint: Endpoint,
+    /// Shared, because it is large and the same for many flows.
+    endpoint: Arc<Endpoint>,
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// One packet of each of the ranges that grew last, the latest first.
-    recent: VecDeque<u64>,
+    /// The ranges that grew last, the latest first.
+    recent: VecDeque<(u64, u64)>,
     /// In-order packets that no ACK covers yet.
     unacked: u32,
     /// Number of ACKs still to be sent without delay.
@@ -121,9 +123,9 @@ pub struct Receiver {
 impl Receiver {
     /// Creates a receiver that has received nothing.
     #[must_use]
-    pub fn new(endpoint: Endpoint) -> Self {
+    pub fn new(endpoint: impl Into<Arc<Endpoint>>) -> Self {
+        let endpoint = endpoint.into();
         Self {
-            endpoint,
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: VecDeque::new(),
@@ -135,6 +137,7 @@ impl Receiver {
             rtt: None,
             last_acked: 0,
             ts_recent: Time::ZERO,
+            endpoint,
             ece: false,
             deadline: None,
         }
@@ -219,7 +222,7 @@ impl Receiver {
             self.repeats = 0;
             if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
                 self.rcv_nxt = end;
-                self.recent.retain(|number| *number >= end);
+                self.recent.retain(|(start, _)| *start >= end);
                 at_once = true;
             }
             at_once |= self.out_of_order.highest().is_some();
@@ -268,13 +271,13 @@ impl Receiver {
 
     /// Stores a packet above a gap.
     fn store_out_of_order(&mut self, number: u64) {
-        let ((start, end), grew) = self.out_of_order.add(number);
-        let within = |other: &u64| (start..end).contains(other);
+        let (range, grew) = self.out_of_order.add(number);
+        let within = |(start, _): &(u64, u64)| (range.0..range.1).contains(start);
         match self.recent.front_mut() {
-            Some(first) if grew && within(first) => *first = number,
+            Some(first) if grew && within(first) => *first = range,
             _ => {
                 self.recent.retain(|other| !within(other));
-                self.recent.push_front(number);
+                self.recent.push_front(range);
                 self.recent.truncate(RECENT_RANGES);
             }
         }
@@ -294,8 +297,8 @@ impl Receiver {
         };
         self.last_acked = self.rcv_nxt;
         if self.endpoint.sack && !self.recent.is_empty() {
-            for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
-                *block = self.out_of_order.range_of(*number).unwrap_or_default();
+            for (block, range) in ack.blocks.iter_mut().zip(&self.recent) {
+                *block = *range;
             }
         }
         ack

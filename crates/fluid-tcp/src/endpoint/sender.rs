@@ -26,6 +26,7 @@ mod timer;
 mod tlp;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tmt_core::types::{Span, Time, to_f64};
@@ -156,7 +157,8 @@ pub struct Events {
     reason = "each belongs to a different RFC and is independent of the phase"
 )]
 pub struct Sender {
-    endpoint: Endpoint,
+    /// Shared, because it is large and the same for many flows.
+    endpoint: Arc<Endpoint>,
     cc: Box<dyn CongestionControl>,
     /// [`CongestionControl::controls_recovery_window`], which is constant.
     cc_controls_recovery: bool,
@@ -223,7 +225,12 @@ pub struct Sender {
 impl Sender {
     /// Creates a sender of `total` packets, or an endless one.
     #[must_use]
-    pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
+    pub fn new(
+        endpoint: impl Into<Arc<Endpoint>>,
+        cc: Box<dyn CongestionControl>,
+        total: Option<u64>,
+    ) -> Self {
+        let endpoint = endpoint.into();
         let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
             .then(Box::<Rack>::default);
         let rates = cc.needs_rate_samples().then(Box::<Rates>::default);

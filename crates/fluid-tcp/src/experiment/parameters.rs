@@ -202,8 +202,9 @@ parameters! {
         new(Group::Traffic).excludes(&["seeds"])
         .detail("The starts are evenly spaced, or random (N:random). A run lasts for the duration, or until its bytes are \
                  delivered. Prints mean and 95 % interval by block bootstrap.");
-    profile: Profile = Profile::Rfc; "Settings of both hosts" =>
-        new(Group::Hosts).basic().value("");
+    profile: Profile = Profile::default(); "Settings of both hosts" =>
+        new(Group::Hosts).basic().value("what most hosts run")
+        .detail("rfc: what the RFCs recommend. ns2: ns-2 2.35 as distributed. What repeats a paper needs one of these.");
     sack: bool, in sack; "Selective ACKs" =>
         new(Group::Hosts).profile();
     delayed_ack: DelayedAck, in delayed_ack; "In-order packets per ACK; off: one" =>

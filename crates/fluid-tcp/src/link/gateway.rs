@@ -130,6 +130,14 @@ pub(crate) trait Gateway {
     /// Returns the next packet that has left the queue by `now` and whose fate is known, in that order.
     fn pop_departed(&mut self, now: Time) -> Option<Served>;
 
+    /// Removes all packets that [`Gateway::pop_departed`] would return, and calls `each` with each of them.
+    #[inline]
+    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+        while let Some(served) = self.pop_departed(now) {
+            each(&served);
+        }
+    }
+
     /// Returns the next slot used by `now`, each once; `None` if slots are not reported.
     fn pop_slot_use(&mut self, _now: Time) -> Option<SlotUse> {
         None

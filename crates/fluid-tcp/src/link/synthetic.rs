@@ -22,10 +22,11 @@ use super::{Link, Service, Usage};
 pub struct SyntheticLink {
     rate: u64,
     packet: Bytes,
-    /// Bits per packet × 10^9. A service takes `work / rate` ns.
-    work: u128,
+    /// A service takes `whole` ns and `fraction` / rate ns.
+    whole: u64,
+    fraction: u64,
     /// Remainder of the services so far after rounding down to ns, in units of 1/rate ns.
-    carried: u128,
+    carried: u64,
     propagation: Span,
     losses: Option<Losses>,
     served: u64,
@@ -51,13 +52,14 @@ impl SyntheticLink {
         started: Time,
     ) -> Option<Self> {
         let work = u128::from(packet.0) * 8 * 1_000_000_000;
-        let fits = rate.0 > 0
-            && packet.0 > 0
-            && work / u128::from(rate.0) <= u128::from(Span::MAX.as_nanos());
+        let whole = u64::try_from(work.checked_div(rate.0.into())?).ok()?;
+        let fraction = u64::try_from(work % u128::from(rate.0)).ok()?;
+        let fits = packet.0 > 0 && Span::from_nanos(whole).is_some();
         fits.then_some(Self {
             rate: rate.0,
             packet,
-            work,
+            whole,
+            fraction,
             carried: 0,
             propagation,
             losses,
@@ -71,21 +73,20 @@ impl SyntheticLink {
 
     /// Service time of the next packet. Fractions of nanoseconds are carried over.
     fn service(&mut self) -> Option<Span> {
-        let work = self.work + self.carried;
-        // Division in 64 bits is much faster, and enough for all but the slowest links.
-        let nanos = if let Ok(work) = u64::try_from(work) {
-            self.carried = u128::from(work % self.rate);
-            work / self.rate
+        // Both are below the rate, and so is their sum less the rate.
+        let left = self.rate - self.fraction;
+        let carry = self.carried >= left;
+        self.carried = if carry {
+            self.carried - left
         } else {
-            let rate = u128::from(self.rate);
-            self.carried = work % rate;
-            u64::try_from(work / rate).ok()?
+            self.carried + self.fraction
         };
-        Span::from_nanos(nanos)
+        Span::from_nanos(self.whole + u64::from(carry))
     }
 }
 
 impl Link for SyntheticLink {
+    #[inline]
     fn serve(&mut self, at: Time) -> Option<Service> {
         let service = self.service()?;
         let end = at.checked_add(service)?;
@@ -132,6 +133,8 @@ impl Link for SyntheticLink {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -153,6 +156,25 @@ mod tests {
         }
         assert_eq!(now.as_nanos(), 5_128_205_128);
         assert_eq!(link.usage(now).utilisation, Some(1.0));
+    }
+
+    proptest! {
+        /// After n services the link has been busy for ⌊n · bits / rate⌋, in one division.
+        #[test]
+        fn service_times_add_up_to_any_rate(
+            rate in prop_oneof![1u64..20, 1u64..1 << 40, u64::MAX - 5..=u64::MAX],
+            packet in prop_oneof![1u64..3, 1u64..10_000],
+            services in 1u32..200,
+        ) {
+            let link = SyntheticLink::new(BitRate(rate), Bytes(packet), Span::ZERO, None, Time::ZERO);
+            let mut link = link.unwrap();
+            let mut now = Time::ZERO;
+            for number in 1..=services {
+                now = link.serve(now).unwrap().end;
+                let work = u128::from(packet) * 8_000_000_000 * u128::from(number);
+                prop_assert_eq!(u128::from(now.as_nanos()), work / u128::from(rate));
+            }
+        }
     }
 
     #[test]

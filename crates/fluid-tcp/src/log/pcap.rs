@@ -420,13 +420,13 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
-    use crate::endpoint::Endpoint;
     use crate::endpoint::sender::TransmissionReason;
+    use crate::endpoint::{Endpoint, Profile};
 
     fn flow(rwnd: u64) -> Flow {
         let endpoint = Endpoint {
             rwnd,
-            ..Endpoint::default()
+            ..Profile::Rfc.endpoint()
         };
         Flow::new(Algorithm::default(), endpoint)
     }

@@ -61,7 +61,19 @@ impl Reordering {
     }
 
     /// Transmission `number` arrives at the receiver.
+    #[inline]
     pub(super) fn on_arrival(&mut self, number: u64) {
+        // The usual case: the oldest in the network, which nothing has overtaken.
+        if self.in_network.front() == Some(&number) && self.overtook.is_empty() {
+            self.in_network.pop_front();
+            self.latest = Some(number);
+            self.arrived += 1;
+            return;
+        }
+        self.on_arrival_in_any_order(number);
+    }
+
+    fn on_arrival_in_any_order(&mut self, number: u64) {
         let place = self.place(number);
         if self.latest.is_some_and(|latest| number < latest) {
             let first = self.overtook.partition_point(|(by, _)| *by < number);

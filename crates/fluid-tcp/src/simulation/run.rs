@@ -3,11 +3,15 @@
 //! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
 //! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
 
+mod events;
 mod gateway_events;
+
+use std::sync::Arc;
 
 use tmt_core::channel::Losses;
 use tmt_core::types::{Bytes, Span, Time};
 
+use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
@@ -15,64 +19,23 @@ use crate::link::gateway::{
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
-use crate::simulation::delay::DelayParts;
-use crate::simulation::event::{EventQueue, HasLane};
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{Probe, SenderEvent};
+use crate::simulation::path::halves;
+use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
-
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// A flow starts or its handshake is complete.
-    Start(u32),
-    /// A packet reaches the gateway.
-    Arrival(Queued),
-    /// A proxy learns that the link has delivered this transmission.
-    Release(Transmission),
-    /// The queue has an action that is due.
-    Gateway,
-    /// A packet reaches the receiver.
-    Delivery {
-        transmission: Transmission,
-        delay: DelayParts,
-        marked: bool,
-        cwr: bool,
-    },
-    /// An ACK reaches the sender.
-    Ack { flow: u32, ack: Ack },
-    /// A timer of the sender may have expired.
-    Timer(u32),
-    /// Pacing allows the next packet.
-    Pace(u32),
-    /// The delayed-ACK timer of the receiver may have expired.
-    DelayedAck(u32),
-}
-
-impl HasLane for Event {
-    fn lane(&self) -> Option<usize> {
-        match self {
-            Self::Delivery { .. } => Some(0),
-            Self::Ack { .. } => Some(1),
-            Self::Pace(_) => Some(2),
-            Self::Arrival(_) => Some(3),
-            _ => None,
-        }
-    }
-}
-
-impl Event {
-    /// Whether this is a timer of a sender, which alone does not keep a run going.
-    fn is_timer(&self) -> bool {
-        matches!(self, Self::Timer(_))
-    }
-}
+use events::{Alarm, Delivery, Events, Kind};
+use gateway_events::on_served;
 
 /// State of a flow during a run.
 #[derive(Debug)]
-struct Connection<'a> {
-    flow: &'a Flow,
+struct Connection {
+    /// Number of packets to deliver; `None` if there is no last one.
+    packets: Option<u64>,
+    start: Time,
+    /// Delay of a packet from the sender to the gateway, and of an ACK back.
+    terrestrial: [Span; 2],
     sender: Sender,
     receiver: Receiver,
     tally: FlowTally,
@@ -88,8 +51,8 @@ struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
     probe: &'a mut P,
-    events: EventQueue<Event, 4>,
-    connections: Vec<Connection<'a>>,
+    events: Events,
+    connections: Vec<Connection>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
@@ -102,8 +65,6 @@ struct Run<'a, G, P> {
     served: u64,
     /// Flows that are not complete.
     unfinished: usize,
-    /// Scheduled events other than timers of senders.
-    under_way: u64,
 }
 
 /// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
@@ -173,15 +134,34 @@ pub fn run_coupled_looped<P: Probe>(
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
-    let connections = setup.flows.iter().zip(FlowTally::all(setup.flows.len()));
+    if probe.watches() {
+        simulate(setup, gateway, probe)
+    } else {
+        // Without the hooks a run is shorter by a tenth.
+        simulate(setup, gateway, &mut NoProbe)
+    }
+}
+
+fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
+    let tallies = FlowTally::all(setup.flows.len());
+    let mut endpoints = Endpoints::default();
+    let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
+        let start = setup.begin.saturating_add(flow.start);
+        Connection::new(
+            flow,
+            setup.packet,
+            start,
+            halves(flow.terrestrial_rtt.unwrap_or(setup.path.terrestrial_rtt)),
+            endpoints.share(flow.endpoint),
+            tally,
+        )
+    });
     let mut run = Run {
         setup,
         gateway,
         probe,
-        events: EventQueue::default(),
-        connections: connections
-            .map(|(flow, tally)| Connection::new(flow, setup.packet, tally))
-            .collect(),
+        events: Events::default(),
+        connections: connections.collect(),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
             Proxy::new(setup.buffer, window, endpoints)
@@ -198,20 +178,19 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
-        under_way: 0,
     };
-    for (number, flow) in (0..).zip(&setup.flows) {
-        let start = setup.begin.saturating_add(flow.start);
-        run.schedule(Some(start), Event::Start(number));
+    for (number, connection) in (0..).zip(&run.connections) {
+        run.events
+            .alarm(Some(connection.start), Alarm::Start(number));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
-        if run.under_way == 0 && run.gateway.is_exhausted() {
+        if run.gateway.is_exhausted() && run.events.has_only_timers() {
             // Only timers are left, and the link will not serve what they send.
             now = setup.end;
             break;
         }
-        let Some((at, event)) = run.events.pop_until(setup.end) else {
+        let Some((at, kind)) = run.events.first(setup.end) else {
             now = setup.end;
             break;
         };
@@ -219,18 +198,39 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         if run.probe.watches() {
             run.process_departures(now);
         }
-        run.handle(now, event);
+        run.handle(now, kind);
     }
     run.report(now)
 }
 
-impl<'a> Connection<'a> {
-    fn new(flow: &'a Flow, packet: Bytes, tally: FlowTally) -> Self {
-        let control = flow.algorithm.start(&flow.endpoint.connection(packet));
+/// Settings of the flows. Those of successive flows that are alike are stored once.
+#[derive(Debug, Default)]
+struct Endpoints(Option<Arc<Endpoint>>);
+
+impl Endpoints {
+    fn share(&mut self, endpoint: Endpoint) -> Arc<Endpoint> {
+        let alike = self.0.take().filter(|last| **last == endpoint);
+        let shared = alike.unwrap_or_else(|| Arc::new(endpoint));
+        Arc::clone(self.0.insert(shared))
+    }
+}
+
+impl Connection {
+    fn new(
+        flow: &Flow,
+        packet: Bytes,
+        start: Time,
+        terrestrial: [Span; 2],
+        endpoint: Arc<Endpoint>,
+        tally: FlowTally,
+    ) -> Self {
+        let control = flow.algorithm.start(&endpoint.connection(packet));
         Self {
-            flow,
-            sender: Sender::new(flow.endpoint, control, flow.packets),
-            receiver: Receiver::new(flow.endpoint),
+            packets: flow.packets,
+            start,
+            terrestrial,
+            sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
+            receiver: Receiver::new(endpoint),
             tally,
             started: false,
             timer_event: None,
@@ -247,63 +247,72 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     *event
 }
 
-impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
-    /// Schedules `event` at `at`; `None` is a time past 2^63 − 1 ns, which never comes.
-    fn schedule(&mut self, at: Option<Time>, event: Event) {
-        if let Some(at) = at {
-            self.under_way += u64::from(!event.is_timer());
-            self.events.schedule(at, event);
-        }
-    }
-
-    fn flow(&mut self, flow: u32) -> &mut Connection<'a> {
+impl<G: Gateway, P: Probe> Run<'_, G, P> {
+    fn flow(&mut self, flow: u32) -> &mut Connection {
         &mut self.connections[flow as usize]
     }
 
-    fn handle(&mut self, now: Time, event: Event) {
-        self.under_way -= u64::from(!event.is_timer());
-        match event {
-            Event::Delivery {
-                transmission,
-                delay,
-                marked,
-                cwr,
-            } => {
-                let packet = Packet {
-                    number: transmission.packet,
-                    sent: Time::ZERO
-                        .saturating_add(now.since(Time::ZERO).saturating_sub(delay.total())),
-                    marked,
-                    cwr,
-                };
-                self.on_delivery(now, transmission, &delay, packet);
+    /// Removes the first event, which is of this kind, and acts on it.
+    #[inline]
+    fn handle(&mut self, now: Time, kind: Kind) {
+        match kind {
+            Kind::Delivery => {
+                if let Some(delivery) = self.events.take_delivery() {
+                    self.on_delivery(now, &delivery);
+                }
             }
-            Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
-            Event::Arrival(packet) => self.on_arrival(now, packet),
-            Event::Release(transmission) => self.on_release(now, transmission),
-            Event::Pace(flow) => {
-                self.flow(flow).pace_event = None;
-                self.after_sender(now, flow, SenderEvent::Pace);
+            Kind::Ack => {
+                if let Some((flow, ack)) = self.events.take_ack() {
+                    self.on_ack(now, flow, &ack);
+                }
             }
-            Event::Timer(flow) => self.on_timer(now, flow),
-            Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
-            Event::Gateway => self.on_gateway(now),
-            Event::Start(flow) => self.on_start(now, flow),
+            Kind::Arrival => {
+                if let Some(packet) = self.events.take_arrival() {
+                    self.on_arrival(now, packet);
+                }
+            }
+            Kind::Release => {
+                if let Some(transmission) = self.events.take_release() {
+                    self.on_release(now, transmission);
+                }
+            }
+            Kind::Pace => {
+                if let Some(flow) = self.events.take_pace() {
+                    self.flow(flow).pace_event = None;
+                    self.after_sender(now, flow, SenderEvent::Pace);
+                }
+            }
+            Kind::Timer => {
+                if let Some(flow) = self.events.take_timer() {
+                    self.on_timer(now, flow);
+                }
+            }
+            Kind::DelayedAck => {
+                if let Some(flow) = self.events.take_delayed_ack() {
+                    self.on_delayed_ack(now, flow);
+                }
+            }
+            Kind::Alarm => match self.events.take_alarm() {
+                Some(Alarm::Start(flow)) => self.on_start(now, flow),
+                Some(Alarm::Gateway) => self.on_gateway(now),
+                None => {}
+            },
         }
     }
 
     fn on_start(&mut self, now: Time, flow: u32) {
         let rtt = self.round_trip(flow);
         let connection = self.flow(flow);
-        if connection.flow.packets == Some(0) {
+        if connection.packets == Some(0) {
             connection.tally.complete(Span::ZERO);
             self.unfinished -= 1;
             return;
         }
-        if connection.flow.endpoint.handshake {
+        if self.setup.flows[flow as usize].endpoint.handshake {
+            let connection = self.flow(flow);
             if !connection.started {
                 connection.started = true;
-                self.schedule(now.checked_add(rtt), Event::Start(flow));
+                self.events.alarm(now.checked_add(rtt), Alarm::Start(flow));
                 return;
             }
             connection.sender.on_handshake(rtt);
@@ -347,7 +356,11 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     /// Sends all packets that the sender allows, and schedules its timers.
     fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
-        while let Some(outgoing) = self.flow(flow).sender.next_packet(now) {
+        loop {
+            let connection = &mut self.connections[flow as usize];
+            let Some(outgoing) = connection.sender.next_packet(now) else {
+                break;
+            };
             let transmission = Transmission {
                 ordinal: self.sent,
                 flow: flow as usize,
@@ -356,7 +369,6 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 why: outgoing.reason,
             };
             self.sent += 1;
-            let connection = self.flow(flow);
             connection
                 .tally
                 .on_sent(transmission.ordinal, transmission.copy);
@@ -375,15 +387,15 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             } else {
                 let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
-                self.schedule(at, Event::Arrival(Queued { enqueued, ..packet }));
+                self.events.arrive(at, Queued { enqueued, ..packet });
             }
         }
-        self.watch_timer(flow);
-        let connection = self.flow(flow);
+        let connection = &mut self.connections[flow as usize];
+        let due = sooner(&mut connection.timer_event, connection.sender.deadline());
+        self.events.expire(due, flow);
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
-            let release = connection.pace_event;
-            self.schedule(release, Event::Pace(flow));
+            self.events.pace(connection.pace_event, flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -399,29 +411,33 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.schedule(due, Event::Timer(flow));
+        self.events.expire(due, flow);
     }
 
-    fn on_delivery(
-        &mut self,
-        now: Time,
-        transmission: Transmission,
-        delay: &DelayParts,
-        packet: Packet,
-    ) {
+    fn on_delivery(&mut self, now: Time, delivery: &Delivery) {
+        let transmission = delivery.transmission;
+        let packet = Packet {
+            number: transmission.packet,
+            sent: Time::ZERO
+                .saturating_add(now.since(Time::ZERO).saturating_sub(delivery.delay.total())),
+            marked: delivery.marked,
+            cwr: delivery.cwr,
+        };
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(transmission.ordinal, delay);
+        connection
+            .tally
+            .on_delivered(transmission.ordinal, &delivery.delay);
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
-        let Flow { packets, start, .. } = connection.flow;
-        let done = packets.is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
-        let elapsed = now.since(self.setup.begin.saturating_add(*start));
-        if done && connection.tally.complete(elapsed) {
+        let done = connection
+            .packets
+            .is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
+        if done && connection.tally.complete(now.since(connection.start)) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -429,10 +445,13 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             return;
         }
         let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
+        let delays = connection.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
-            self.send_ack(now, flow, ack);
+            self.send_ack(now, flow, &ack);
         }
-        self.watch_delayed_ack(flow);
+        if delays {
+            self.watch_delayed_ack(flow);
+        }
     }
 
     fn on_delayed_ack(&mut self, now: Time, flow: u32) {
@@ -442,7 +461,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         connection.delayed_ack_event = None;
         if let Some(ack) = connection.receiver.on_timer(now) {
-            self.send_ack(now, flow, ack);
+            self.send_ack(now, flow, &ack);
         }
         self.watch_delayed_ack(flow);
     }
@@ -451,11 +470,12 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let connection = self.flow(flow);
         let deadline = connection.receiver.deadline();
         let due = sooner(&mut connection.delayed_ack_event, deadline);
-        self.schedule(due, Event::DelayedAck(flow));
+        self.events.delayed_ack(due, flow);
     }
 
-    fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
-        self.probe.on_ack_sent(now, flow as usize, &ack);
+    #[inline]
+    fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+        self.probe.on_ack_sent(now, flow as usize, ack);
         let back = self
             .link_return_delay()
             .saturating_add(self.terrestrial(flow)[1]);
@@ -482,7 +502,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             tally.count(Count::AcksLost);
         } else {
             let arrives = left.and_then(|left| left.checked_add(back));
-            self.schedule(arrives, Event::Ack { flow, ack });
+            self.events.acknowledge(arrives, (flow, *ack));
         }
     }
 
@@ -493,7 +513,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
         for served in in_service {
             if served.service.start <= end {
-                self.on_served(&served, served.left.filter(|left| *left <= end), false);
+                let left = served.left.filter(|left| *left <= end);
+                self.served += 1;
+                on_served(&mut self.connections, self.probe, &served, left, false);
             }
         }
         usage.packets_served = self.served;

@@ -65,11 +65,11 @@ impl Flow {
     ///
     /// ```
     /// use fluid_tcp::congestion::Algorithm;
-    /// use fluid_tcp::endpoint::Endpoint;
+    /// use fluid_tcp::endpoint::Profile;
     /// use fluid_tcp::simulation::Flow;
     /// use tmt_core::Bytes;
     ///
-    /// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+    /// let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
     /// // 1460 B of payload per packet: 68 full packets, and 720 B in the last.
     /// assert_eq!(flow.of_bytes(Bytes(100_000), Bytes(1500)).and_then(|flow| flow.packets), Some(69));
     /// ```

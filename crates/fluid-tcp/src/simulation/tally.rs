@@ -84,8 +84,8 @@ pub(crate) enum Count {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Counts {
     values: [u64; Count::FastRecoveries as usize + 1],
-    /// Number of packets, by number of retransmissions.
-    retransmissions: Vec<u64>,
+    /// Number of retransmissions, by their number among those of the same packet, from 0.
+    again: Vec<u64>,
     /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
     parts: [u128; 4],
     /// Reordered transmissions.
@@ -98,13 +98,25 @@ impl Counts {
         self.values[what as usize]
     }
 
+    /// Number of retransmissions → number of packets.
+    fn retransmissions(&self) -> BTreeMap<u32, u64> {
+        // Of the packets sent k times, those that were sent once more.
+        let once = self.of(Count::Sent) - self.of(Count::Retransmitted);
+        let sent = std::iter::once(once).chain(self.again.iter().copied());
+        let more = self.again.iter().copied().chain([0]);
+        (0..)
+            .zip(sent.zip(more).map(|(sent, more)| sent - more))
+            .filter(|(_, packets)| *packets > 0)
+            .collect()
+    }
+
     fn and(mut self, other: &Self) -> Self {
         for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
         }
-        let length = self.retransmissions.len().max(other.retransmissions.len());
-        self.retransmissions.resize(length, 0);
-        for (sum, packets) in self.retransmissions.iter_mut().zip(&other.retransmissions) {
+        let length = self.again.len().max(other.again.len());
+        self.again.resize(length, 0);
+        for (sum, packets) in self.again.iter_mut().zip(&other.again) {
             *sum += packets;
         }
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
@@ -147,16 +159,19 @@ impl FlowTally {
     pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
         self.count(Count::Sent);
         self.reordering.on_sent(ordinal);
-        let again = usize::try_from(copy - 1).unwrap_or(usize::MAX);
-        let retransmissions = &mut self.counts.retransmissions;
-        if retransmissions.len() <= again {
-            retransmissions.resize(again + 1, 0);
+        if copy > 1 {
+            self.on_sent_again(copy);
         }
-        retransmissions[again] += 1;
-        if let Some(before) = again.checked_sub(1) {
-            retransmissions[before] -= 1;
-            self.count(Count::Retransmitted);
+    }
+
+    fn on_sent_again(&mut self, copy: u32) {
+        self.count(Count::Retransmitted);
+        let number = usize::try_from(copy - 2).unwrap_or(usize::MAX);
+        let again = &mut self.counts.again;
+        if again.len() <= number {
+            again.resize(number + 1, 0);
         }
+        again[number] += 1;
     }
 
     pub(crate) fn on_service(&mut self, waited: Span) {
@@ -347,10 +362,7 @@ impl<'a> Observed<'a> {
 
     /// Number of retransmissions → number of packets.
     pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
-        (0..)
-            .zip(self.counts.retransmissions.iter().copied())
-            .filter(|(_, packets)| *packets > 0)
-            .collect()
+        self.counts.retransmissions()
     }
 
     /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.
@@ -372,7 +384,7 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
-    use crate::endpoint::Endpoint;
+    use crate::endpoint::Profile;
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
@@ -381,13 +393,14 @@ mod tests {
             tally.on_sent(ordinal, copy);
         }
         // Three packets, sent once, twice and three times.
-        assert_eq!(tally.counts.retransmissions, [1, 1, 1]);
+        let packets = BTreeMap::from([(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(tally.counts.retransmissions(), packets);
     }
 
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
         let mut tallies = FlowTally::all(2);
-        let flow = || Flow::new(Algorithm::default(), Endpoint::default());
+        let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
         let completion = |flows: &[&FlowTally]| {
@@ -415,7 +428,7 @@ mod tests {
     #[test]
     fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
         let flow = |start: u32| {
-            let flow = Flow::new(Algorithm::default(), Endpoint::default());
+            let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
             flow.starting(Span::from_secs(start))
         };
         let sized = |start, bytes| flow(start).of_bytes(Bytes(bytes), Bytes(1500)).unwrap();

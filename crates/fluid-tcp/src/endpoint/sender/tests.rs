@@ -10,7 +10,7 @@ use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::receiver::{Packet, Receiver, Rwnd};
 use crate::endpoint::{CutFrom, Profile, Recovery, TimerRestart};
-use crate::simulation::event::{EventQueue, HasLane};
+use crate::simulation::event::{Line, Schedule};
 
 pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
     Endpoint {
@@ -392,12 +392,21 @@ enum Flight {
     Ack(Ack),
 }
 
-impl HasLane for Flight {
-    fn lane(&self) -> Option<usize> {
-        match self {
-            Self::Packet(_) => Some(0),
-            Self::Ack(_) => Some(1),
-        }
+/// Everything in transit, in the order of arrival.
+#[derive(Debug, Default)]
+struct Flights {
+    schedule: Schedule<1>,
+    line: Line<Flight>,
+}
+
+impl Flights {
+    fn schedule(&mut self, at: Time, flight: Flight) {
+        self.schedule.schedule(0, &mut self.line, at, flight);
+    }
+
+    fn pop_until(&mut self, until: Time) -> Option<(Time, Flight)> {
+        let (at, _) = self.schedule.first(until)?;
+        Some((at, self.schedule.take(0, &mut self.line)?))
     }
 }
 
@@ -515,7 +524,7 @@ proptest! {
         if let Some(window) = receiver.first_window() {
             sender.set_send_limit(window);
         }
-        let mut flights = EventQueue::<_, 2>::default();
+        let mut flights = Flights::default();
         let mut fates = events.iter().cycle();
         let mut now = Time::ZERO;
         let mut steps = 0u32;
@@ -570,7 +579,7 @@ proptest! {
     }
 }
 
-fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>) {
+fn schedule_ack(flights: &mut Flights, now: Time, ack: Option<Ack>) {
     if let Some(ack) = ack {
         flights.schedule(now.saturating_add(Span::from_millis(100)), Flight::Ack(ack));
     }

@@ -65,6 +65,7 @@ impl<L: Link> DropTail<L> {
 }
 
 impl<L: Link> Gateway for DropTail<L> {
+    #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
@@ -92,8 +93,18 @@ impl<L: Link> Gateway for DropTail<L> {
         None
     }
 
+    #[inline]
     fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.inside.pop_front_if(|first| first.service.end <= now)
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+        // In place: a copy of each packet would be some 3 % of the time of a run.
+        while let Some(first) = self.inside.front().filter(|first| first.service.end <= now) {
+            each(first);
+            self.inside.pop_front();
+        }
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
@@ -184,7 +195,7 @@ mod tests {
             for (ordinal, gap) in (0..).zip(gaps) {
                 now = now.saturating_add(Span::from_nanos(gap).unwrap());
                 serve_until(&mut long, now, &mut others);
-                while short.pop_departed(now).is_some() {}
+                short.departed(now, |served| assert!(served.service.end <= now));
                 long.pop_departed(now);
                 let fate = short.enqueue(now, packet(ordinal));
                 let other = long.enqueue(now, packet(ordinal));

@@ -2,12 +2,12 @@
 
 use tmt_core::types::{Span, Time};
 
-use super::{Event, Run, sooner};
+use super::events::{Alarm, Delivery};
+use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::link::gateway::{Fate, Gateway, Queued, Served};
 use crate::simulation::delay::DelayParts;
-use crate::simulation::path::halves;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::Count;
@@ -50,7 +50,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
         let arrives = now.checked_add(self.terrestrial(flow)[1]);
-        self.schedule(arrives, Event::Ack { flow, ack });
+        self.events.acknowledge(arrives, (flow, ack));
     }
 
     /// The proxy learns that the link has delivered a packet.
@@ -94,8 +94,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// Delay of a packet from the sender of `flow` to the gateway, and of an ACK back.
     pub(super) fn terrestrial(&self, flow: u32) -> [Span; 2] {
-        let own = self.connections[flow as usize].flow.terrestrial_rtt;
-        halves(own.unwrap_or(self.setup.path.terrestrial_rtt))
+        self.connections[flow as usize].terrestrial
     }
 
     /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
@@ -131,7 +130,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             self.on_fate(fate);
         }
         let due = sooner(&mut self.gateway_event, self.gateway.due());
-        self.schedule(due, Event::Gateway);
+        self.events.alarm(due, Alarm::Gateway);
     }
 
     /// Acts on the fate of a packet at the queue.
@@ -153,23 +152,21 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     let back = self
                         .link_return_delay()
                         .saturating_add(self.setup.path.feedback_delay);
-                    self.schedule(
-                        arrival.checked_add(back),
-                        Event::Release(packet.transmission),
-                    );
+                    self.events
+                        .release(arrival.checked_add(back), packet.transmission);
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
-                    let event = Event::Delivery {
+                    let delivery = Delivery {
                         transmission: packet.transmission,
                         delay,
                         marked,
                         cwr: packet.cwr,
                     };
-                    self.schedule(service.arrival, event);
+                    self.events.deliver(service.arrival, delivery);
                 }
             }
             Fate::Acknowledged(packet, known) => {
-                self.schedule(Some(known), Event::Release(packet.transmission));
+                self.events.release(Some(known), packet.transmission);
             }
             Fate::Waiting => {}
         }
@@ -180,31 +177,40 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
         }
-        while let Some(served) = self.gateway.pop_departed(now) {
-            let left = served.left.unwrap_or(served.service.end);
-            self.on_served(&served, Some(left), served.service.arrival.is_none());
-        }
-    }
-
-    /// Counts a packet whose service has begun. It left the buffer at `left`, or is still there.
-    pub(super) fn on_served(&mut self, served: &Served, left: Option<Time>, lost: bool) {
-        let transmission = served.packet.transmission;
-        self.served += 1;
-        let tally = &mut self.connections[transmission.flow].tally;
-        tally.on_service(served.service.start.since(served.packet.enqueued));
-        if lost {
-            tally.count(Count::Lost);
-            tally.on_gone(transmission.ordinal);
-        }
-        if self.probe.watches() {
-            self.probe.on_service(transmission, &served.service);
-            if let Some(left) = left {
-                self.probe.on_departure(left, transmission, lost);
-            }
-        }
+        let (connections, probe) = (&mut self.connections, &mut *self.probe);
+        self.gateway.departed(now, |packet| {
+            self.served += 1;
+            let left = packet.left.unwrap_or(packet.service.end);
+            let lost = packet.service.arrival.is_none();
+            on_served(connections, probe, packet, Some(left), lost);
+        });
     }
 
     fn count(&mut self, transmission: Transmission, what: Count) {
         self.connections[transmission.flow].tally.count(what);
+    }
+}
+
+/// Tallies and reports a packet whose service has begun. It left the buffer at `left`, or is still there.
+#[inline]
+pub(super) fn on_served<P: Probe>(
+    connections: &mut [Connection],
+    probe: &mut P,
+    served: &Served,
+    left: Option<Time>,
+    lost: bool,
+) {
+    let transmission = served.packet.transmission;
+    let tally = &mut connections[transmission.flow].tally;
+    tally.on_service(served.service.start.since(served.packet.enqueued));
+    if lost {
+        tally.count(Count::Lost);
+        tally.on_gone(transmission.ordinal);
+    }
+    if probe.watches() {
+        probe.on_service(transmission, &served.service);
+        if let Some(left) = left {
+            probe.on_departure(left, transmission, lost);
+        }
     }
 }

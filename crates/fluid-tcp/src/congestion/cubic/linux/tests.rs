@@ -88,7 +88,7 @@ fn hystart_ends_slow_start_where_the_kernel_does() {
 type Sample = (u64, bool, u64, Option<u64>, u64);
 
 fn samples() -> Vec<Sample> {
-    let table = include_str!("../../../../../../fixtures/reference/kernel/cubic_windows.csv");
+    let table = include_str!("../../../../../../fixtures/reference/kernel/windows/cubic.csv");
     let rows = table.lines().skip(1);
     rows.map(|row| {
         let fields: Vec<Option<u64>> = row.split(',').map(|field| field.parse().ok()).collect();

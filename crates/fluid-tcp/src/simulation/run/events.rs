@@ -1,0 +1,102 @@
+//! Kinds of events of a run.
+
+use tmt_core::types::Time;
+
+use crate::endpoint::receiver::Ack;
+use crate::link::Transmission;
+use crate::link::gateway::Queued;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::event::{Line, Schedule};
+
+/// A packet reaches the receiver.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delivery {
+    pub(super) transmission: Transmission,
+    pub(super) delay: DelayParts,
+    pub(super) marked: bool,
+    pub(super) cwr: bool,
+}
+
+/// An event that is rare and small.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Alarm {
+    /// A flow starts or its handshake is complete.
+    Start(u32),
+    /// The queue has an action that is due.
+    Gateway,
+}
+
+/// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $take:ident;)*) => {
+        /// Kind of an event.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Kind { $($(#[$doc])* $kind,)* }
+
+        const KINDS: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
+
+        /// Events that are scheduled.
+        #[derive(Debug, Default)]
+        pub(super) struct Events {
+            schedule: Schedule<{ KINDS.len() }>,
+            $($line: Line<$event>,)*
+        }
+
+        impl Events {
+            $(
+                /// Schedules an event of this kind; `None` is a time past 2^63 − 1 ns, which never comes.
+                #[expect(clippy::inline_always, reason = "as [`Schedule::schedule`]")]
+                #[inline(always)]
+                pub(super) fn $at(&mut self, at: Option<Time>, event: $event) {
+                    if let Some(at) = at {
+                        let number = Kind::$kind as usize;
+                        self.schedule.schedule(number, &mut self.$line, at, event);
+                    }
+                }
+
+                /// Removes the first event of this kind.
+                #[inline]
+                pub(super) fn $take(&mut self) -> Option<$event> {
+                    self.schedule.take(Kind::$kind as usize, &mut self.$line)
+                }
+            )*
+        }
+    };
+}
+
+kinds! {
+    Delivery: Delivery, deliveries, deliver, take_delivery;
+    /// An ACK reaches the sender of a flow.
+    Ack: (u32, Ack), acks, acknowledge, take_ack;
+    /// A timer of the sender of a flow may have expired.
+    Timer: u32, timers, expire, take_timer;
+    /// The delayed-ACK timer of the receiver of a flow may have expired.
+    DelayedAck: u32, delayed_acks, delayed_ack, take_delayed_ack;
+    /// Pacing allows the next packet of a flow.
+    Pace: u32, paces, pace, take_pace;
+    /// A packet reaches the gateway.
+    Arrival: Queued, arrivals, arrive, take_arrival;
+    /// A proxy learns that the link has delivered this transmission.
+    Release: Transmission, releases, release, take_release;
+    Alarm: Alarm, alarms, alarm, take_alarm;
+}
+
+impl Events {
+    /// Time and kind of the first event; `None` if there is none until `until`.
+    #[inline]
+    pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {
+        let (at, number) = self.schedule.first(until)?;
+        Some((at, *KINDS.get(number)?))
+    }
+
+    /// Whether nothing is scheduled but timers of senders, which alone do not keep a run going.
+    pub(super) fn has_only_timers(&self) -> bool {
+        self.deliveries.is_empty()
+            && self.acks.is_empty()
+            && self.delayed_acks.is_empty()
+            && self.paces.is_empty()
+            && self.arrivals.is_empty()
+            && self.releases.is_empty()
+            && self.alarms.is_empty()
+    }
+}
