@@ -273,7 +273,7 @@ parameters! {
                  32 MiB, the largest of tcp_rmem, have room for.");
     first_rwnd: ReceiverWindow; "Window for which the receive buffer has room at first" =>
         new(Group::Hosts).profile().not_shown()
-        .detail("The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
+        .detail("In bytes of payload. The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
                  --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
