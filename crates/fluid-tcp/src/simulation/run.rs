@@ -56,6 +56,8 @@ struct Run<'a, G, P> {
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
     return_link: Option<ReturnLink>,
+    /// Propagation delay of an ACK from the receiver to its sender.
+    return_delay: Span,
     sent: u64,
     /// Packets whose service has begun.
     served: u64,
@@ -163,13 +165,18 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             .trace
             .as_ref()
             .map(|trace| ReturnLink::new(trace, setup.begin)),
+        return_delay: setup
+            .rtt
+            .saturating_sub(setup.rtt.half())
+            .saturating_add(setup.path.return_delay()),
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
     };
     for (number, connection) in (0..).zip(&run.connections) {
-        run.events
-            .alarm(Some(connection.start), Alarm::Start(number));
+        run.events.alarm(Some(connection.start), |slot| {
+            *slot = Alarm::Start(number);
+        });
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
@@ -237,46 +244,52 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn handle(&mut self, now: Time, kind: Kind) {
         match kind {
             Kind::Delivery => {
-                if let Some(delivery) = self.events.take_delivery() {
+                if let Some(&delivery) = self.events.first_delivery() {
+                    self.events.remove_delivery();
                     self.on_delivery(now, &delivery);
                 }
             }
-            Kind::Ack => {
-                if let Some((flow, ack)) = self.events.take_ack() {
-                    self.on_ack(now, flow, &ack);
-                }
-            }
+            Kind::Ack => self.on_ack(now),
             Kind::Arrival => {
-                if let Some(packet) = self.events.take_arrival() {
+                if let Some(&packet) = self.events.first_arrival() {
+                    self.events.remove_arrival();
                     self.on_arrival(now, packet);
                 }
             }
             Kind::Release => {
-                if let Some(transmission) = self.events.take_release() {
+                if let Some(&transmission) = self.events.first_release() {
+                    self.events.remove_release();
                     self.on_release(now, transmission);
                 }
             }
             Kind::Pace => {
-                if let Some(flow) = self.events.take_pace() {
+                if let Some(&flow) = self.events.first_pace() {
+                    self.events.remove_pace();
                     self.flow(flow).pace_event = None;
                     self.after_sender(now, flow, SenderEvent::Pace);
                 }
             }
             Kind::Timer => {
-                if let Some(flow) = self.events.take_timer() {
+                if let Some(&flow) = self.events.first_timer() {
+                    self.events.remove_timer();
                     self.on_timer(now, flow);
                 }
             }
             Kind::DelayedAck => {
-                if let Some(flow) = self.events.take_delayed_ack() {
+                if let Some(&flow) = self.events.first_delayed_ack() {
+                    self.events.remove_delayed_ack();
                     self.on_delayed_ack(now, flow);
                 }
             }
-            Kind::Alarm => match self.events.take_alarm() {
-                Some(Alarm::Start(flow)) => self.on_start(now, flow),
-                Some(Alarm::Gateway) => self.on_gateway(now),
-                None => {}
-            },
+            Kind::Alarm => {
+                let alarm = self.events.first_alarm().copied();
+                self.events.remove_alarm();
+                match alarm {
+                    Some(Alarm::Start(flow)) => self.on_start(now, flow),
+                    Some(Alarm::Gateway) => self.on_gateway(now),
+                    None => {}
+                }
+            }
         }
     }
 
@@ -292,7 +305,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             let connection = self.flow(flow);
             if !connection.started {
                 connection.started = true;
-                self.events.alarm(now.checked_add(rtt), Alarm::Start(flow));
+                self.events
+                    .alarm(now.checked_add(rtt), |slot| *slot = Alarm::Start(flow));
                 return;
             }
             connection.sender.on_handshake(rtt);
@@ -308,7 +322,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.after_sender(now, flow, SenderEvent::Start);
     }
 
-    fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+    #[inline]
+    fn on_ack(&mut self, now: Time) {
+        // In its slot, without a copy.
+        let Some(&(flow, ref ack)) = self.events.first_ack() else {
+            return;
+        };
         self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
         let before = sender.snd_una();
@@ -317,6 +336,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
+        self.events.remove_ack();
         self.after_sender(now, flow, SenderEvent::Ack);
     }
 
@@ -367,15 +387,17 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             } else {
                 let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
-                self.events.arrive(at, Queued { enqueued, ..packet });
+                self.events
+                    .arrive(at, |slot| *slot = Queued { enqueued, ..packet });
             }
         }
         let connection = &mut self.connections[flow as usize];
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, flow);
+        self.events.expire(due, |slot| *slot = flow);
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
-            self.events.pace(connection.pace_event, flow);
+            self.events
+                .pace(connection.pace_event, |slot| *slot = flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -391,7 +413,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, flow);
+        self.events.expire(due, |slot| *slot = flow);
     }
 
     fn on_delivery(&mut self, now: Time, delivery: &Delivery) {
@@ -450,15 +472,13 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let connection = self.flow(flow);
         let deadline = connection.receiver.deadline();
         let due = sooner(&mut connection.delayed_ack_event, deadline);
-        self.events.delayed_ack(due, flow);
+        self.events.delayed_ack(due, |slot| *slot = flow);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "is part of every delivery")]
+    #[inline(always)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
-        let back = self
-            .link_return_delay()
-            .saturating_add(self.setup.path.return_delay());
         let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -481,8 +501,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if lost {
             tally.count(Count::AcksLost);
         } else {
-            let arrives = left.and_then(|left| left.checked_add(back));
-            self.events.acknowledge(arrives, (flow, *ack));
+            let arrives = left.and_then(|left| left.checked_add(self.return_delay));
+            self.events.acknowledge(arrives, |slot| {
+                slot.0 = flow;
+                slot.1 = *ack;
+            });
         }
     }
 
