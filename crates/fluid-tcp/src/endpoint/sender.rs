@@ -293,6 +293,7 @@ impl Sender {
     }
 
     /// Returns the time at which the next timer expires: RTO, TLP or RACK.
+    #[inline]
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
@@ -302,6 +303,7 @@ impl Sender {
     }
 
     /// Returns the time at which pacing releases the next packet; `None` if pacing delayed nothing at the last attempt.
+    #[inline]
     #[must_use]
     pub fn pacing_release(&self) -> Option<Time> {
         self.pacer
@@ -310,12 +312,14 @@ impl Sender {
     }
 
     /// Whether queues may mark new packets: ECN is on, and the congestion control responds to marks.
+    #[inline]
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         self.endpoint.ecn && self.cc.supports_ecn()
     }
 
     /// Returns the lowest packet not acknowledged.
+    #[inline]
     #[must_use]
     pub fn snd_una(&self) -> u64 {
         self.snd_una

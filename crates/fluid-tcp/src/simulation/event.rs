@@ -10,11 +10,11 @@ use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
 
-/// Place of an event in the order of all events: time, then sequence number.
-type Key = u128;
+/// Place of an event in the order of all events: time in ns, then sequence number.
+type Key = (u64, u64);
 
 /// Larger than the key of any event.
-const NONE: Key = Key::MAX;
+const NONE: Key = (u64::MAX, u64::MAX);
 
 /// Smallest number of slots of a line that has any.
 const LEAST_SLOTS: usize = 16;
@@ -56,7 +56,7 @@ struct Entry<E> {
 
 impl<E> Entry<E> {
     fn key(&self) -> Key {
-        u128::from(self.at.as_nanos()) << 64 | u128::from(self.sequence)
+        (self.at.as_nanos(), self.sequence)
     }
 }
 
@@ -99,17 +99,21 @@ impl<E> Line<E> {
         self.len == 0 && self.unordered.is_empty()
     }
 
-    /// The slot `place` after the first, which may be in use or not; `None` without slots.
+    /// The slot of the first of the events that came in order, if there is one; `None` without slots.
     #[inline]
-    fn slot(&self, place: usize) -> Option<&Entry<E>> {
-        let last = self.slots.len().wrapping_sub(1);
-        self.slots.get(self.head.wrapping_add(place) & last)
+    fn first_slot(&self) -> Option<&Entry<E>> {
+        self.slots
+            .get(self.head & self.slots.len().wrapping_sub(1))
     }
 
     /// First of the events that came in order.
     #[inline]
     fn first_ordered(&self) -> Option<&Entry<E>> {
-        self.slot(0).filter(|_| self.len > 0)
+        if self.len > 0 {
+            self.first_slot()
+        } else {
+            None
+        }
     }
 
     fn key_of_first(&self) -> Key {
@@ -121,21 +125,25 @@ impl<E> Line<E> {
     /// The first event, which has this key.
     #[inline]
     fn first(&self, key: Key) -> Option<&E> {
-        let ordered = self.first_ordered();
         let entry = if self.unordered.is_empty() {
-            ordered
+            self.first_slot()
         } else {
-            let unordered = || self.unordered.peek().map(|Reverse(entry)| entry);
-            ordered.filter(|entry| entry.key() == key).or_else(unordered)
+            self.first_of_both(key)
         };
         entry.map(|entry| &entry.event)
+    }
+
+    #[inline(never)]
+    fn first_of_both(&self, key: Key) -> Option<&Entry<E>> {
+        let ordered = self.first_ordered().filter(|entry| entry.key() == key);
+        ordered.or_else(|| self.unordered.peek().map(|Reverse(entry)| entry))
     }
 
     /// Removes the first event, which has this key. Returns the key of the next one.
     #[inline]
     fn remove(&mut self, key: Key) -> Key {
         if self.unordered.is_empty() {
-            self.len = self.len.saturating_sub(1);
+            self.len -= 1;
             self.head = self.head.wrapping_add(1);
             return self.first_ordered().map_or(NONE, Entry::key);
         }
@@ -224,7 +232,7 @@ impl<const LINES: usize> Schedule<LINES> {
         let sequence = self.inserted;
         self.inserted += 1;
         line.push(at, sequence, fill);
-        let key = u128::from(at.as_nanos()) << 64 | u128::from(sequence);
+        let key = (at.as_nanos(), sequence);
         if key < self.first[number] {
             self.first[number] = key;
             if number >= BUSY && key < self.calm.0 {
@@ -243,12 +251,12 @@ impl<const LINES: usize> Schedule<LINES> {
         if self.calm.0 < first.0 {
             first = self.calm;
         }
-        let nanos = u64::try_from(first.0 >> 64).unwrap_or(u64::MAX);
-        let at = Time::from_nanos(nanos).filter(|at| *at <= until)?;
-        Some((at, first.1))
+        let ((nanos, _), number) = first;
+        let at = Time::from_nanos(nanos)?;
+        (at <= until).then_some((at, number))
     }
 
-    /// The first event of `line`, which is that of this `number`.
+    /// The first event of `line`, which is that of this `number` and has events.
     ///
     /// # Panics
     ///
@@ -259,7 +267,7 @@ impl<const LINES: usize> Schedule<LINES> {
         line.first(self.first[number])
     }
 
-    /// Removes the first event of `line`, which is that of this `number`.
+    /// Removes the first event of `line`, which is that of this `number` and has events.
     ///
     /// # Panics
     ///
@@ -294,9 +302,9 @@ mod tests {
         number: usize,
         line: &mut Line<E>,
     ) -> Option<E> {
-        let event = schedule.event(number, line).copied()?;
-        schedule.remove(number, line);
-        Some(event)
+        let event = schedule.event(number, line).copied();
+        let some = !line.is_empty();
+        some.then(|| schedule.remove(number, line)).and(event)
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
-use events::{Alarm, Delivery, Events, Kind};
+use events::{Alarm, Events, Kind};
 use gateway_events::on_served;
 
 /// State of a flow during a run.
@@ -243,12 +243,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn handle(&mut self, now: Time, kind: Kind) {
         match kind {
-            Kind::Delivery => {
-                if let Some(&delivery) = self.events.first_delivery() {
-                    self.events.remove_delivery();
-                    self.on_delivery(now, &delivery);
-                }
-            }
+            Kind::Delivery => self.on_delivery(now),
             Kind::Ack => self.on_ack(now),
             Kind::Arrival => {
                 if let Some(&packet) = self.events.first_arrival() {
@@ -416,21 +411,28 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.events.expire(due, |slot| *slot = flow);
     }
 
-    fn on_delivery(&mut self, now: Time, delivery: &Delivery) {
+    #[inline]
+    fn on_delivery(&mut self, now: Time) {
+        // In its slot, without a copy.
+        let Some(delivery) = self.events.first_delivery() else {
+            return;
+        };
         let transmission = delivery.transmission;
         let packet = Packet {
             number: transmission.packet,
-            sent: Time::ZERO
-                .saturating_add(now.since(Time::ZERO).saturating_sub(delivery.delay.total())),
+            sent: delivery.sent,
             marked: delivery.marked,
             cwr: delivery.cwr,
         };
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection
-            .tally
-            .on_delivered(transmission.ordinal, &delivery.delay);
+        connection.tally.on_delivered(
+            transmission.ordinal,
+            now.since(delivery.sent),
+            &delivery.delay,
+        );
+        self.events.remove_delivery();
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {

@@ -12,6 +12,7 @@ use crate::simulation::event::{Line, Schedule};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delivery {
     pub(super) transmission: Transmission,
+    pub(super) sent: Time,
     pub(super) delay: DelayParts,
     pub(super) marked: bool,
     pub(super) cwr: bool,

@@ -153,6 +153,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
                     self.events.deliver(service.arrival, |slot| {
                         slot.transmission = packet.transmission;
+                        slot.sent = packet.sent;
                         slot.delay = delay;
                         slot.marked = marked;
                         slot.cwr = packet.cwr;
