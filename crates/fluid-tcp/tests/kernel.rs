@@ -2,7 +2,7 @@
 //! packets (fixtures/README.md).
 
 use fluid_tcp::endpoint::sender::Snapshot;
-use fluid_tcp::endpoint::{CutFrom, Endpoint, Profile};
+use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::probe::{Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::math::num::floor_u64;
@@ -37,9 +37,9 @@ impl Probe for Thresholds {
 #[test]
 fn cubic_alone_has_the_kernels_cycle_of_thresholds() {
     let endpoint = Endpoint {
-        cut_from: CutFrom::Window,
-        quick_acks: 100,
-        rwnd: u64::MAX,
+        // tcp_rmem 4096 8 MB 64 MB.
+        first_rwnd: 3_552,
+        rwnd: 30_000,
         ..Profile::Linux.endpoint()
     };
     let flow = Flow::new("cubic".parse().unwrap(), endpoint);
