@@ -188,7 +188,7 @@ impl Receiver {
     pub fn window_update(&mut self) -> Ack {
         Ack {
             window_update: true,
-            ..self.make_ack()
+            ..self.make_ack(false)
         }
     }
 
@@ -234,10 +234,7 @@ impl Receiver {
             }
         }
         let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
-            Some(Ack {
-                dsack: duplicate,
-                ..self.make_ack()
-            })
+            Some(self.make_ack(duplicate))
         } else {
             let due = || now.checked_add(delay);
             self.deadline = self.deadline.or_else(due);
@@ -249,7 +246,7 @@ impl Receiver {
     /// Returns the delayed ACK if its timer has expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
-        due.then(|| self.make_ack())
+        due.then(|| self.make_ack(false))
     }
 
     /// Returns for how long the ACK of a packet above a gap is held back; `None` if it is sent at once. As in Linux
@@ -283,13 +280,15 @@ impl Receiver {
         }
     }
 
-    fn make_ack(&mut self) -> Ack {
+    #[inline]
+    fn make_ack(&mut self, dsack: bool) -> Ack {
         self.unacked = 0;
         self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
         let mut ack = Ack {
             next: self.rcv_nxt,
+            dsack,
             ece: self.ece,
             echo: self.ts_recent,
             rwnd: self.window.map(|window| Rwnd::new(window.advertised())),

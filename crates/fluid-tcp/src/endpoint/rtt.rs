@@ -25,17 +25,22 @@ pub struct RttEstimator {
     estimate: Option<(i64, i64)>,
     /// Number of doublings of the RTO since the last sample.
     backoff: u32,
+    /// Retransmission timeout that follows.
+    rto: Span,
 }
 
 impl RttEstimator {
     /// Creates an estimator without samples; its RTO is `settings.first`.
     #[must_use]
     pub fn new(settings: RtoSettings) -> Self {
-        Self {
+        let mut estimator = Self {
             settings,
             estimate: None,
             backoff: 0,
-        }
+            rto: Span::ZERO,
+        };
+        estimator.rto = estimator.timeout();
+        estimator
     }
 
     /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn).
@@ -49,6 +54,7 @@ impl RttEstimator {
             }
         });
         self.backoff = 0;
+        self.rto = self.timeout();
     }
 
     /// Rounds an RTT to whole ticks, at least one.
@@ -64,6 +70,7 @@ impl RttEstimator {
     /// Doubles the RTO after the timer has expired (RFC 6298, Sec. 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
+        self.rto = self.timeout();
     }
 
     /// Returns the smoothed RTT; `None` before the first sample.
@@ -75,6 +82,10 @@ impl RttEstimator {
     /// Returns the current RTO, back-off included.
     #[must_use]
     pub fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn timeout(&self) -> Span {
         let base = match self.estimate {
             None => self.settings.first,
             Some((srtt, rttvar)) => {

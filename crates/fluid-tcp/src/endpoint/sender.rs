@@ -29,6 +29,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tmt_core::math::num::floor_u64;
 use tmt_core::types::{Span, Time, to_f64};
 
 use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent, Growth};
@@ -160,6 +161,8 @@ pub struct Sender {
     /// Shared, because it is large and the same for many flows.
     endpoint: Arc<Endpoint>,
     cc: Box<dyn CongestionControl>,
+    /// The congestion window in whole segments, since the last ACK or timer.
+    window: u64,
     /// [`CongestionControl::controls_recovery_window`], which is constant.
     cc_controls_recovery: bool,
     rtt: RttEstimator,
@@ -239,6 +242,7 @@ impl Sender {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
             cc_controls_recovery: cc.controls_recovery_window(),
+            window: floor_u64(cc.cwnd()),
             cc,
             total,
             snd_una: 0,
@@ -289,6 +293,7 @@ impl Sender {
     }
 
     /// Returns the time at which the next timer expires: RTO, TLP or RACK.
+    #[inline]
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
@@ -298,6 +303,7 @@ impl Sender {
     }
 
     /// Returns the time at which pacing releases the next packet; `None` if pacing delayed nothing at the last attempt.
+    #[inline]
     #[must_use]
     pub fn pacing_release(&self) -> Option<Time> {
         self.pacer
@@ -306,12 +312,14 @@ impl Sender {
     }
 
     /// Whether queues may mark new packets: ECN is on, and the congestion control responds to marks.
+    #[inline]
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         self.endpoint.ecn && self.cc.supports_ecn()
     }
 
     /// Returns the lowest packet not acknowledged.
+    #[inline]
     #[must_use]
     pub fn snd_una(&self) -> u64 {
         self.snd_una
@@ -396,7 +404,7 @@ impl Sender {
         if !self.endpoint.sack {
             delivered = self.accounting.newly_delivered(acked, duplicate, in_flight);
         }
-        let event = AckEvent {
+        let mut event = AckEvent {
             now,
             acked,
             delivered,
@@ -407,8 +415,11 @@ impl Sender {
             lost: self.lost - lost_before,
             pipe: self.in_network(),
             ece: ack.ece,
-            rate: self.rate_sample(now),
+            rate: None,
         };
+        if self.rates.is_some() {
+            event.rate = self.rate_sample(now);
+        }
         self.cc.observe(&event);
         self.on_probe_acked(now, ack);
         if ack.ece {
@@ -423,6 +434,14 @@ impl Sender {
         if restarts_timer && !keeps_timer {
             self.restart_timer(now);
         }
+        self.window = floor_u64(self.cc.cwnd());
+    }
+
+    /// Handles the timers that have expired at `now`.
+    pub fn on_timer(&mut self, now: Time) -> TimerOutcome {
+        let outcome = self.on_expired(now);
+        self.window = floor_u64(self.cc.cwnd());
+        outcome
     }
 
     /// Applies an ACK in the current phase. Returns whether the timer restarts.
@@ -508,7 +527,24 @@ impl Sender {
     }
 
     /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.
+    #[inline]
     pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
+        let waits_for_acks = self.endpoint.sack
+            && self.phase == Phase::Open
+            && self.pacer.is_none()
+            && self.retransmit.is_none()
+            && self.tail_probe.pending.is_none()
+            && self.packets_in_window() >= self.window
+            && self.has_new_data();
+        if waits_for_acks {
+            // As `next_new_data`, which is asked after almost every ACK.
+            self.cwnd_limited = true;
+            return None;
+        }
+        self.choose_packet(now)
+    }
+
+    fn choose_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
@@ -538,6 +574,7 @@ impl Sender {
         let mut cwr = false;
         if self.snd_nxt == self.snd_una && self.snd_nxt > 0 {
             self.cc.on_restart(now);
+            self.window = floor_u64(self.cc.cwnd());
         }
         let copy = if packet == self.snd_nxt {
             self.snd_nxt += 1;

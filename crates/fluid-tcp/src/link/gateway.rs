@@ -79,7 +79,7 @@ impl Default for Discipline {
 }
 
 /// Packet at the queue, with what the queue and the receiver need of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queued {
     /// Transmission that this is: flow, packet and number.
     pub transmission: Transmission,

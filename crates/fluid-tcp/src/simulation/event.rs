@@ -6,15 +6,18 @@
 //! the first event of each line.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
 
-/// Place of an event in the order of all events: time, then sequence number.
-type Key = u128;
+/// Place of an event in the order of all events: time in ns, then sequence number.
+type Key = (u64, u64);
 
 /// Larger than the key of any event.
-const NONE: Key = Key::MAX;
+const NONE: Key = (u64::MAX, u64::MAX);
+
+/// Smallest number of slots of a line that has any.
+const LEAST_SLOTS: usize = 16;
 
 /// Number of lines in which most events are. The first event of the other lines is searched only when one of them
 /// changes.
@@ -33,13 +36,18 @@ pub struct Schedule<const LINES: usize> {
 /// Events of one kind, in the order of their times. Events at the same time keep the order in which they were scheduled.
 #[derive(Debug)]
 pub struct Line<E> {
-    /// Events that came in order.
-    ordered: VecDeque<Entry<E>>,
+    /// Events that came in order: a ring of a power of two of slots, of which `len` from `head` on are in use. Events are
+    /// written and read in their slots, since most are so large that a copy costs as much as all the rest.
+    slots: Vec<Entry<E>>,
+    head: usize,
+    len: usize,
+    /// Time of the last of them.
+    last: Time,
     /// All other events.
     unordered: BinaryHeap<Reverse<Entry<E>>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Entry<E> {
     at: Time,
     sequence: u64,
@@ -48,7 +56,7 @@ struct Entry<E> {
 
 impl<E> Entry<E> {
     fn key(&self) -> Key {
-        u128::from(self.at.as_nanos()) << 64 | u128::from(self.sequence)
+        (self.at.as_nanos(), self.sequence)
     }
 }
 
@@ -75,7 +83,10 @@ impl<E> Ord for Entry<E> {
 impl<E> Default for Line<E> {
     fn default() -> Self {
         Self {
-            ordered: VecDeque::new(),
+            slots: Vec::new(),
+            head: 0,
+            len: 0,
+            last: Time::ZERO,
             unordered: BinaryHeap::new(),
         }
     }
@@ -85,43 +96,109 @@ impl<E> Line<E> {
     /// Whether no event is scheduled.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ordered.is_empty() && self.unordered.is_empty()
+        self.len == 0 && self.unordered.is_empty()
     }
 
+    /// The slot of the first of the events that came in order, if there is one; `None` without slots.
     #[inline]
-    fn push(&mut self, entry: Entry<E>) {
-        match self.ordered.back() {
-            Some(last) if last.at > entry.at => self.push_out_of_order(entry),
-            _ => self.ordered.push_back(entry),
+    fn first_slot(&self) -> Option<&Entry<E>> {
+        self.slots.get(self.head & self.slots.len().wrapping_sub(1))
+    }
+
+    /// First of the events that came in order.
+    #[inline]
+    fn first_ordered(&self) -> Option<&Entry<E>> {
+        if self.len > 0 {
+            self.first_slot()
+        } else {
+            None
         }
     }
 
-    #[inline(never)]
-    fn push_out_of_order(&mut self, entry: Entry<E>) {
-        self.unordered.push(Reverse(entry));
-    }
-
-    /// Removes the event with this key, which is the first. Returns it, and the key of the next one.
-    #[inline]
-    fn pop(&mut self, key: Key) -> (Option<E>, Key) {
-        if self.unordered.is_empty() {
-            let entry = self.ordered.pop_front();
-            let next = self.ordered.front().map_or(NONE, Entry::key);
-            return (entry.map(|entry| entry.event), next);
-        }
-        self.pop_of_both(key)
-    }
-
-    #[inline(never)]
-    fn pop_of_both(&mut self, key: Key) -> (Option<E>, Key) {
-        let entry = match self.ordered.pop_front_if(|entry| entry.key() == key) {
-            Some(entry) => Some(entry),
-            None => self.unordered.pop().map(|Reverse(entry)| entry),
-        };
-        let ordered = self.ordered.front().map_or(NONE, Entry::key);
+    fn key_of_first(&self) -> Key {
+        let ordered = self.first_ordered().map_or(NONE, Entry::key);
         let unordered = self.unordered.peek();
-        let next = unordered.map_or(NONE, |Reverse(entry)| entry.key());
-        (entry.map(|entry| entry.event), ordered.min(next))
+        ordered.min(unordered.map_or(NONE, |Reverse(entry)| entry.key()))
+    }
+
+    /// The first event, which has this key.
+    #[inline]
+    fn first(&self, key: Key) -> Option<&E> {
+        let entry = if self.unordered.is_empty() {
+            self.first_slot()
+        } else {
+            self.first_of_both(key)
+        };
+        entry.map(|entry| &entry.event)
+    }
+
+    #[inline(never)]
+    fn first_of_both(&self, key: Key) -> Option<&Entry<E>> {
+        let ordered = self.first_ordered().filter(|entry| entry.key() == key);
+        ordered.or_else(|| self.unordered.peek().map(|Reverse(entry)| entry))
+    }
+
+    /// Removes the first event, which has this key. Returns the key of the next one.
+    #[inline]
+    fn remove(&mut self, key: Key) -> Key {
+        if self.unordered.is_empty() {
+            self.len -= 1;
+            self.head = self.head.wrapping_add(1);
+            return self.first_ordered().map_or(NONE, Entry::key);
+        }
+        self.remove_of_both(key)
+    }
+
+    #[inline(never)]
+    fn remove_of_both(&mut self, key: Key) -> Key {
+        if self.first_ordered().is_some_and(|entry| entry.key() == key) {
+            self.len -= 1;
+            self.head = self.head.wrapping_add(1);
+        } else {
+            self.unordered.pop();
+        }
+        self.key_of_first()
+    }
+}
+
+impl<E: Copy + Default> Line<E> {
+    #[expect(
+        clippy::inline_always,
+        reason = "avoids a copy of the event, which is some 5 % of the time of a run"
+    )]
+    #[inline(always)]
+    fn push(&mut self, at: Time, sequence: u64, fill: impl FnOnce(&mut E)) {
+        if at < self.last && self.len > 0 {
+            let mut entry = Entry {
+                at,
+                sequence,
+                event: E::default(),
+            };
+            fill(&mut entry.event);
+            self.unordered.push(Reverse(entry));
+            return;
+        }
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let place = self.head.wrapping_add(self.len) & (self.slots.len() - 1);
+        let slot = &mut self.slots[place];
+        (slot.at, slot.sequence) = (at, sequence);
+        fill(&mut slot.event);
+        self.len += 1;
+        self.last = at;
+    }
+
+    /// Doubles the number of slots, all of which are in use.
+    #[cold]
+    fn grow(&mut self) {
+        let slots = self.slots.len();
+        if slots > 0 {
+            self.slots.rotate_left(self.head & (slots - 1));
+        }
+        self.head = 0;
+        let more = (2 * slots).max(LEAST_SLOTS);
+        self.slots.resize_with(more, Entry::default);
     }
 }
 
@@ -136,26 +213,25 @@ impl<const LINES: usize> Default for Schedule<LINES> {
 }
 
 impl<const LINES: usize> Schedule<LINES> {
-    /// Schedules `event` at `at` in `line`, which is always that of this `number`, after all events that are already
-    /// scheduled for that time.
+    /// Schedules an event at `at` in `line`, which is always that of this `number`, after all events that are already
+    /// scheduled for that time. `fill` overwrites another event, or the default, with it.
     ///
     /// # Panics
     ///
     /// Panics if there are not more than `number` lines.
-    #[expect(
-        clippy::inline_always,
-        reason = "avoids a copy of the event, which is some 5 % of the time of a run"
-    )]
+    #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    pub fn schedule<E>(&mut self, number: usize, line: &mut Line<E>, at: Time, event: E) {
-        let entry = Entry {
-            at,
-            sequence: self.inserted,
-            event,
-        };
+    pub fn schedule<E: Copy + Default>(
+        &mut self,
+        number: usize,
+        line: &mut Line<E>,
+        at: Time,
+        fill: impl FnOnce(&mut E),
+    ) {
+        let sequence = self.inserted;
         self.inserted += 1;
-        let key = entry.key();
-        line.push(entry);
+        line.push(at, sequence, fill);
+        let key = (at.as_nanos(), sequence);
         if key < self.first[number] {
             self.first[number] = key;
             if number >= BUSY && key < self.calm.0 {
@@ -168,32 +244,39 @@ impl<const LINES: usize> Schedule<LINES> {
     #[inline]
     #[must_use]
     pub fn first(&self, until: Time) -> Option<(Time, usize)> {
-        let (mut first, mut number) = self.calm;
-        for (at, key) in self.first.iter().take(BUSY).enumerate() {
-            if *key < first {
-                (first, number) = (*key, at);
-            }
+        let busy = self.first.first_chunk::<BUSY>();
+        let number = usize::from(busy.is_some_and(|[one, other]| other < one));
+        let mut first = (self.first[number], number);
+        if self.calm.0 < first.0 {
+            first = self.calm;
         }
-        if first >> 64 > u128::from(until.as_nanos()) {
-            return None;
-        }
-        let at = u64::try_from(first >> 64).ok().and_then(Time::from_nanos);
-        Some((at?, number))
+        let ((nanos, _), number) = first;
+        let at = Time::from_nanos(nanos)?;
+        (at <= until).then_some((at, number))
     }
 
-    /// Removes and returns the first event of `line`, which is that of this `number`.
+    /// The first event of `line`, which is that of this `number` and has events.
     ///
     /// # Panics
     ///
     /// Panics if there are not more than `number` lines.
     #[inline]
-    pub fn take<E>(&mut self, number: usize, line: &mut Line<E>) -> Option<E> {
-        let event;
-        (event, self.first[number]) = line.pop(self.first[number]);
+    #[must_use]
+    pub fn event<'a, E>(&self, number: usize, line: &'a Line<E>) -> Option<&'a E> {
+        line.first(self.first[number])
+    }
+
+    /// Removes the first event of `line`, which is that of this `number` and has events.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are not more than `number` lines.
+    #[inline]
+    pub fn remove<E>(&mut self, number: usize, line: &mut Line<E>) {
+        self.first[number] = line.remove(self.first[number]);
         if number >= BUSY {
             self.calm = self.first_calm();
         }
-        event
     }
 
     fn first_calm(&self) -> (Key, usize) {
@@ -213,6 +296,16 @@ mod tests {
         Time::from_nanos(nanos).unwrap()
     }
 
+    fn take<E: Copy, const N: usize>(
+        schedule: &mut Schedule<N>,
+        number: usize,
+        line: &mut Line<E>,
+    ) -> Option<E> {
+        let event = schedule.event(number, line).copied();
+        let some = !line.is_empty();
+        some.then(|| schedule.remove(number, line)).and(event)
+    }
+
     #[test]
     fn events_are_ordered_by_time_then_by_insertion() {
         let mut schedule = Schedule::<2>::default();
@@ -224,11 +317,11 @@ mod tests {
             (3, (0, 'b')),
             (5, (1, 'e')),
         ] {
-            schedule.schedule(line, &mut lines[line], at(time), event);
+            schedule.schedule(line, &mut lines[line], at(time), |slot| *slot = event);
         }
         let order: String = std::iter::from_fn(|| {
             let (_, line) = schedule.first(Time::MAX)?;
-            schedule.take(line, &mut lines[line])
+            take(&mut schedule, line, &mut lines[line])
         })
         .collect();
         assert_eq!(order, "abcde");
@@ -239,11 +332,11 @@ mod tests {
     fn no_event_after_the_limit_is_first() {
         let (mut schedule, mut line) = (Schedule::<1>::default(), Line::default());
         assert_eq!(schedule.first(Time::MAX), None);
-        schedule.schedule(0, &mut line, at(5), 'x');
+        schedule.schedule(0, &mut line, at(5), |slot| *slot = 'x');
         assert_eq!(schedule.first(at(4)), None);
         assert_eq!(schedule.first(at(5)), Some((at(5), 0)));
-        assert_eq!(schedule.take(0, &mut line), Some('x'));
-        assert_eq!(schedule.take(0, &mut line), None);
+        assert_eq!(take(&mut schedule, 0, &mut line), Some('x'));
+        assert_eq!(take(&mut schedule, 0, &mut line), None);
         assert_eq!(schedule.first(Time::MAX), None);
     }
 
@@ -254,24 +347,24 @@ mod tests {
             let mut schedule = Schedule::<5>::default();
             let mut lines: [Line<usize>; 5] = std::array::from_fn(|_| Line::default());
             let mut list: Vec<(u64, usize, usize)> = Vec::new();
-            let take = |schedule: &mut Schedule<5>, lines: &mut [Line<usize>; 5]| {
+            let take_first = |schedule: &mut Schedule<5>, lines: &mut [Line<usize>; 5]| {
                 let (time, line) = schedule.first(Time::MAX)?;
-                Some((time.as_nanos(), schedule.take(line, &mut lines[line])?, line))
+                Some((time.as_nanos(), take(schedule, line, &mut lines[line])?, line))
             };
             for (number, (time, line, pops)) in steps.into_iter().enumerate() {
-                schedule.schedule(line, &mut lines[line], at(time), number);
+                schedule.schedule(line, &mut lines[line], at(time), |slot| *slot = number);
                 list.push((time, number, line));
                 if pops {
                     list.sort_unstable();
                     let first = list.remove(0);
-                    prop_assert_eq!(take(&mut schedule, &mut lines), Some(first));
+                    prop_assert_eq!(take_first(&mut schedule, &mut lines), Some(first));
                 }
             }
             list.sort_unstable();
             for first in list {
-                prop_assert_eq!(take(&mut schedule, &mut lines), Some(first));
+                prop_assert_eq!(take_first(&mut schedule, &mut lines), Some(first));
             }
-            prop_assert_eq!(take(&mut schedule, &mut lines), None);
+            prop_assert_eq!(take_first(&mut schedule, &mut lines), None);
             prop_assert!(lines.iter().all(Line::is_empty));
         }
     }

@@ -25,7 +25,7 @@ use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
-use events::{Alarm, Delivery, Events, Kind};
+use events::{Alarm, Events, Kind};
 use gateway_events::on_served;
 
 /// State of a flow during a run.
@@ -180,8 +180,9 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         unfinished: setup.flows.len(),
     };
     for (number, connection) in (0..).zip(&run.connections) {
-        run.events
-            .alarm(Some(connection.start), Alarm::Start(number));
+        run.events.alarm(Some(connection.start), |slot| {
+            *slot = Alarm::Start(number);
+        });
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
@@ -256,47 +257,48 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn handle(&mut self, now: Time, kind: Kind) {
         match kind {
-            Kind::Delivery => {
-                if let Some(delivery) = self.events.take_delivery() {
-                    self.on_delivery(now, &delivery);
-                }
-            }
-            Kind::Ack => {
-                if let Some((flow, ack)) = self.events.take_ack() {
-                    self.on_ack(now, flow, &ack);
-                }
-            }
+            Kind::Delivery => self.on_delivery(now),
+            Kind::Ack => self.on_ack(now),
             Kind::Arrival => {
-                if let Some(packet) = self.events.take_arrival() {
+                if let Some(&packet) = self.events.first_arrival() {
+                    self.events.remove_arrival();
                     self.on_arrival(now, packet);
                 }
             }
             Kind::Release => {
-                if let Some(transmission) = self.events.take_release() {
+                if let Some(&transmission) = self.events.first_release() {
+                    self.events.remove_release();
                     self.on_release(now, transmission);
                 }
             }
             Kind::Pace => {
-                if let Some(flow) = self.events.take_pace() {
+                if let Some(&flow) = self.events.first_pace() {
+                    self.events.remove_pace();
                     self.flow(flow).pace_event = None;
                     self.after_sender(now, flow, SenderEvent::Pace);
                 }
             }
             Kind::Timer => {
-                if let Some(flow) = self.events.take_timer() {
+                if let Some(&flow) = self.events.first_timer() {
+                    self.events.remove_timer();
                     self.on_timer(now, flow);
                 }
             }
             Kind::DelayedAck => {
-                if let Some(flow) = self.events.take_delayed_ack() {
+                if let Some(&flow) = self.events.first_delayed_ack() {
+                    self.events.remove_delayed_ack();
                     self.on_delayed_ack(now, flow);
                 }
             }
-            Kind::Alarm => match self.events.take_alarm() {
-                Some(Alarm::Start(flow)) => self.on_start(now, flow),
-                Some(Alarm::Gateway) => self.on_gateway(now),
-                None => {}
-            },
+            Kind::Alarm => {
+                let alarm = self.events.first_alarm().copied();
+                self.events.remove_alarm();
+                match alarm {
+                    Some(Alarm::Start(flow)) => self.on_start(now, flow),
+                    Some(Alarm::Gateway) => self.on_gateway(now),
+                    None => {}
+                }
+            }
         }
     }
 
@@ -312,7 +314,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             let connection = self.flow(flow);
             if !connection.started {
                 connection.started = true;
-                self.events.alarm(now.checked_add(rtt), Alarm::Start(flow));
+                self.events
+                    .alarm(now.checked_add(rtt), |slot| *slot = Alarm::Start(flow));
                 return;
             }
             connection.sender.on_handshake(rtt);
@@ -328,7 +331,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.after_sender(now, flow, SenderEvent::Start);
     }
 
-    fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+    #[inline]
+    fn on_ack(&mut self, now: Time) {
+        // In its slot, without a copy.
+        let Some(&(flow, ref ack)) = self.events.first_ack() else {
+            return;
+        };
         self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
         let before = sender.snd_una();
@@ -337,6 +345,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
+        self.events.remove_ack();
         self.after_sender(now, flow, SenderEvent::Ack);
     }
 
@@ -387,15 +396,16 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             } else {
                 let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
-                self.events.arrive(at, Queued { enqueued, ..packet });
+                self.events
+                    .arrive(at, |slot| *slot = Queued { enqueued, ..packet });
             }
         }
         let connection = &mut self.connections[flow as usize];
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, flow);
+        self.events.expire(due, |slot| *slot = flow);
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
-            self.events.pace(connection.pace_event, flow);
+            self.events.pace(connection.pace_event, |slot| *slot = flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -411,24 +421,31 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, flow);
+        self.events.expire(due, |slot| *slot = flow);
     }
 
-    fn on_delivery(&mut self, now: Time, delivery: &Delivery) {
+    #[inline]
+    fn on_delivery(&mut self, now: Time) {
+        // In its slot, without a copy.
+        let Some(delivery) = self.events.first_delivery() else {
+            return;
+        };
         let transmission = delivery.transmission;
         let packet = Packet {
             number: transmission.packet,
-            sent: Time::ZERO
-                .saturating_add(now.since(Time::ZERO).saturating_sub(delivery.delay.total())),
+            sent: delivery.sent,
             marked: delivery.marked,
             cwr: delivery.cwr,
         };
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection
-            .tally
-            .on_delivered(transmission.ordinal, &delivery.delay);
+        connection.tally.on_delivered(
+            transmission.ordinal,
+            now.since(delivery.sent),
+            &delivery.delay,
+        );
+        self.events.remove_delivery();
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
@@ -470,10 +487,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let connection = self.flow(flow);
         let deadline = connection.receiver.deadline();
         let due = sooner(&mut connection.delayed_ack_event, deadline);
-        self.events.delayed_ack(due, flow);
+        self.events.delayed_ack(due, |slot| *slot = flow);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "is part of every delivery")]
+    #[inline(always)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
         let back = self
@@ -502,7 +520,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             tally.count(Count::AcksLost);
         } else {
             let arrives = left.and_then(|left| left.checked_add(back));
-            self.events.acknowledge(arrives, (flow, *ack));
+            self.events.acknowledge(arrives, |slot| {
+                slot.0 = flow;
+                slot.1 = *ack;
+            });
         }
     }
 

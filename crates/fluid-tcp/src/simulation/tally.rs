@@ -151,11 +151,13 @@ impl FlowTally {
         })
     }
 
+    #[inline]
     pub(crate) fn count(&mut self, what: Count) {
         self.counts.values[what as usize] += 1;
     }
 
     /// Counts a transmission: `ordinal` is its number among all that were sent, `copy` that among those of its packet.
+    #[inline]
     pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
         self.count(Count::Sent);
         self.reordering.on_sent(ordinal);
@@ -174,6 +176,7 @@ impl FlowTally {
         again[number] += 1;
     }
 
+    #[inline]
     pub(crate) fn on_service(&mut self, waited: Span) {
         self.distributions.queueing.push(waited);
         if let Some(total) = &self.total {
@@ -186,13 +189,14 @@ impl FlowTally {
         self.reordering.on_gone(ordinal);
     }
 
-    pub(crate) fn on_delivered(&mut self, ordinal: u64, parts: &DelayParts) {
+    /// Transmission `ordinal` reaches the receiver after `delay`, which has these parts.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, ordinal: u64, delay: Span, parts: &DelayParts) {
         self.count(Count::Arrived);
         self.reordering.on_arrival(ordinal);
         for (sum, part) in self.counts.parts.iter_mut().zip(parts.all()) {
             *sum += u128::from(part.as_nanos());
         }
-        let delay = parts.total();
         self.distributions.delay.push(delay);
         if let Some(total) = &self.total {
             total.borrow_mut().delay.push(delay);

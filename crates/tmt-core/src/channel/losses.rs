@@ -55,6 +55,7 @@ impl Losses {
     }
 
     /// Whether the next unit is lost, which is on air from `at` for `on_air`.
+    #[inline]
     pub fn loses(&mut self, at: Time, on_air: Span) -> bool {
         match &mut self.0 {
             Running::Steps(channel) => channel.erases(),

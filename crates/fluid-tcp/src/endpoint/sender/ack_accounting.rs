@@ -101,7 +101,33 @@ impl Sender {
     }
 
     /// Removes everything below `next` from the scoreboard and returns what it was.
+    #[inline]
     pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
+        // The usual case: one packet, sent once and not SACKed, of which only its time is wanted.
+        let is_plain = self.rack.is_none() && self.rates.is_none() && self.f_rto.is_none();
+        if is_plain
+            && next == self.snd_una + 1
+            && let Some(entry) = self.outstanding.front()
+            && !entry.sacked
+            && entry.transmissions == 1
+        {
+            let sent = entry.sent;
+            self.pipe -= entry.in_pipe();
+            self.outstanding.pop_front();
+            self.snd_una = next;
+            self.send_cursor = self.send_cursor.max(next);
+            return Acknowledged {
+                any: true,
+                delivered: 1,
+                first: Some(sent),
+                last: Some(sent),
+            };
+        }
+        self.advance_over(now, next)
+    }
+
+    #[inline(never)]
+    fn advance_over(&mut self, now: Time, next: u64) -> Acknowledged {
         let (mut acked, mut any_retransmitted) = (Acknowledged::default(), false);
         while self.snd_una < next {
             let Some(entry) = self.outstanding.pop_front() else {

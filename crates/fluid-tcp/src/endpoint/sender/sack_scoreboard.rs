@@ -45,9 +45,14 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.begin_ack();
         }
-        if ack.blocks == <[(u64, u64); 3]>::default() {
-            return new;
+        if ack.blocks != <[(u64, u64); 3]>::default() {
+            self.record_blocks(now, ack, &mut new);
         }
+        new
+    }
+
+    #[inline(never)]
+    fn record_blocks(&mut self, now: Time, ack: &Ack, new: &mut NewlySacked) {
         for (start, end) in ack.blocks {
             let (start, end) = (start.max(self.snd_una), end.min(self.snd_nxt));
             if start >= end {
@@ -75,7 +80,6 @@ impl Sender {
             });
         }
         self.sacked_count += new.packets;
-        new
     }
 
     /// `IsLost()`: marks packets lost that have `DupThresh` SACKed packets above them.
@@ -111,21 +115,24 @@ impl Sender {
             self.cwnd_limited = false;
             return None;
         }
-        let outstanding = self.snd_nxt - self.snd_una;
-        let in_flight = if self.endpoint.limited_transmit {
-            outstanding - self.sacked_count
-        } else {
-            outstanding
-        };
-        let window = floor_u64(self.cc.cwnd());
-        if in_flight >= window {
+        if self.packets_in_window() >= self.window {
             self.cwnd_limited = true;
             return None;
         }
-        if outstanding >= window {
+        if self.snd_nxt - self.snd_una >= self.window {
             self.limited_transmits += 1;
         }
         Some(self.snd_nxt)
+    }
+
+    /// Packets that the window limits outside recovery: with limited transmit, not those that are SACKed.
+    pub(super) fn packets_in_window(&self) -> u64 {
+        let outstanding = self.snd_nxt - self.snd_una;
+        if self.endpoint.limited_transmit {
+            outstanding - self.sacked_count
+        } else {
+            outstanding
+        }
     }
 
     /// `NextSeg()`, rules 1 to 3: lost packets, new data, packets that may be lost.

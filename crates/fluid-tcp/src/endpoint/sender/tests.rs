@@ -386,10 +386,16 @@ fn a_mark_and_a_loss_in_one_round_trip_cut_the_window_once_and_the_sender_sends_
 }
 
 /// A packet or ACK in transit.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Flight {
     Packet(Packet),
     Ack(Ack),
+}
+
+impl Default for Flight {
+    fn default() -> Self {
+        Self::Packet(Packet::default())
+    }
 }
 
 /// Everything in transit, in the order of arrival.
@@ -401,12 +407,15 @@ struct Flights {
 
 impl Flights {
     fn schedule(&mut self, at: Time, flight: Flight) {
-        self.schedule.schedule(0, &mut self.line, at, flight);
+        let fill = |slot: &mut Flight| *slot = flight;
+        self.schedule.schedule(0, &mut self.line, at, fill);
     }
 
     fn pop_until(&mut self, until: Time) -> Option<(Time, Flight)> {
         let (at, _) = self.schedule.first(until)?;
-        Some((at, self.schedule.take(0, &mut self.line)?))
+        let flight = *self.schedule.event(0, &self.line)?;
+        self.schedule.remove(0, &mut self.line);
+        Some((at, flight))
     }
 }
 

@@ -16,8 +16,8 @@ impl Sender {
             .flatten();
     }
 
-    /// Handles the timers that have expired at `now`.
-    pub fn on_timer(&mut self, now: Time) -> TimerOutcome {
+    /// Acts on the timers that have expired at `now`.
+    pub(super) fn on_expired(&mut self, now: Time) -> TimerOutcome {
         let mut outcome = TimerOutcome::Nothing;
         let rack_deadline = self.rack.as_ref().and_then(|rack| rack.deadline);
         if rack_deadline.is_some_and(|deadline| deadline <= now) {

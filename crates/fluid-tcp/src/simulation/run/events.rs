@@ -9,26 +9,28 @@ use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{Line, Schedule};
 
 /// A packet reaches the receiver.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delivery {
     pub(super) transmission: Transmission,
+    pub(super) sent: Time,
     pub(super) delay: DelayParts,
     pub(super) marked: bool,
     pub(super) cwr: bool,
 }
 
 /// An event that is rare and small.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Alarm {
     /// A flow starts or its handshake is complete.
     Start(u32),
     /// The queue has an action that is due.
+    #[default]
     Gateway,
 }
 
 /// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $take:ident;)*) => {
+    ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $first:ident, $remove:ident;)*) => {
         /// Kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind { $($(#[$doc])* $kind,)* }
@@ -44,20 +46,27 @@ macro_rules! kinds {
 
         impl Events {
             $(
-                /// Schedules an event of this kind; `None` is a time past 2^63 − 1 ns, which never comes.
+                /// Schedules an event of this kind, which `fill` writes over another. `None` is a time past
+                /// 2^63 − 1 ns, which never comes.
                 #[expect(clippy::inline_always, reason = "as [`Schedule::schedule`]")]
                 #[inline(always)]
-                pub(super) fn $at(&mut self, at: Option<Time>, event: $event) {
+                pub(super) fn $at(&mut self, at: Option<Time>, fill: impl FnOnce(&mut $event)) {
                     if let Some(at) = at {
                         let number = Kind::$kind as usize;
-                        self.schedule.schedule(number, &mut self.$line, at, event);
+                        self.schedule.schedule(number, &mut self.$line, at, fill);
                     }
+                }
+
+                /// The first event of this kind.
+                #[inline]
+                pub(super) fn $first(&self) -> Option<&$event> {
+                    self.schedule.event(Kind::$kind as usize, &self.$line)
                 }
 
                 /// Removes the first event of this kind.
                 #[inline]
-                pub(super) fn $take(&mut self) -> Option<$event> {
-                    self.schedule.take(Kind::$kind as usize, &mut self.$line)
+                pub(super) fn $remove(&mut self) {
+                    self.schedule.remove(Kind::$kind as usize, &mut self.$line);
                 }
             )*
         }
@@ -65,20 +74,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Delivery: Delivery, deliveries, deliver, take_delivery;
+    Delivery: Delivery, deliveries, deliver, first_delivery, remove_delivery;
     /// An ACK reaches the sender of a flow.
-    Ack: (u32, Ack), acks, acknowledge, take_ack;
+    Ack: (u32, Ack), acks, acknowledge, first_ack, remove_ack;
     /// A timer of the sender of a flow may have expired.
-    Timer: u32, timers, expire, take_timer;
+    Timer: u32, timers, expire, first_timer, remove_timer;
     /// The delayed-ACK timer of the receiver of a flow may have expired.
-    DelayedAck: u32, delayed_acks, delayed_ack, take_delayed_ack;
+    DelayedAck: u32, delayed_acks, delayed_ack, first_delayed_ack, remove_delayed_ack;
     /// Pacing allows the next packet of a flow.
-    Pace: u32, paces, pace, take_pace;
+    Pace: u32, paces, pace, first_pace, remove_pace;
     /// A packet reaches the gateway.
-    Arrival: Queued, arrivals, arrive, take_arrival;
+    Arrival: Queued, arrivals, arrive, first_arrival, remove_arrival;
     /// A proxy learns that the link has delivered this transmission.
-    Release: Transmission, releases, release, take_release;
-    Alarm: Alarm, alarms, alarm, take_alarm;
+    Release: Transmission, releases, release, first_release, remove_release;
+    Alarm: Alarm, alarms, alarm, first_alarm, remove_alarm;
 }
 
 impl Events {

@@ -2,7 +2,7 @@
 
 use tmt_core::types::{Span, Time};
 
-use super::events::{Alarm, Delivery};
+use super::events::Alarm;
 use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
@@ -50,7 +50,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
         let arrives = now.checked_add(self.terrestrial(flow)[1]);
-        self.events.acknowledge(arrives, (flow, ack));
+        self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
 
     /// The proxy learns that the link has delivered a packet.
@@ -65,7 +65,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// Offers a packet to the queue.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
+    #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: Queued) {
         self.process_departures(now);
         let losses = self.queue_loss.as_mut();
@@ -130,10 +131,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             self.on_fate(fate);
         }
         let due = sooner(&mut self.gateway_event, self.gateway.due());
-        self.events.alarm(due, Alarm::Gateway);
+        self.events.alarm(due, |slot| *slot = Alarm::Gateway);
     }
 
     /// Acts on the fate of a packet at the queue.
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
+    #[inline(always)]
     fn on_fate(&mut self, fate: Fate) {
         match fate {
             Fate::Dropped(packet) => {
@@ -152,21 +155,23 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     let back = self
                         .link_return_delay()
                         .saturating_add(self.setup.path.feedback_delay);
-                    self.events
-                        .release(arrival.checked_add(back), packet.transmission);
+                    self.events.release(arrival.checked_add(back), |slot| {
+                        *slot = packet.transmission;
+                    });
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
-                    let delivery = Delivery {
-                        transmission: packet.transmission,
-                        delay,
-                        marked,
-                        cwr: packet.cwr,
-                    };
-                    self.events.deliver(service.arrival, delivery);
+                    self.events.deliver(service.arrival, |slot| {
+                        slot.transmission = packet.transmission;
+                        slot.sent = packet.sent;
+                        slot.delay = delay;
+                        slot.marked = marked;
+                        slot.cwr = packet.cwr;
+                    });
                 }
             }
             Fate::Acknowledged(packet, known) => {
-                self.events.release(Some(known), packet.transmission);
+                self.events
+                    .release(Some(known), |slot| *slot = packet.transmission);
             }
             Fate::Waiting => {}
         }
