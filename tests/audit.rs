@@ -174,7 +174,7 @@ fn a_host_with_too_many_possible_histories_is_held_to_the_earliest_time() {
         .collect();
     folder.write("phy.csv", slots);
     let run = "tcp --link coupled --scheme arq --lldu 1500B --lldu-header 0B --rtt 100ms --buffer 2000pkt --cc fixed:400 \
-               --delayed-ack 1000 --quick-acks 1000 --packets log.csv phy.csv";
+               --profile rfc --delayed-ack 1000 --quick-acks 1000 --packets log.csv phy.csv";
     tmt(run).within(&folder).run().ok();
     tmt("audit log.csv").within(&folder).run().ok();
     // Sent at 1 s, delivered at 1.06 s, acknowledged at 1.11 s.

@@ -328,7 +328,7 @@ fn the_payload_of_a_capture_is_that_of_the_report() {
 #[test]
 fn a_finite_transfer_ends_with_psh_and_fin() {
     let folder = Folder::new();
-    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --bytes 100kB --flows 2 --duration 60s";
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --profile rfc --bytes 100kB --flows 2 --duration 60s";
     let (total, files, _) = capture(&folder, run);
     for file in &files {
         let segments: Vec<Segment> = file.iter().map(segment).collect();
@@ -485,11 +485,15 @@ fn tshark_reads_both_files_without_complaint() {
 
 #[test]
 fn a_packet_without_room_for_its_headers_is_refused() {
-    for size in ["40B", "65536B"] {
-        let run = tmt("tcp --link synthetic --rate 1Mbps --duration 1s --pcap run --packet")
-            .arg(size)
-            .run();
-        run.fails(2, &["--pcap: found packets of", "expected 41 B to 65535 B"]);
+    for (profile, headers) in [("rfc", 40), ("linux", 52)] {
+        for size in [headers, 65_536] {
+            let run = tmt("tcp --link synthetic --rate 1Mbps --duration 1s --pcap run --profile")
+                .arg(profile)
+                .arg_list(&format!("--packet {size}B"))
+                .run();
+            let range = format!("expected {} B to 65535 B", headers + 1);
+            run.fails(2, &["--pcap: found packets of", &range]);
+        }
     }
     tmt("tcp --link synthetic --rate 1Mbps --duration 1s --pcap -")
         .run()

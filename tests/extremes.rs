@@ -237,10 +237,11 @@ fn more_jobs_than_there_is_work_for_cost_nothing() {
 #[test]
 fn a_window_of_one_packet_is_one_packet_a_round_trip() {
     // 500 ms and 12 ms of service: packet 39 has been acknowledged at 19.968 s.
-    let found = synthetic("--rate 1Mbps --duration 20s --rtt 500ms --rwnd 1pkt --delayed-ack off");
+    let run = "--rate 1Mbps --duration 20s --rtt 500ms --rwnd 1pkt --profile rfc";
+    let found = synthetic(&format!("{run} --delayed-ack off"));
     assert_eq!(found["packets_sent"], 40);
     assert_eq!(found["packets_retransmitted"], 0);
-    let delayed = synthetic("--rate 1Mbps --duration 20s --rtt 500ms --rwnd 1pkt");
+    let delayed = synthetic(run);
     // Every acknowledgement waits 100 ms for a second packet that never comes.
     assert_eq!(delayed["packets_sent"], 33);
 }
@@ -271,7 +272,7 @@ fn a_link_that_loses_everything_is_tried_ever_more_rarely() {
         for sack in ["on", "off"] {
             let found = synthetic(&format!(
                 "--rate 1Mbps --duration 200s --loss bernoulli:1 --iw 10 --cc {control} --sack {sack} \
-                 --recovery halving"
+                 --profile rfc --recovery halving"
             ));
             // Timeouts at 1, 3, 7, 15, 31 and 63 s, then every 60 s: 123 and 183 s.
             assert_eq!(found["rto_events"], 8, "{control} sack {sack}");
@@ -294,7 +295,7 @@ fn a_thousand_flows_share_a_link() {
     let ran = tmt(
         "tcp --link synthetic --rate 100Mbps --rtt 50ms --duration 20s --flows 1000 --start 0s..5s",
     )
-    .arg_list("--bytes 14600B --json")
+    .arg_list("--profile rfc --bytes 14600B --json")
     .run()
     .ok();
     let report = ran.json();

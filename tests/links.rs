@@ -122,7 +122,7 @@ fn acknowledgements_come_as_their_trace_lets_them() {
                   tmt synth --rate 100kbps --lldu 25B --duration 9s --decode-delay 2ms -o slow.csv";
     bash(&folder, script).ok();
     let run = |flags: &str| {
-        let ran = tmt("tcp --link synthetic --rate 1Mbps --rtt 100ms --duration 20s --buffer 20pkt --cc newreno --json")
+        let ran = tmt("tcp --link synthetic --rate 1Mbps --rtt 100ms --duration 20s --buffer 20pkt --cc newreno --profile rfc --json")
             .arg_list(flags)
             .within(&folder)
             .run()

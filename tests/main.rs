@@ -23,6 +23,7 @@ mod glossary;
 mod goldens;
 mod good_input;
 mod links;
+mod listed;
 mod memory;
 mod metadata;
 mod metrics;

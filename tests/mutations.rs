@@ -157,13 +157,14 @@ fn logs() -> Vec<Logged> {
                  tmt apply --scheme harq:10/12,rounds=1 -o lossy.csv erased.csv && \
                  tmt apply --scheme arq -o timeline.csv erased.csv";
     bash(&folder, chain).ok();
-    let coupled = "tcp --link coupled --packet 500B --flows 2 --slots slots.csv erased.csv";
+    let coupled =
+        "tcp --link coupled --profile rfc --packet 500B --flows 2 --slots slots.csv erased.csv";
     [
-        ("timeline", "tcp --packet 500B --flows 2 lossy.csv".to_owned()),
+        ("timeline", "tcp --profile rfc --packet 500B --flows 2 lossy.csv".to_owned()),
         ("shared LLDUs", "tcp --packet 500B --packing bytes --profile linux --flows 2 lossy.csv".to_owned()),
-        ("split timeline", "tcp --packet 500B --flows 2 --path split --terrestrial-rtt 20ms timeline.csv".to_owned()),
-        ("synthetic", "tcp --link synthetic --rate 500kbps --rtt 200ms --loss bernoulli:0.02 --duration 20s".to_owned()),
-        ("lost ACKs", "tcp --link synthetic --rate 500kbps --rtt 200ms --return-loss bernoulli:0.1 --buffer 20pkt --duration 20s".to_owned()),
+        ("split timeline", "tcp --profile rfc --packet 500B --flows 2 --path split --terrestrial-rtt 20ms timeline.csv".to_owned()),
+        ("synthetic", "tcp --link synthetic --profile rfc --rate 500kbps --rtt 200ms --loss bernoulli:0.02 --duration 20s".to_owned()),
+        ("lost ACKs", "tcp --link synthetic --profile rfc --rate 500kbps --rtt 200ms --return-loss bernoulli:0.1 --buffer 20pkt --duration 20s".to_owned()),
         ("coupled", format!("{coupled} --scheme arq")),
         ("coupled in order", format!("{coupled} --scheme harq:10/12,rounds=2 --in-order flow")),
         ("split coupled", format!("{coupled} --scheme arq --path split --in-order link --terrestrial-rtt 20ms")),

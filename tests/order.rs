@@ -223,7 +223,7 @@ fn a_saved_run_has_the_median_as_a_number() {
 fn reordering_that_looks_like_loss_warns_and_names_the_ways_out_that_are_not_taken() {
     let folder = geo(20);
     let stderr = |command: &str| tmt(command).within(&folder).run().ok().stderr;
-    let both = stderr("tcp -q arq.csv");
+    let both = stderr("tcp -q --profile rfc arq.csv");
     for words in [
         "retransmissions were spurious",
         "arrived out of order",
@@ -290,7 +290,7 @@ fn the_log_has_the_reordering_that_the_report_has() {
 
 #[test]
 fn hybla_does_not_send_millions_and_an_overload_warns() {
-    let run = "tcp -q --link synthetic --rate 2.34Mbps --rtt 500ms --duration 10s --json --cc";
+    let run = "tcp -q --link synthetic --rate 2.34Mbps --rtt 500ms --duration 10s --profile rfc --json --cc";
     let found = tmt(run).arg("hybla").run().ok();
     let sent = found.json()["results"]["runs"][0]["total"]["packets_sent"]
         .as_u64()

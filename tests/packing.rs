@@ -59,8 +59,8 @@ fn a_window_that_fills_a_mahimahi_trace_carries_the_same_bytes_in_small_packets(
         let folder = Folder::new();
         convert(&folder, &traces.join(file));
         let bytes = |size, flags| delivered_bytes(&folder, size, flags, "trace.csv");
-        let large = bytes(1500, "--buffer inf --cc fixed:250");
-        let small = bytes(300, "--buffer inf --cc fixed:1250");
+        let large = bytes(1500, "--profile rfc --buffer inf --cc fixed:250");
+        let small = bytes(300, "--profile rfc --buffer inf --cc fixed:1250");
         assert!(differ(small, large) < 0.02, "{file}: {small} B, {large} B");
     }
 }
@@ -76,7 +76,7 @@ fn small_packets_fill_opportunities_of_a_mahimahi_trace_only_by_bytes() {
     )
     .ok();
     let bytes = |packing| {
-        let flags = format!("--buffer inf --cc fixed:500 --duration 9s {packing}");
+        let flags = format!("--profile rfc --buffer inf --cc fixed:500 --duration 9s {packing}");
         delivered_bytes(&folder, 300, &flags, "trace.csv")
     };
     // The last 30 ms are on their way; the first of them are the round trip of the first window.
@@ -109,7 +109,8 @@ fn a_return_trace_and_a_return_rate_of_the_same_capacity_give_the_same_goodput()
         );
     }
     // 40 B in each slot of 1504 B: 158 ACKs per second for two packets each, of 372 packets per second.
-    let flags = "--cc fixed:80 --buffer inf --return-trace return.csv --packing packet";
+    let flags =
+        "--profile rfc --cc fixed:80 --buffer inf --return-trace return.csv --packing packet";
     let alone = delivered_bytes(&folder, 1500, flags, "forward.csv");
     let acks = 2.0 * 1_900_000.0 / (8.0 * 1504.0) * 1500.0 * 60.0;
     assert!(differ(alone, acks) < 0.02, "{alone} B, {acks} B");

@@ -59,8 +59,8 @@ fn addition() -> impl Strategy<Value = String> {
             "--feedback-delay interleaver", "--feedback-loss 0.1", "--feedback-loss 0.1 --feedback-timer 700ms",
         ]),
         4 => text(&[
-            "--profile linux", "--profile ns2", "--cc bbr", "--cc hybla:rtt0=50", "--cc vegas", "--cc fixed:12",
-            "--cc cubic:hystart=on", "--cc compound", "--sack off", "--sack off --profile linux",
+            "--profile rfc", "--profile ns2", "--cc bbr", "--cc hybla:rtt0=50", "--cc vegas", "--cc fixed:12",
+            "--cc cubic:hystart=on", "--cc compound", "--sack off", "--sack off --profile rfc",
         ]),
         6 => endpoint(),
     ]
@@ -151,6 +151,33 @@ fn a_pipe_is_saved_as_one() {
     assert_eq!(save("--params run.toml").stdout, first.stdout);
 }
 
+/// So that it stays what it is when the default changes.
+#[test]
+fn a_saved_run_names_its_profile_and_all_settings_of_its_hosts() {
+    let folder = traces();
+    run(&folder, "--save-params run.toml arq.csv").ok();
+    let saved = folder.read("run.toml");
+    let has = |key: &str| {
+        saved
+            .lines()
+            .any(|line| line.starts_with(&format!("{key} = ")))
+    };
+    assert!(saved.contains("\nprofile = \"linux\"\n"), "{saved}");
+    for parameter in PARAMETERS {
+        assert!(
+            parameter.fallback != Fallback::Profile || has(parameter.key),
+            "{}",
+            parameter.key
+        );
+    }
+    // A file by hand that has none means the default.
+    folder.write("hand.toml", "trace = \"arq.csv\"\n");
+    let by_hand = run(&folder, "--params hand.toml").ok().json();
+    assert_eq!(by_hand, run(&folder, "--params run.toml").ok().json());
+    let rfc = run(&folder, "--params hand.toml --profile rfc").ok().json();
+    assert_ne!(by_hand["params"], rfc["params"]);
+}
+
 #[test]
 fn where_output_goes_is_not_saved() {
     let folder = traces();
@@ -207,7 +234,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
         let flags = format!("tcp --save-params {name} {flags}");
         tmt(&flags).within(&folder).run().ok();
     };
-    save("rfc.toml", "arq.csv");
+    save("rfc.toml", "--profile rfc arq.csv");
     save("linux.toml", "--profile linux arq.csv");
     let again = |flags: &str| {
         tmt(&format!("tcp -v --json --params {flags}"))
@@ -298,7 +325,7 @@ fn a_bad_file_is_refused_with_its_line_and_key() {
             "scheme = \"arq\"",
             &["run.toml:4: scheme", "link coupled, not synthetic"],
         ),
-        ("min_rto = \"90s\"", &["run.toml:4", "max"]),
+        ("min_rto = \"150s\"", &["run.toml:4", "max"]),
         (
             "packet = \"0B\"",
             &["run.toml:4: packet 0B", "more than 0B"],

@@ -6,7 +6,7 @@ use crate::common::{Folder, project, tmt};
 
 /// A process of every family that fits any link, with files where there is one.
 fn processes(folder: &Folder) -> Vec<String> {
-    for name in ["weather.csv", "runs.csv"] {
+    for name in ["weather.csv", "runs.csv", "losses.txt"] {
         let text = std::fs::read_to_string(project("fixtures/processes").join(name));
         folder.write(name, text.unwrap());
     }
@@ -15,6 +15,7 @@ fn processes(folder: &Folder) -> Vec<String> {
         "markov:weather.csv",
         "semi-markov:runs.csv",
         "outage-list:outages.csv",
+        "list:losses.txt",
     ];
     let others = [
         "bernoulli:0.02",
@@ -192,6 +193,7 @@ fn several_seeds_of_what_is_the_same_for_all_warn() {
         "outages:every=1s,length=20ms",
         "outage-list:{start_s,end_s;1,1.1}",
         "bernoulli:0",
+        "list:{3;40}",
     ] {
         assert!(warns(&format!("--link synthetic --loss {process}")));
         assert!(warns(&format!("{coupled} {process}")), "{process}");

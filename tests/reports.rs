@@ -170,7 +170,7 @@ fn a_lost_packets_story_agrees_with_the_log() {
 #[test]
 fn a_packet_that_was_never_sent_has_no_story() {
     let run = tmt(
-        "tcp --link synthetic --rate 1Mbps --rtt 100ms --bytes 14600B --duration 9s --explain 10",
+        "tcp --link synthetic --rate 1Mbps --rtt 100ms --profile rfc --bytes 14600B --duration 9s --explain 10",
     )
     .run();
     assert_eq!(run.stdout, b"");
@@ -282,7 +282,7 @@ fn logs_of_several_seeds_have_names_of_their_own() {
 
 #[test]
 fn intervals_are_printed_before_the_report_and_add_up() {
-    let run = "tcp --link synthetic --rate 2Mbps --rtt 100ms --cc fixed:10 --buffer 100pkt --duration 10s --flows 2 --interval 3s";
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 100ms --profile rfc --cc fixed:10 --buffer 100pkt --duration 10s --flows 2 --interval 3s";
     let ran = tmt(run).run().ok();
     let lines: Vec<&str> = ran
         .text()

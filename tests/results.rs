@@ -361,7 +361,7 @@ fn the_distribution_of_delays_is_that_of_the_report() {
 #[test]
 fn the_goodput_of_the_series_adds_up_to_what_was_delivered() {
     let folder = folder();
-    let run = "tcp --flows 2 --cc newreno --series series.csv timeline.csv";
+    let run = "tcp --flows 2 --cc newreno --profile rfc --series series.csv timeline.csv";
     tmt(run)
         .arg_list("--series-interval 200ms")
         .within(&folder)

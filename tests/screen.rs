@@ -73,7 +73,7 @@ fn the_headline_names_the_defaults_that_decide() {
     head(
         "tcp --link synthetic --rate 1Mbps --rtt 20ms --duration 2s",
         &[
-            "cubic (default), profile rfc (default); synthetic link of 1.000 Mbps",
+            "cubic (default), profile linux (default); synthetic link of 1.000 Mbps",
             "packets (default)",
         ],
     );

@@ -24,6 +24,7 @@ mod fields;
 mod finding;
 mod flow;
 mod head;
+mod listed;
 mod packet_lifecycle;
 mod queue;
 mod reader;
@@ -47,7 +48,7 @@ pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Head, Link};
+use head::{Distances, Head, Link, Lists};
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};
@@ -141,6 +142,7 @@ fn audit_all<'t, R: Read>(
 struct Auditor<'t, R> {
     log: LogReader<R>,
     head: Head,
+    distances: Distances,
     /// Latest time of sending so far.
     sent: Time,
     /// Time of the latest event. The run cannot have ended before it.
@@ -160,8 +162,12 @@ impl<'t, R: Read> Auditor<'t, R> {
         slots: Option<Box<dyn Read + 't>>,
         tally: &mut RuleTally,
     ) -> Result<Option<Self>, AuditError> {
-        let of = |metadata: &Metadata| Head::of(metadata, "packets");
-        let Some(head) = log.head(row::HEADER, tally, of)? else {
+        let of = |metadata: &Metadata| {
+            let lists = Lists::of(metadata)?;
+            let head = Head::of(metadata, "packets")?;
+            Ok((head, lists, Distances::of(metadata, head.flows)?))
+        };
+        let Some((head, lists, distances)) = log.head(row::HEADER, tally, of)? else {
             return Ok(None);
         };
         match head.link {
@@ -182,12 +188,13 @@ impl<'t, R: Read> Auditor<'t, R> {
         Ok(Some(Self {
             log,
             head,
+            distances,
             sent: Time::ZERO,
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
-            queue: Queue::new(&head),
-            server: Server::new(head, timeline),
+            queue: Queue::new(&head, lists.queue),
+            server: Server::new(head, timeline, lists.link),
             slots: slots.flatten(),
         }))
     }
@@ -210,7 +217,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             self.head.run_ends
         };
         let flows = self.flows.into_iter().map(|(flow, state)| {
-            let counts = state.finish(&self.head, known, &mut tally);
+            let head = self.distances.head(&self.head, flow);
+            let counts = state.finish(&head, known, &mut tally);
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);
@@ -238,14 +246,15 @@ impl<'t, R: Read> Auditor<'t, R> {
         let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
         self.counts.on_row(&row);
-        packet_lifecycle::check(&row, &self.head, tally);
+        let head = self.distances.head(&self.head, row.flow);
+        packet_lifecycle::check(&row, &head, tally);
 
         let flow = self.flows.entry(row.flow).or_default();
-        flow.on_row(&row, self.sent, &self.head, tally);
+        flow.on_row(&row, self.sent, &head, tally);
         self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);
         }
-        Ok(self.server.on_row(row, self.sent, tally)?)
+        Ok(self.server.on_row(row, self.sent, head.toward, tally)?)
     }
 }

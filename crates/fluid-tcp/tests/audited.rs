@@ -103,12 +103,14 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop::sample::select(examples(congestion::ENTRIES)),
         0u32..3000,
         prop::option::of(0u64..200),
+        prop::option::of(0u32..100),
     )
-        .prop_map(|(mut endpoint, cc, start, packets)| {
+        .prop_map(|(mut endpoint, cc, start, packets, terrestrial)| {
             // BBR needs SACK.
             endpoint.sack |= cc.starts_with("bbr");
             Flow {
                 start: Span::from_millis(start),
+                terrestrial_rtt: terrestrial.map(Span::from_millis),
                 packets,
                 ..Flow::new(cc.parse().unwrap(), endpoint)
             }
@@ -223,6 +225,9 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     for (key, value) in entries {
         head.set(key, value);
     }
+    let distances = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
+    let distances: Vec<String> = distances.map(|rtt| rtt.as_nanos().to_string()).collect();
+    head.set("flow_terrestrial_rtts_ns", distances.join(" "));
     let first = setup.flows[0].endpoint;
     let delays = |it: &Endpoint| {
         let quick = (it.quick_acks, it.quick_while_growing);

@@ -20,6 +20,7 @@ mod family;
 mod gilbert_elliott;
 mod interval;
 mod land_mobile;
+mod list;
 mod losses;
 mod markov;
 mod outage_list;
@@ -35,6 +36,7 @@ pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
 pub use family::{ChannelError, Family, Key, names_files, with_files};
 pub use gilbert_elliott::{GilbertElliott, Start};
+pub use list::unused_positions;
 pub use losses::Losses;
 pub use piece::{ChainState, ErasurePiece, Erasures};
 pub use process::{Erasing, Process, SlotLink, Use};
@@ -49,6 +51,7 @@ pub static FAMILIES: &[&Family] = &[
     &semi_markov::FAMILY,
     &outages::FAMILY,
     &outage_list::FAMILY,
+    &list::FAMILY,
     &land_mobile::FAMILY,
     &reconfiguration::FAMILY,
     &scenario::FAMILY,
@@ -166,6 +169,34 @@ impl SlotChannel {
             Self::Steps(ChannelSpec::GilbertElliott(_)) => true,
             Self::Timed(process) => process.is_random(),
         }
+    }
+
+    /// Numbers of the units that are erased, rising, if the process is a list of them.
+    #[must_use]
+    pub fn positions(&self) -> Option<&[u64]> {
+        match self {
+            Self::Steps(_) => None,
+            Self::Timed(process) => process.positions(),
+        }
+    }
+
+    /// The text for a line of a message: long content in braces is cut.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        /// Longest content that is shown as a whole, bytes.
+        const SHOWN: usize = 60;
+        let text = self.to_string();
+        let content = text.find('{').zip(text.rfind('}'));
+        let Some((begin, end)) = content.filter(|(begin, end)| *end > begin + SHOWN) else {
+            return text;
+        };
+        // The rows that end within the length that is shown, or at least a part of the first.
+        let mut cut = (begin + 1).saturating_add(SHOWN);
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let shown = text[..cut].rfind(';').unwrap_or(cut);
+        format!("{};…{}", &text[..shown], &text[end..])
     }
 
     /// Reads a process of one of `families`, which may be [`FAMILIES`], a caller's own, or both.
@@ -342,6 +373,18 @@ mod tests {
             "gilbert-elliott:alpha=P(stay in good),beta=P(stay in bad)[,pg=0][,pb=1][,start=stationary|good|bad]"
         );
         assert_eq!(bernoulli::FAMILY.form(), "bernoulli:P");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_rows_in_messages() {
+        let brief = |text: &str| text.parse::<SlotChannel>().unwrap().brief();
+        for text in ["bernoulli:0.1", "list:{0;3;4;1999}"] {
+            assert_eq!(brief(text), text);
+        }
+        let numbers: Vec<String> = (100..200).map(|number: u32| number.to_string()).collect();
+        let cut = brief(&format!("list:{{{}}}", numbers.join(";")));
+        assert!(cut.starts_with("list:{100;101;"), "{cut}");
+        assert!(cut.ends_with(";113;114;…}"), "{cut}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
 use super::finding::{Finding, shown};
+use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
 
 /// Form of the value of a key.
@@ -22,7 +23,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 33] = [
+pub(super) const KEYS: [(&str, Form); 36] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -34,12 +35,14 @@ pub(super) const KEYS: [(&str, Form); 33] = [
     ("run_ends_ns", Form::Number(0)),
     ("path", Form::OneOf(&["e2e", "split"])),
     ("terrestrial_rtt_ns", Form::Number(0)),
+    ("flow_terrestrial_rtts_ns", Form::Text),
     ("hold", Form::Text),
     ("in_order", Form::OneOf(&["link", "flow", "off"])),
     ("delayed_ack", Form::Number(1)),
     ("delayed_ack_timer_ns", Form::Number(0)),
     ("quick_acks", Form::Number(0)),
     ("quick_while_growing", Form::OneOf(&["on", "off"])),
+    ("queue_loss", Form::Text),
     ("return_loss", Form::Text),
     ("return_rate_bps", Form::Number(1)),
     ("return_trace", Form::Text),
@@ -52,6 +55,7 @@ pub(super) const KEYS: [(&str, Form); 33] = [
     ("looped", Form::Text),
     // On a synthetic link.
     ("rate_bps", Form::Number(1)),
+    ("loss", Form::Text),
     // On a coupled link.
     ("units_per_packet", Form::Number(1)),
     ("interleave", Form::Number(1)),
@@ -131,7 +135,8 @@ pub(super) struct Head {
     pub(super) in_order: Option<OrderScope>,
     /// Capacity of the queue in packets, the one in service included.
     pub(super) capacity_packets: u64,
-    /// Whether packets are dropped only by a full queue. Other disciplines drop for reasons that are not in the log.
+    /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
+    /// are not in the log.
     pub(super) drop_tail: bool,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
@@ -139,6 +144,71 @@ pub(super) struct Head {
     pub(super) looped: bool,
     /// Length of a slot on a timeline with `--overlap shift`, which keeps deliveries apart.
     pub(super) shift: Option<Span>,
+}
+
+/// The terrestrial RTTs of flows that have their own, by flow.
+#[derive(Debug, Default)]
+pub(super) struct Distances(Vec<Span>);
+
+impl Distances {
+    pub(super) fn of(metadata: &Metadata, flows: u64) -> Result<Self, Finding> {
+        let keys = Keys(metadata);
+        let key = "flow_terrestrial_rtts_ns";
+        let Some(text) = keys.get(key)? else {
+            return Ok(Self::default());
+        };
+        let span = |text: &str| u64::read(text.as_bytes()).and_then(Span::from_nanos);
+        let spans: Option<Vec<Span>> = text.split(' ').map(span).collect();
+        let spans = spans.filter(|spans| spans.len() as u64 == flows);
+        let expected = format_args!("a time in ns for each of {flows} flows");
+        spans.map(Self).ok_or_else(|| keys.unfit(key, expected))
+    }
+
+    /// The settings of the run for `flow`, `head` being those without distances.
+    pub(super) fn head(&self, head: &Head, flow: u64) -> Head {
+        let own = usize::try_from(flow).ok().and_then(|flow| self.0.get(flow));
+        let Some(terrestrial) = own else {
+            return *head;
+        };
+        let toward = terrestrial.half();
+        let answer = terrestrial.saturating_sub(toward);
+        let back = if head.proxied {
+            Span::ZERO
+        } else {
+            head.feedback
+        };
+        let back = back.saturating_add(answer);
+        Head {
+            back,
+            toward,
+            acks: head.acks.map(|rules| AckRules { back, ..rules }),
+            ..*head
+        }
+    }
+}
+
+/// The losses of a head that are lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Of the packets that are offered to the queue.
+    pub(super) queue: Option<Listed>,
+    /// Of the packets that a synthetic link serves.
+    pub(super) link: Option<Listed>,
+}
+
+impl Lists {
+    pub(super) fn of(metadata: &Metadata) -> Result<Self, Finding> {
+        let keys = Keys(metadata);
+        // Packets of different distances may arrive at one time, in any order.
+        if keys.get("flow_terrestrial_rtts_ns")?.is_some() {
+            let link = keys.get("loss")?.and_then(Listed::of);
+            return Ok(Self { queue: None, link });
+        }
+        Ok(Self {
+            queue: keys.get("queue_loss")?.and_then(Listed::of),
+            link: keys.get("loss")?.and_then(Listed::of),
+        })
+    }
 }
 
 /// Splits a line `# key: value` of the head. A key of [`KEYS`] must not be in `known`.
@@ -253,7 +323,8 @@ impl Head {
             }),
             in_order,
             capacity_packets: capacity(keys, packet_bytes)?,
-            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
+            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail")
+                && (keys.get("queue_loss")?.is_none() || Lists::of(metadata)?.queue.is_some()),
             flows: keys.number("flows")?,
             run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
             looped: keys.text_is("looped", "on")?,

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use tmt_core::types::Time;
 
 use super::head::Head;
+use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 
@@ -20,6 +21,8 @@ pub(super) struct Queue {
     capacity: u64,
     /// Whether the queue drops only when it is full.
     drop_tail: bool,
+    /// The packets that are dropped on arrival, by their number among all that arrive.
+    listed: Option<Listed>,
     /// Rows not yet replayed, by (enqueued, line): whether they are dropped, and when they leave.
     pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
     now: Time,
@@ -34,8 +37,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(head: &Head) -> Self {
+    pub(super) fn new(head: &Head, listed: Option<Listed>) -> Self {
         Self {
+            listed,
             capacity: head.capacity_packets,
             drop_tail: head.drop_tail,
             ..Self::default()
@@ -72,6 +76,17 @@ impl Queue {
                 {
                     self.inside.pop();
                     self.leaving += u64::from(leaves == at);
+                }
+            }
+            let listed = self.listed.as_mut().map(Listed::next);
+            if let Some((at, true)) = listed {
+                let found = format_args!("arrival {at} in the queue");
+                let expected = "a drop, as 'queue_loss' of the head lists it";
+                tally
+                    .at(Rule::Queue, line)
+                    .check(is_dropped, found, expected);
+                if is_dropped {
+                    continue;
                 }
             }
             match leaves {

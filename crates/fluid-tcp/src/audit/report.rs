@@ -55,7 +55,7 @@ pub(super) enum Rule {
     Slots,
     /// packets are served in the order of enqueuing, and delivered in it if the head says so
     Fifo,
-    /// the queue never exceeds its limit and drops only when it is full
+    /// the queue never exceeds its limit, and drops only when it is full or a list says so
     Queue,
     /// only what was received is acknowledged, in order, and not before the ACK could be back
     Acked,

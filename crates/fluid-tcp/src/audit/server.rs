@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link, OrderScope};
+use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
@@ -30,9 +31,11 @@ pub(super) struct Served {
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
-    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, line). Packets may share an LLDU; all but the last
+    /// The packets that a synthetic link loses, by the number of their service.
+    listed: Option<Listed>,
+    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, enqueued, line). Packets may share an LLDU; all but the last
     /// of those that begin in it also end in it.
-    pub(super) ahead: BTreeMap<(Time, u64, u64, u64), Served>,
+    pub(super) ahead: BTreeMap<(Time, u64, u64, Time, u64), Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
@@ -58,9 +61,10 @@ pub(super) struct Server<'t> {
 }
 
 impl<'t> Server<'t> {
-    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>) -> Self {
+    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>, listed: Option<Listed>) -> Self {
         Self {
             head,
+            listed,
             timeline,
             ahead: BTreeMap::new(),
             previous: None,
@@ -77,20 +81,28 @@ impl<'t> Server<'t> {
         }
     }
 
-    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow.
+    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow. `toward` is
+    /// the time from the row's sender to the gateway.
     pub(super) fn on_row(
         &mut self,
         row: Row,
         sent: Time,
+        toward: Span,
         tally: &mut RuleTally,
     ) -> tmt_core::Result<()> {
         let Some(enqueued) = row.enqueued else {
-            let reaches = row.sent.saturating_add(self.head.toward);
+            let reaches = row.sent.saturating_add(toward);
             self.open.push((row.line, reaches));
             return Ok(());
         };
         if let Some(service) = row.service {
-            let turn = (service.start, service.first, service.last, row.line);
+            let turn = (
+                service.start,
+                service.first,
+                service.last,
+                enqueued,
+                row.line,
+            );
             let served = Served {
                 row,
                 enqueued,
@@ -224,6 +236,17 @@ impl<'t> Server<'t> {
         let expected = format_args!("service {next}");
         let mut slots = tally.at(Rule::Slots, served.row.line);
         slots.check([first, last] == [next; 2], found, expected);
+        if let Some((at, is_lost)) = self.listed.as_mut().map(Listed::next) {
+            let (found, expected) = if is_lost {
+                ("delivered", "a loss, as 'loss' of the head lists it")
+            } else {
+                ("lost", "a delivery, as 'loss' of the head does not list it")
+            };
+            // The run may have ended before its fate.
+            let against = if is_lost { Fate::Delivered } else { Fate::Link };
+            let found = format_args!("service {at} {found}");
+            slots.check(served.row.fate != against, found, expected);
+        }
         let Service { start, end, .. } = served.service;
         let mut early = tally.at(Rule::Early, served.row.line);
         let why = ", when it reached the head of the queue";

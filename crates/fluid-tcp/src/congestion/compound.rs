@@ -144,8 +144,8 @@ impl CongestionControl for Compound {
 mod tests {
     use tmt_core::types::{Span, Time};
 
-    use super::super::Algorithm;
     use super::super::backlog::path::rounds;
+    use super::super::{Algorithm, Growth};
     use super::*;
 
     fn compound(cwnd: f64, dwnd: f64) -> Compound {
@@ -221,5 +221,22 @@ mod tests {
         assert!(given_way && highest < 245.0, "{highest} {cc:?}");
         // cwnd alone grows by one segment per round: it is well above 230, and dwnd is 0.
         assert!(cc.cwnd > 235.0 && cc.dwnd < 1e-12, "{cc:?}");
+    }
+
+    #[test]
+    fn by_segments_an_ack_counts_for_what_it_delivers() {
+        let ack = AckEvent {
+            acked: 1,
+            delivered: 4,
+            ..AckEvent::default()
+        };
+        let mut cc = Compound {
+            reno: Reno::new(Growth::Segments),
+            ssthresh: Some(10.0),
+            ..compound(8.0, 0.0)
+        };
+        // Two segments up to ssthresh, and two of ten.
+        cc.on_ack(&ack);
+        assert!((cc.win() - 10.2).abs() < 1e-12, "{cc:?}");
     }
 }

@@ -95,3 +95,89 @@ impl Reno {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ack(segments: u64) -> AckEvent {
+        AckEvent {
+            acked: 1,
+            delivered: segments,
+            ..AckEvent::default()
+        }
+    }
+
+    fn window(cwnd: f64, ssthresh: f64) -> Window {
+        Window {
+            cwnd,
+            ssthresh: Some(ssthresh),
+        }
+    }
+
+    #[test]
+    fn what_slow_start_leaves_goes_on_into_congestion_avoidance() {
+        // From 9 to 10 in slow start; 4 of 5 segments are left: 14 in all make the window 11, and 4 remain.
+        let mut reno = Reno::new(Growth::Segments);
+        let mut window = window(9.0, 10.0);
+        for (segments, cwnd) in [(5, 10.0), (5, 10.0), (5, 11.0)] {
+            reno.grow(&mut window, &ack(segments));
+            assert!((window.cwnd - cwnd).abs() < 1e-12, "{window:?} {reno:?}");
+        }
+        assert_eq!(reno.credit, 4);
+        assert!((reno.cut(5.5) - 5.0).abs() < 1e-12 && reno.credit == 0);
+    }
+
+    #[test]
+    fn credit_from_a_larger_window_counts_once() {
+        // `tcp_cong_avoid_ai`: 99 segments kept at w = 100 add one segment at w = 10, not nine.
+        let mut reno = Reno::new(Growth::Segments);
+        let mut window = window(100.0, 50.0);
+        reno.add_whole(&mut window, 100, 99);
+        reno.add_whole(&mut window, 10, 1);
+        assert!((window.cwnd - 101.0).abs() < 1e-12 && reno.credit == 1);
+    }
+
+    #[test]
+    fn growth_by_acks_ignores_what_an_ack_covers() {
+        let mut reno = Reno::new(Growth::Acks);
+        let mut window = window(9.0, 10.0);
+        reno.grow(&mut window, &ack(5));
+        assert!((window.cwnd - 10.0).abs() < 1e-12);
+        reno.grow(&mut window, &ack(5));
+        assert!((window.cwnd - 10.1).abs() < 1e-12);
+        assert!((reno.cut(5.5) - 5.5).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// By segments, the window depends on how many segments were delivered, not on how many ACKs reported them; it
+        /// is whole, and a window of w becomes w + 1 after w segments.
+        #[test]
+        fn stretched_acks_grow_the_window_alike(
+            initial in 1u32..50, threshold in 2u32..60, counts in proptest::collection::vec(1u64..6, 1..300),
+        ) {
+            let (mut stretched, mut single) = (Reno::new(Growth::Segments), Reno::new(Growth::Segments));
+            let start = window(initial.into(), threshold.into());
+            let (mut by_ack, mut by_segment) = (start, start);
+            let (mut delivered, mut cwnd) = (0, u64::from(initial));
+            for count in counts {
+                stretched.grow(&mut by_ack, &ack(count));
+                for _ in 0..count {
+                    single.grow(&mut by_segment, &ack(1));
+                }
+                delivered += count;
+                prop_assert!((by_ack.cwnd - by_segment.cwnd).abs() <= 2.0);
+                prop_assert!(by_ack.cwnd.fract() == 0.0);
+            }
+            while delivered > 0 {
+                let needed = if cwnd < threshold.into() { 1 } else { cwnd };
+                if delivered < needed { break }
+                delivered -= needed;
+                cwnd += 1;
+            }
+            prop_assert_eq!(floor_u64(by_segment.cwnd), cwnd);
+        }
+    }
+}

@@ -69,7 +69,7 @@ impl CongestionControl for NewReno {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::Time;
+    use tmt_core::types::{Span, Time};
 
     use super::super::{Algorithm, Cause, Growth, Implementation};
     use super::*;
@@ -122,5 +122,50 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, Some(10.0)));
         cc.on_congestion(&congestion(1.0, Cause::Timeout));
         assert_eq!(cc.ssthresh(), Some(2.0));
+    }
+
+    #[test]
+    fn by_segments_windows_are_whole_and_a_cut_leaves_half_rounded_down() {
+        // `tcp_reno_ssthresh`: max(cwnd >> 1, 2).
+        let mut cc = started(15, Growth::Segments);
+        for (in_flight, threshold) in [(15.0, 7.0), (5.0, 2.0), (3.0, 2.0), (1.0, 2.0)] {
+            cc.on_congestion(&congestion(in_flight, Cause::FastRetransmit));
+            assert_eq!(cc.ssthresh(), Some(threshold));
+        }
+        let ack = AckEvent {
+            acked: 1,
+            delivered: 5,
+            ..AckEvent::default()
+        };
+        (0..3).for_each(|_| cc.on_ack(&ack));
+        // 5 = 2 · 2 + 1; 1 + 5 = 1 · 4 + 2; 2 + 5 = 1 · 5 + 2.
+        assert!((cc.cwnd() - 6.0).abs() < 1e-12, "{}", cc.cwnd());
+    }
+
+    #[test]
+    fn hystart_is_off_unless_it_is_asked_for() {
+        for (text, ends) in [("newreno", false), ("newreno:hystart=classic", true)] {
+            let algorithm: Algorithm = text.parse().unwrap();
+            let connection = Connection {
+                initial_window: 20,
+                implementation: Implementation::LINUX,
+                ..Connection::default()
+            };
+            let mut cc = algorithm.start(&connection);
+            for number in 0..40u32 {
+                let rtt = if number < 20 { 100 } else { 200 };
+                let ack = AckEvent {
+                    now: Time::ZERO.saturating_add(Span::from_millis(10 * number)),
+                    acked: 1,
+                    delivered: 1,
+                    round: u64::from(number / 20),
+                    rtt: Some(Span::from_millis(rtt)),
+                    ..AckEvent::default()
+                };
+                cc.observe(&ack);
+                cc.on_ack(&ack);
+            }
+            assert_eq!(cc.ssthresh().is_some(), ends, "{text}");
+        }
     }
 }

@@ -31,6 +31,16 @@ fn omitted_parameters_take_their_defaults_and_all_but_default_switches_are_shown
     assert_eq!(shown("hybla:estimate=off").unwrap(), "hybla:rtt0=25");
     assert_eq!(shown("bbr1").unwrap(), "bbr1:cwnd-gain=2,probe-rtt=10");
     assert_eq!(shown("fixed:20").unwrap(), "fixed:20");
+    assert_eq!(shown("newreno:hystart=off").unwrap(), "newreno");
+    assert_eq!(
+        shown("cubic:hystart=classic").unwrap(),
+        "cubic:beta=0.7,c=0.4,hystart=classic"
+    );
+    let error = shown("cubic:hystart=classy").unwrap_err().to_string();
+    assert!(
+        error.contains("expected profile, off, on, rfc9406 or classic"),
+        "{error}"
+    );
     assert_eq!(shown("fixed:W=20").unwrap(), "fixed:20");
 }
 
@@ -41,6 +51,7 @@ fn an_unknown_control_or_a_bad_parameter_is_an_error() {
         "tahoe",
         "newreno:x=1",
         "newreno:1",
+        "newreno:hystart=profile",
         "cubic:beta",
         "cubic:beta=2",
         "cubic:beta=nan",

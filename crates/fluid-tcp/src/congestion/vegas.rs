@@ -123,16 +123,14 @@ impl CongestionControl for Vegas {
 #[cfg(test)]
 mod tests {
     use super::super::backlog::path::rounds;
-    use super::super::{Cause, Connection};
+    use super::super::{Algorithm, Cause, Connection, Implementation};
     use super::*;
 
     fn vegas(text: &str, initial_window: u32) -> Box<dyn CongestionControl> {
-        text.parse::<super::super::Algorithm>()
-            .unwrap()
-            .start(&Connection {
-                initial_window,
-                ..Connection::default()
-            })
+        text.parse::<Algorithm>().unwrap().start(&Connection {
+            initial_window,
+            ..Connection::default()
+        })
     }
 
     #[test]
@@ -175,5 +173,22 @@ mod tests {
         let mut cc = vegas("vegas", 2);
         let windows = rounds(cc.as_mut(), 1e6, 1..7);
         assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0]);
+    }
+
+    #[test]
+    fn by_segments_slow_start_doubles_in_every_round_and_windows_are_whole() {
+        let algorithm: Algorithm = "vegas".parse().unwrap();
+        let mut cc = algorithm.start(&Connection {
+            initial_window: 2,
+            implementation: Implementation::LINUX,
+            ..Connection::default()
+        });
+        assert_eq!(rounds(cc.as_mut(), 40.0, 1..5), [4.0, 8.0, 16.0, 32.0]);
+        let windows = rounds(cc.as_mut(), 40.0, 5..100);
+        assert!(
+            windows.iter().all(|window| window.fract() == 0.0),
+            "{windows:?}"
+        );
+        assert!((40.0..50.0).contains(&windows[94]), "{windows:?}");
     }
 }

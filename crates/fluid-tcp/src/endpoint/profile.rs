@@ -149,7 +149,7 @@ const LINUX_WINDOW: Bytes = Bytes(20_000_000);
 /// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
 
-/// The settings of [`Profile::Rfc`].
+/// The settings of the default profile, [`Profile::Linux`].
 impl Default for Endpoint {
     fn default() -> Self {
         Profile::default().endpoint()
@@ -182,16 +182,17 @@ impl Endpoint {
 ///
 /// let endpoint = Endpoint { rwnd: 64, ..Profile::Linux.endpoint() };
 /// assert_eq!(endpoint.receiver_window(), Some(64));
-/// assert_eq!(Endpoint::default(), Profile::Rfc.endpoint());
+/// assert_eq!(Endpoint::default(), Profile::Linux.endpoint());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.
     Ns2,
     /// The RFCs as written.
-    #[default]
     Rfc,
-    /// Linux 6.18: the RFCs with what its TCP does in another way (docs/simulator.md, Sec. 5.1).
+    /// Linux 6.18: the RFCs with what its TCP does in another way (docs/simulator.md, Sec. 5.1). The default, since a
+    /// user's hosts run it.
+    #[default]
     Linux,
 }
 

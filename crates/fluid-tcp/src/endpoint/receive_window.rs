@@ -3,7 +3,8 @@
 //! The buffer begins small. Once a round trip the receiver compares what the application has read in it with the largest
 //! such amount so far. If it is more, the buffer gets room for what a sender in slow start may send in the round trip
 //! after next (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` of Linux 6.18). The advertised window follows by two segments
-//! per packet received (`tcp_grow_window`).
+//! per packet received (`tcp_grow_window`). It begins below the room there is: until packets show what share of their
+//! memory is payload, Linux assumes half.
 //!
 //! Named deviations: the application reads at once; the round trip is the sender's smoothed one; the memory of packets
 //! above a gap does not narrow the window.
@@ -12,8 +13,10 @@ use tmt_core::types::{Span, Time};
 
 use crate::endpoint::Endpoint;
 
-/// Largest window of a SYN, 65 535 B (RFC 7323, Sec. 2.2), in segments of 1448 B. The window begins with it.
-const UNSCALED: u64 = 45;
+/// Share of a buffer that Linux assumes to hold payload at first (`TCP_DEFAULT_SCALING_RATIO`), and the share that packets of
+/// 1500 B show (`scaling_ratio`), in 1/256.
+const ASSUMED: u64 = 128;
+const MEASURED: u64 = 157;
 
 /// Segments by which the advertised window grows per packet received.
 const GROWTH: u64 = 2;
@@ -39,7 +42,7 @@ impl ReceiveWindow {
         let room = endpoint.first_rwnd.min(largest);
         let is_constant = room == largest && !endpoint.quick_while_growing;
         (!is_constant).then_some(Self {
-            advertised: room.min(UNSCALED),
+            advertised: (room / MEASURED * ASSUMED + room % MEASURED * ASSUMED / MEASURED).max(1),
             room,
             largest,
             best_round: u64::from(endpoint.initial_window).min(room),
@@ -119,11 +122,18 @@ mod tests {
 
     #[test]
     fn a_window_opens_by_two_segments_a_packet_up_to_its_room() {
-        let mut window = window(50, 13_000).unwrap();
-        let opened: Vec<(bool, u64)> = (0..4)
+        // 65 160 B are advertised of a buffer of 128 KiB, and 4 196 352 B of one of 8 MiB, in packets of 1448 B.
+        for (room, measured) in [(55, 65_160), (3553, 4_196_352)] {
+            let first = window(room, 13_000).unwrap().advertised();
+            assert!(first.abs_diff(measured / 1448) <= 2, "{first}");
+        }
+        let mut window = window(55, 13_000).unwrap();
+        let opened: Vec<(bool, u64)> = (0..7)
             .map(|_| (window.on_packet(), window.advertised()))
             .collect();
-        assert_eq!(opened, [(true, 47), (true, 49), (true, 50), (false, 50)]);
+        let expected = [46, 48, 50, 52, 54, 55].map(|packets| (true, packets));
+        assert_eq!(opened[..6], expected);
+        assert_eq!(opened[6], (false, 55));
     }
 
     #[test]
@@ -143,7 +153,7 @@ mod tests {
     fn a_window_without_limit_or_with_nothing_to_enlarge_is_constant() {
         assert!(window(u64::MAX, 1 << 40).is_none());
         let quick = window(100, 100).unwrap();
-        assert_eq!((quick.advertised(), quick.room), (45, 100));
+        assert_eq!((quick.advertised(), quick.room), (81, 100));
         let endpoint = Endpoint {
             rwnd: 100,
             ..Profile::Rfc.endpoint()

@@ -100,6 +100,11 @@ const RULES: &[Rule] = &[
     ),
     ("split_window", |e| !e.is_split(), "needs `path` split"),
     (
+        "queue_loss",
+        Experiment::is_split,
+        "cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
+    ),
+    (
         "return_loss return_rate return_trace",
         Experiment::is_split,
         "cannot be combined with `path` split: the proxy's ACKs do not cross the return path",

@@ -1,5 +1,6 @@
 //! Warnings that need the results of the runs (docs/warnings.md).
 
+use tmt_core::channel::{SlotChannel, unused_positions};
 use tmt_core::types::to_f64;
 
 use super::counted::counted;
@@ -33,7 +34,46 @@ impl Plan {
             self.overload(&totals),
             self.unfinished(&totals),
         ];
-        warnings.into_iter().flatten().map(Note::warning).collect()
+        let warnings = warnings.into_iter().flatten().map(Note::warning);
+        warnings.chain(self.unused_positions(reports)).collect()
+    }
+
+    /// Lists of losses that are empty or longer than the run, in the run that used least of them.
+    fn unused_positions(&self, reports: &[&RunReport]) -> Vec<Note> {
+        let least = |count: fn(&RunReport) -> u64| reports.iter().map(|run| count(run)).min();
+        let worst = if reports.len() > 1 {
+            " in the shortest run"
+        } else {
+            ""
+        };
+        let given = &self.resolved;
+        let on_link = given.loss.as_ref().filter(|_| self.link.trace().is_none());
+        let lists = [
+            (
+                "loss",
+                on_link,
+                least(|run| run.total.packets_served),
+                "packets served",
+            ),
+            (
+                "queue_loss",
+                given.queue_loss.as_ref(),
+                least(|run| run.total.metrics.packets_sent),
+                "packets sent",
+            ),
+            (
+                "return_loss",
+                given.return_loss.as_ref(),
+                least(|run| run.total.metrics.acks_sent),
+                "ACKs",
+            ),
+        ];
+        let unused =
+            |(key, process, units, what): (&str, Option<&SlotChannel>, Option<u64>, &str)| {
+                let what = format!("{what}{worst}");
+                unused_positions(&format!("`{key}`"), process?, units?, &what).map(Note::warning)
+            };
+        lists.into_iter().filter_map(unused).collect()
     }
 
     /// Spurious retransmissions, and packets out of order.

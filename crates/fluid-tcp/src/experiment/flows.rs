@@ -79,6 +79,8 @@ pub struct FlowSpec {
     pub start: Option<Start>,
     /// Transfer size; `None` for an endless transfer.
     pub bytes: Option<Bytes>,
+    /// RTT between this sender and the gateway; `None` for that of the run.
+    pub terrestrial_rtt: Option<Span>,
 }
 
 impl Setting for FlowSpec {
@@ -87,7 +89,7 @@ impl Setting for FlowSpec {
     fn read(text: &str) -> Result<Self, String> {
         let mut parts: Vec<String> = Vec::new();
         for part in text.split(',') {
-            let is_of_flow = ["cc=", "start=", "bytes="]
+            let is_of_flow = ["cc=", "start=", "bytes=", "terrestrial-rtt="]
                 .iter()
                 .any(|key| part.starts_with(key));
             match parts.last_mut() {
@@ -103,7 +105,12 @@ impl Setting for FlowSpec {
                 "cc" => flow.cc.replace(Algorithm::read(value)?).is_none(),
                 "start" => flow.start.replace(Start::read(value)?).is_none(),
                 "bytes" => flow.bytes.replace(Bytes::read(value)?).is_none(),
-                _ => return Err(format!("found '{part}', expected cc=…, start=… or bytes=…")),
+                "terrestrial-rtt" => flow.terrestrial_rtt.replace(Span::read(value)?).is_none(),
+                _ => {
+                    return Err(format!(
+                        "found '{part}', expected cc=…, start=…, bytes=… or terrestrial-rtt=…"
+                    ));
+                }
             };
             if !is_first {
                 return Err(format!("'{key}' is given more than once"));
@@ -116,7 +123,9 @@ impl Setting for FlowSpec {
         let cc = self.cc.as_ref().map(|cc| format!("cc={cc}"));
         let start = self.start.map(|start| format!("start={}", start.text()));
         let bytes = self.bytes.map(|bytes| format!("bytes={bytes}"));
-        let parts: Vec<String> = [cc, start, bytes].into_iter().flatten().collect();
+        let rtt = self.terrestrial_rtt;
+        let rtt = rtt.map(|rtt| format!("terrestrial-rtt={rtt}"));
+        let parts: Vec<String> = [cc, start, bytes, rtt].into_iter().flatten().collect();
         parts.join(",")
     }
 }
@@ -150,11 +159,14 @@ mod tests {
 
     #[test]
     fn congestion_control_of_a_flow_takes_parameters() {
-        let flow = FlowSpec::read("start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB").unwrap();
+        let flow =
+            FlowSpec::read("start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB,terrestrial-rtt=60ms")
+                .unwrap();
         let flow_text = flow.text();
         assert_eq!(flow.cc.unwrap().to_string(), "cubic:beta=0.8,c=0.4");
         assert_eq!(flow.bytes, Some(Bytes(1_000_000)));
         assert_eq!(flow.start, Some(Start::At(Span::from_secs(5))));
+        assert_eq!(flow.terrestrial_rtt, Some(Span::from_millis(60)));
         let again = FlowSpec::read(&flow_text).unwrap();
         assert_eq!(again.text(), flow_text);
     }

@@ -140,7 +140,8 @@ parameters! {
         new(Group::Link).basic();
     loss: SlotChannel; "Packet losses of a synthetic link" =>
         new(Group::Link).basic().otherwise("none", "")
-        .detail("Losses occur after the queue. Takes the processes of --channel; a packet is on air during its service.");
+        .detail("Losses occur after the queue. Takes the processes of --channel; a packet is on air during its service. \
+                 list:FILE counts the packets that are served, from 0.");
     scheme: SchemeSpec; "Reliability scheme of a coupled link, e.g. harq:10/12" =>
         new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
     feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
@@ -184,6 +185,10 @@ parameters! {
         new(Group::QueueAndPath).value("")
         .detail("drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC 8289) also drops \
                  or marks packets that have waited too long.");
+    queue_loss: SlotChannel; "Packets that are dropped on arrival at the queue" =>
+        new(Group::QueueAndPath).otherwise("none", "")
+        .detail("Also where there is room. Takes the processes of --channel. list:FILE counts the packets that are offered, from 0; \
+                 the dropped ones count, too.");
     return_loss: SlotChannel; "Losses of ACKs on the return path" =>
         new(Group::QueueAndPath).otherwise("none", "").detail("Takes the processes of --channel; an ACK is on air while it is sent at --return-rate, else for an instant.");
     return_rate: BitRate; "Rate of the return path, 40 B per ACK" =>
@@ -197,8 +202,9 @@ parameters! {
         new(Group::Traffic).excludes(&["seeds"])
         .detail("The starts are evenly spaced, or random (N:random). A run lasts for the duration, or until its bytes are \
                  delivered. Prints mean and 95 % interval by block bootstrap.");
-    profile: Profile = Profile::Rfc; "Settings of both hosts" =>
-        new(Group::Hosts).basic().value("");
+    profile: Profile = Profile::default(); "Settings of both hosts" =>
+        new(Group::Hosts).basic().value("what most hosts run")
+        .detail("rfc: what the RFCs recommend. ns2: ns-2 2.35 as distributed. What repeats a paper needs one of these.");
     sack: bool, in sack; "Selective ACKs" =>
         new(Group::Hosts).profile();
     delayed_ack: DelayedAck, in delayed_ack; "In-order packets per ACK; off: one" =>
@@ -267,7 +273,7 @@ parameters! {
                  32 MiB, the largest of tcp_rmem, have room for.");
     first_rwnd: ReceiverWindow; "Window for which the receive buffer has room at first" =>
         new(Group::Hosts).profile().not_shown()
-        .detail("The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
+        .detail("In bytes of payload. The receiver enlarges it while the flow needs more, up to --rwnd (tcp_rcv_space_adjust of Linux). unlimited: \
                  --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
@@ -324,5 +330,5 @@ parameters! {
         .detail("A head without an end line, for example from `head -100000 trace`, or a cut stream.");
     flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
-        .detail("For example `cc=cubic,start=5s,bytes=1MB`.");
+        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms`.");
 }

@@ -256,6 +256,11 @@ impl Plan {
             buffer: self.buffer,
             discipline: self.resolved.queue(),
             path: self.path,
+            queue_loss: self
+                .resolved
+                .queue_loss
+                .as_ref()
+                .map(|process| Losses::new(process, seed, Use::Queue)),
             return_path: ReturnPath {
                 loss: self
                     .resolved
@@ -342,6 +347,15 @@ impl Plan {
         set("buffer", &self.resolved.buffer().text());
         set("queue", &self.resolved.queue());
         set("terrestrial_rtt_ns", &self.path.terrestrial_rtt.as_nanos());
+        if setup
+            .flows
+            .iter()
+            .any(|flow| flow.terrestrial_rtt.is_some())
+        {
+            let rtts = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
+            let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
+            set("flow_terrestrial_rtts_ns", &rtts.join(" "));
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
@@ -381,13 +395,21 @@ impl Plan {
                 set("units_per_packet", &link.units_per_packet());
                 set("interleave", &link.scheme.interleave());
             }
-            LinkPlan::Synthetic { rate, .. } => set("rate_bps", &rate.0),
+            LinkPlan::Synthetic { rate, loss } => {
+                set("rate_bps", &rate.0);
+                if let Some(loss) = loss {
+                    set("loss", loss);
+                }
+            }
         }
         if let Some(plan) = &self.return_trace {
             set("return_trace", &"on");
             set("return_lldu_bytes", &plan.lldu.0);
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
+        }
+        if let Some(loss) = &self.resolved.queue_loss {
+            set("queue_loss", loss);
         }
         if let Some(loss) = &self.resolved.return_loss {
             set("return_loss", loss);

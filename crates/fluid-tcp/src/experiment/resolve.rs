@@ -103,7 +103,10 @@ impl Experiment {
             let sized = flow.bytes;
             let sized = sized.and_then(|bytes| endless.clone().of_bytes(bytes, self.packet()));
             FlowPlan {
-                flow: sized.unwrap_or(endless),
+                flow: Flow {
+                    terrestrial_rtt: flow.terrestrial_rtt,
+                    ..sized.unwrap_or(endless)
+                },
                 start: flow.start.unwrap_or_else(|| self.start()),
             }
         };
@@ -258,11 +261,14 @@ impl Experiment {
     /// Notes on queue and return path, where they differ from the default.
     fn path_notes(&self) -> impl Iterator<Item = String> {
         let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
+        let dropped = self.queue_loss.as_ref();
+        let dropped =
+            dropped.map(|loss| format!("dropped on arrival at the queue: {}", loss.brief()));
         let loss = self.return_loss.as_ref();
-        let loss = loss.map(|loss| format!("return path: loss {loss}"));
+        let loss = loss.map(|loss| format!("return path: loss {}", loss.brief()));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path: {rate}, {ACK} per ACK"));
-        [queue, loss, rate].into_iter().flatten()
+        [queue, dropped, loss, rate].into_iter().flatten()
     }
 
     /// Warnings about settings that are valid but rarely intended.
@@ -303,6 +309,7 @@ impl Experiment {
             LinkPlan::Timeline(_) => false,
         };
         let drawn = on_link
+            || is_random(&self.queue_loss)
             || is_random(&self.return_loss)
             || flows.iter().any(|flow| flow.start.is_drawn());
         if self.seeds().0 > 1 && !drawn && !self.compares() {

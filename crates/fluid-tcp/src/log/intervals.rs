@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
-    use crate::endpoint::Endpoint;
+    use crate::endpoint::Profile;
 
     #[test]
     fn numbers_have_three_digits_and_the_prefix_of_iperf3() {
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn each_interval_has_what_arrived_in_order_in_it() {
-        let flow = || Flow::new(Algorithm::default(), Endpoint::default());
+        let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup {
             packet: Bytes(1064),
             ..Setup::new(

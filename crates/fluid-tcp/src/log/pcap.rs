@@ -324,11 +324,11 @@ impl Connection {
 
 /// The segments of simulated handshakes within the run, by time. Each takes one round trip of the path.
 fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
-    let there = setup.path.terrestrial_rtt.half();
-    let there = there.saturating_add(setup.rtt.half());
-    let rtt = setup.rtt.saturating_add(setup.path.terrestrial_rtt);
     let mut segments = Vec::new();
     for (flow, of) in setup.flows.iter().enumerate() {
+        let terrestrial = setup.terrestrial_rtt(flow);
+        let there = terrestrial.half().saturating_add(setup.rtt.half());
+        let rtt = setup.rtt.saturating_add(terrestrial);
         if of.endpoint.handshake && of.packets != Some(0) {
             let syn = setup.begin.saturating_add(of.start);
             let syn_ack = syn.saturating_add(there);
@@ -420,13 +420,13 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
-    use crate::endpoint::Endpoint;
     use crate::endpoint::sender::TransmissionReason;
+    use crate::endpoint::{Endpoint, Profile};
 
     fn flow(rwnd: u64) -> Flow {
         let endpoint = Endpoint {
             rwnd,
-            ..Endpoint::default()
+            ..Profile::Rfc.endpoint()
         };
         Flow::new(Algorithm::default(), endpoint)
     }

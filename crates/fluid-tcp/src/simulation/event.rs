@@ -102,8 +102,7 @@ impl<E> Line<E> {
     /// The slot of the first of the events that came in order, if there is one; `None` without slots.
     #[inline]
     fn first_slot(&self) -> Option<&Entry<E>> {
-        self.slots
-            .get(self.head & self.slots.len().wrapping_sub(1))
+        self.slots.get(self.head & self.slots.len().wrapping_sub(1))
     }
 
     /// First of the events that came in order.

@@ -15,6 +15,12 @@ pub enum SplitWindow {
 
 keywords!(SplitWindow { Whole => "whole", Share => "share" });
 
+/// Delay of a packet from a sender to the gateway, and of an ACK back, for a terrestrial RTT.
+pub(super) fn halves(terrestrial_rtt: Span) -> [Span; 2] {
+    let forward = terrestrial_rtt.half();
+    [forward, terrestrial_rtt.saturating_sub(forward)]
+}
+
 /// Terrestrial path between the senders and the gateway: a delay, without losses and without a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Path {
@@ -24,16 +30,4 @@ pub struct Path {
     pub split: Option<SplitWindow>,
     /// Feedback delay of a timeline link, by which a proxy learns later of a delivery.
     pub feedback_delay: Span,
-}
-
-impl Path {
-    /// Delay of a packet from the sender to the gateway.
-    pub(super) fn forward_delay(&self) -> Span {
-        self.terrestrial_rtt.half()
-    }
-
-    /// Delay of an ACK from the gateway to the sender.
-    pub(super) fn return_delay(&self) -> Span {
-        self.terrestrial_rtt.saturating_sub(self.forward_delay())
-    }
 }

@@ -20,6 +20,7 @@ use crate::link::gateway::{
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
 use crate::simulation::metrics::RunReport;
+use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
@@ -33,6 +34,8 @@ struct Connection {
     /// Number of packets to deliver; `None` if there is no last one.
     packets: Option<u64>,
     start: Time,
+    /// Delay of a packet from the sender to the gateway, and of an ACK back.
+    terrestrial: [Span; 2],
     sender: Sender,
     receiver: Receiver,
     tally: FlowTally,
@@ -52,12 +55,11 @@ struct Run<'a, G, P> {
     connections: Vec<Connection>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
+    queue_loss: Option<Losses>,
     return_loss: Option<Losses>,
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
     return_link: Option<ReturnLink>,
-    /// Propagation delay of an ACK from the receiver to its sender.
-    return_delay: Span,
     sent: u64,
     /// Packets whose service has begun.
     served: u64,
@@ -141,11 +143,18 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
 }
 
 fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
-    let tallies = FlowTally::all(setup.flows.len());
     let mut endpoints = Endpoints::default();
+    let tallies = FlowTally::all(setup.flows.len());
     let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
         let start = setup.begin.saturating_add(flow.start);
-        Connection::new(flow, setup.packet, start, endpoints.share(flow.endpoint), tally)
+        Connection::new(
+            flow,
+            setup.packet,
+            start,
+            halves(flow.terrestrial_rtt.unwrap_or(setup.path.terrestrial_rtt)),
+            endpoints.share(flow.endpoint),
+            tally,
+        )
     });
     let mut run = Run {
         setup,
@@ -158,6 +167,7 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             Proxy::new(setup.buffer, window, endpoints)
         }),
         gateway_event: None,
+        queue_loss: setup.queue_loss.clone(),
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
         return_link: setup
@@ -165,10 +175,6 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             .trace
             .as_ref()
             .map(|trace| ReturnLink::new(trace, setup.begin)),
-        return_delay: setup
-            .rtt
-            .saturating_sub(setup.rtt.half())
-            .saturating_add(setup.path.return_delay()),
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
@@ -211,11 +217,19 @@ impl Endpoints {
 }
 
 impl Connection {
-    fn new(flow: &Flow, packet: Bytes, start: Time, endpoint: Arc<Endpoint>, tally: FlowTally) -> Self {
+    fn new(
+        flow: &Flow,
+        packet: Bytes,
+        start: Time,
+        terrestrial: [Span; 2],
+        endpoint: Arc<Endpoint>,
+        tally: FlowTally,
+    ) -> Self {
         let control = flow.algorithm.start(&endpoint.connection(packet));
         Self {
             packets: flow.packets,
             start,
+            terrestrial,
             sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
             receiver: Receiver::new(endpoint),
             tally,
@@ -289,7 +303,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     fn on_start(&mut self, now: Time, flow: u32) {
-        let rtt = self.round_trip();
+        let rtt = self.round_trip(flow);
         let connection = self.flow(flow);
         if connection.packets == Some(0) {
             connection.tally.complete(Span::ZERO);
@@ -376,7 +390,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 cwr: outgoing.cwr,
             };
             self.probe.on_sent(now, transmission);
-            let forward_delay = self.setup.path.forward_delay();
+            let [forward_delay, _] = self.terrestrial(flow);
             if forward_delay.is_zero() {
                 self.on_arrival(now, packet);
             } else {
@@ -391,8 +405,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.events.expire(due, |slot| *slot = flow);
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
-            self.events
-                .pace(connection.pace_event, |slot| *slot = flow);
+            self.events.pace(connection.pace_event, |slot| *slot = flow);
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
@@ -427,11 +440,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(
-            transmission.ordinal,
-            now.since(delivery.sent),
-            &delivery.delay,
-        );
+        let delay = now.since(delivery.sent);
+        connection
+            .tally
+            .on_delivered(transmission.ordinal, delay, &delivery.delay);
         self.events.remove_delivery();
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
@@ -441,7 +453,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let done = connection
             .packets
             .is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
-        if done && connection.tally.complete(now.since(connection.start)) {
+        let elapsed = now.since(connection.start);
+        if done && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -481,6 +494,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
+        let back = self
+            .link_return_delay()
+            .saturating_add(self.terrestrial(flow)[1]);
         let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -503,7 +519,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if lost {
             tally.count(Count::AcksLost);
         } else {
-            let arrives = left.and_then(|left| left.checked_add(self.return_delay));
+            let arrives = left.and_then(|left| left.checked_add(back));
             self.events.acknowledge(arrives, |slot| {
                 slot.0 = flow;
                 slot.1 = *ack;

@@ -22,6 +22,8 @@ pub struct Flow {
     pub endpoint: Endpoint,
     /// Start of the flow, from the start of the run.
     pub start: Span,
+    /// RTT between the sender and the gateway; `None` for that of the path.
+    pub terrestrial_rtt: Option<Span>,
     /// Number of packets to transfer; `None` for unlimited data.
     pub packets: Option<u64>,
     /// Payload of these packets, of which the last may be partly filled; `None` if all are full.
@@ -36,6 +38,7 @@ impl Flow {
             algorithm,
             endpoint,
             start: Span::ZERO,
+            terrestrial_rtt: None,
             packets: None,
             bytes: None,
         }
@@ -62,11 +65,11 @@ impl Flow {
     ///
     /// ```
     /// use fluid_tcp::congestion::Algorithm;
-    /// use fluid_tcp::endpoint::Endpoint;
+    /// use fluid_tcp::endpoint::Profile;
     /// use fluid_tcp::simulation::Flow;
     /// use tmt_core::Bytes;
     ///
-    /// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+    /// let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
     /// // 1460 B of payload per packet: 68 full packets, and 720 B in the last.
     /// assert_eq!(flow.of_bytes(Bytes(100_000), Bytes(1500)).and_then(|flow| flow.packets), Some(69));
     /// ```
@@ -138,6 +141,8 @@ pub struct Setup {
     pub discipline: Discipline,
     /// Path between the senders and the gateway.
     pub path: Path,
+    /// Process that drops packets on their arrival at the queue, whatever room there is; each is there for an instant.
+    pub queue_loss: Option<Losses>,
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
     /// Time at which the run begins.
@@ -158,6 +163,7 @@ impl Setup {
             buffer: 100,
             discipline: Discipline::DROP_TAIL,
             path: Path::default(),
+            queue_loss: None,
             return_path: ReturnPath::default(),
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),
@@ -187,6 +193,13 @@ impl Setup {
     pub fn timeline_link(&self, timeline: Arc<Timeline>, lldus: u64) -> Option<TimelineLink> {
         let segmentation = Segmentation::whole(lldus);
         TimelineLink::new(timeline, segmentation, self.rtt.half(), None, self.begin)
+    }
+
+    /// RTT between the sender of flow `flow`, from 0, and the gateway.
+    #[must_use]
+    pub fn terrestrial_rtt(&self, flow: usize) -> Span {
+        let own = self.flows.get(flow).and_then(|flow| flow.terrestrial_rtt);
+        own.unwrap_or(self.path.terrestrial_rtt)
     }
 
     /// Limit of the gateway's queue in packets. After a proxy it has none of its own.

@@ -388,7 +388,7 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
-    use crate::endpoint::Endpoint;
+    use crate::endpoint::Profile;
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
         let mut tallies = FlowTally::all(2);
-        let flow = || Flow::new(Algorithm::default(), Endpoint::default());
+        let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
         let completion = |flows: &[&FlowTally]| {
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
         let flow = |start: u32| {
-            let flow = Flow::new(Algorithm::default(), Endpoint::default());
+            let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
             flow.starting(Span::from_secs(start))
         };
         let sized = |start, bytes| flow(start).of_bytes(Bytes(bytes), Bytes(1500)).unwrap();

@@ -1,6 +1,6 @@
 //! `tmt inject`: adds the erasures of a process to a trace.
 
-use tmt_core::channel::{ChannelSpec, GilbertElliott, SlotChannel, probability};
+use tmt_core::channel::{ChannelSpec, GilbertElliott, SlotChannel, probability, unused_positions};
 use tmt_core::pipeline::Inject;
 use tmt_core::types::{Metadata, Span, Time};
 
@@ -119,6 +119,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (flag, channel) = args.process.read()?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
+    let shown = match channel.positions() {
+        Some(_) => format!("--channel {}", channel.brief()),
+        None => flag,
+    };
     let files = args.trace.trace.iter().chain(&args.output.output);
     refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
@@ -161,14 +165,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let writer = args.output.create(&head)?;
     let place = args.output.name();
-    let injected = Inject::new(channel, seed, on_air.unwrap_or_default(), writer)
+    let injected = Inject::new(channel.clone(), seed, on_air.unwrap_or_default(), writer)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
     note_reading("inject", &name, &reader);
     injected.output.finish()?;
+    if let Some(found) = unused_positions("--channel", &channel, injected.slots, "slots") {
+        warning!("inject", "{found}");
+    }
     headline!(
         "inject",
-        "{} of {} erased by {flag} --seed {seed}",
+        "{} of {} erased by {shown} --seed {seed}",
         injected.erased,
         counted(injected.slots, "slot")
     );

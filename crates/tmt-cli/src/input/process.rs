@@ -6,6 +6,8 @@ use std::io::Read as _;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use tmt_core::channel::{FAMILIES, SlotChannel, names_files, with_files};
+use tmt_core::format::compression::Decompressor;
+use tmt_core::format::{FileKind, recognise};
 
 use super::open_or;
 use crate::exit::{Failure, Outcome};
@@ -37,7 +39,7 @@ pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
     Ok(Some(text.into_owned()))
 }
 
-/// The text of a file.
+/// The text of a file, which may be gzip or zstd.
 fn content(path: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{path}: {error}");
     if path == "-" {
@@ -45,8 +47,18 @@ fn content(path: &str) -> Result<String, String> {
     }
     let file = open_or("tmt", Some(path)).map_err(failed)?;
     let mut bytes = Vec::new();
-    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
-    if read.map_err(failed)? as u64 > LONGEST {
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if let FileKind::Compressed(compression) = recognise(&bytes) {
+        let mut text = Vec::new();
+        let packed = std::io::Cursor::new(bytes);
+        let unpacked = Decompressor::new(compression, packed).map_err(failed)?;
+        let read = unpacked.take(LONGEST + 1).read_to_end(&mut text);
+        read.map_err(failed)?;
+        bytes = text;
+    }
+    if bytes.len() as u64 > LONGEST {
         return Err(format!(
             "{path}: found more than {LONGEST} bytes, expected the table of a process"
         ));

@@ -41,6 +41,8 @@ pub enum Use {
     Return,
     /// Feedback of a link.
     Feedback,
+    /// Packets that are offered to a queue.
+    Queue,
 }
 
 impl Use {
@@ -56,6 +58,7 @@ impl Use {
             (Self::Feedback, Stream::ChannelErasure) => (Stream::FeedbackErasure, 0),
             (Self::Return, stream) => (stream, 1),
             (Self::Feedback, stream) => (stream, 2),
+            (Self::Queue, stream) => (stream, 3),
         };
         Uniform::on_lane(seed, stream, lane)
     }
@@ -82,6 +85,11 @@ pub trait Process: Debug + Display + Send + Sync {
     /// Whether two seeds may differ.
     fn is_random(&self) -> bool {
         true
+    }
+
+    /// Numbers of the units that are erased, rising, if the process is a list of them.
+    fn positions(&self) -> Option<&[u64]> {
+        None
     }
 
     /// What a run says of the process on units that are on air for `on_air`; empty if there is nothing to say.
@@ -195,7 +203,7 @@ mod tests {
     fn every_use_has_numbers_of_its_own() {
         let streams = [Stream::ChannelState, Stream::ChannelErasure, Stream::Fading];
         let mut seen = Vec::new();
-        for used in [Use::Forward, Use::Return, Use::Feedback] {
+        for used in [Use::Forward, Use::Return, Use::Feedback, Use::Queue] {
             for stream in streams {
                 let first = used.numbers(1, stream).at(0).to_bits();
                 assert!(!seen.contains(&first), "{used:?} {stream:?}");

@@ -15,8 +15,8 @@
 //! `beta` is rounded to 1/1024 (0.7: 717), and so is `c` (0.4: 410, Linux's `bic_scale` times ten).
 //!
 //! Named deviations:
-//! - the cube root is exact; `cubic_root` has one step of Newton's method from a table, and differs from it by at most
-//!   CUBE_ROOT_ERROR;
+//! - the cube root is exact; `cubic_root` has one step of Newton's method from a table, and for 1 to 200 000 segments
+//!   below the old maximum is 0.10 % smaller to 0.16 % larger;
 //! - nothing overflows (Linux: with windows of a million segments, or after hours without a loss);
 //! - an idle time, by which the cubic function is shifted (`cubictcp_cwnd_event`), counts from the last ACK, not from
 //!   the last transmission.
@@ -260,3 +260,6 @@ impl CongestionControl for Cubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,3 +137,88 @@ impl Classic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u32) -> Time {
+        Time::ZERO.saturating_add(Span::from_micros(micros))
+    }
+
+    fn ack(round: u64, micros: u32, rtt_micros: u32) -> AckEvent {
+        AckEvent {
+            now: at(micros),
+            round,
+            rtt: Some(Span::from_micros(rtt_micros)),
+            srtt: Some(Span::from_micros(rtt_micros)),
+            ..AckEvent::default()
+        }
+    }
+
+    fn classic(pacing: bool) -> Classic {
+        Classic::new(&Connection {
+            pacing,
+            ..Connection::default()
+        })
+    }
+
+    /// ACKs of round 2, this far apart and each with this RTT, after a first round with an RTT of `least`; how many
+    /// there are when slow start ends, at most 1000.
+    fn acks(mut classic: Classic, cwnd: f64, apart: u32, least: u32, rtt: u32) -> usize {
+        classic.observe(&ack(1, 0, least), cwnd, true);
+        let ended = (1..=1000).position(|number| {
+            classic.observe(&ack(2, 1_000_000 + number * apart, rtt), cwnd, true);
+            classic.takes_exit()
+        });
+        ended.map_or(1000, |position| position + 1)
+    }
+
+    #[test]
+    fn the_ninth_rtt_of_a_round_shows_a_delay_above_an_eighth_from_4_to_16_ms() {
+        for (least, threshold) in [(8_000, 4_000), (100_000, 12_500), (500_000, 16_000)] {
+            // 10 ms apart: no train.
+            let ended = |rtt| acks(classic(false), 16.0, 10_000, least, rtt);
+            assert_eq!(ended(least + threshold), 1000, "{least}");
+            assert_eq!(ended(least + threshold + 1), 9, "{least}");
+        }
+    }
+
+    #[test]
+    fn a_train_lasts_for_half_the_smallest_rtt_and_what_offload_may_add() {
+        // 64 segments of 1460 B at two windows per 100 ms: 4 bursts of 64 KiB take more than 1 ms, the most that counts.
+        // (100 + 1)/2 = 50.5 ms: the ACK 52 ms after the first, the 27th.
+        assert_eq!(acks(classic(false), 64.0, 2_000, 100_000, 100_000), 27);
+        // A pacing sender: 101 ms, so the ACK after 102 ms.
+        assert_eq!(acks(classic(true), 64.0, 2_000, 100_000, 100_000), 52);
+        // Gaps above 2 ms.
+        assert_eq!(acks(classic(false), 64.0, 2_001, 100_000, 100_000), 1000);
+        // 10 000 segments per 1 ms: 4 · 65 536 B / 29.2 GB/s = 9 µs. (1000 + 9)/2 = 504 µs, so the ACK after 600 µs.
+        assert_eq!(acks(classic(false), 1e4, 100, 1_000, 1_000), 7);
+    }
+
+    #[test]
+    fn a_window_below_16_segments_does_not_end_slow_start() {
+        assert_eq!(acks(classic(false), 15.0, 1_000, 100_000, 300_000), 1000);
+    }
+
+    #[test]
+    fn slow_start_ends_once_until_a_timeout() {
+        let mut classic = classic(false);
+        classic.observe(&ack(1, 0, 100_000), 20.0, true);
+        let mut delayed = |from: u32| {
+            (1..=9).for_each(|n| {
+                classic.observe(
+                    &ack(u64::from(from), from + n * 10_000, 200_000),
+                    20.0,
+                    true,
+                )
+            });
+            classic.takes_exit()
+        };
+        assert!(delayed(1_000_000));
+        assert!(!delayed(2_000_000));
+        classic.on_congestion(true);
+        assert_eq!((classic.delay_min, classic.found), (None, false));
+    }
+}

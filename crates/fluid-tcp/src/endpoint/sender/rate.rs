@@ -42,6 +42,12 @@ pub(super) struct Rates {
 }
 
 impl Rates {
+    /// Whether samples of packets sent now are application-limited.
+    #[cfg(test)]
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
     fn index(&self, packet: u64) -> Option<usize> {
         usize::try_from(packet.checked_sub(self.first)?).ok()
     }
@@ -119,9 +125,10 @@ impl Sender {
             Some(index) if index < rates.stamps.len() => rates.stamps[index] = stamp,
             _ => rates.stamps.push_back(stamp),
         }
-        // No data after this packet: samples until everything in flight is delivered are application-limited.
-        let fits = to_f64(in_flight) < self.cc.cwnd() && self.endpoint.rwnd > in_flight;
-        if fits && !self.has_new_data() {
+        // No data after this packet: samples until everything in flight is delivered are application-limited. Data that
+        // waits for the receiver's window is there (Sec. 3.4).
+        let is_last = self.total.is_some_and(|total| self.snd_nxt >= total);
+        if is_last && to_f64(in_flight) < self.cc.cwnd() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
         self.rates = Some(rates);

@@ -1,6 +1,8 @@
 //! One test per rule of the sender, with the section of its RFC, and a property test over networks that lose, delay,
 //! duplicate and reorder packets.
 
+mod linux;
+
 use proptest::prelude::*;
 use tmt_core::types::Bytes;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tmt_core::channel::SlotChannel;
+use tmt_core::channel::{SlotChannel, unused_positions};
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::stats::{early_repeat, or_interleaver};
 use tmt_core::types::{Metadata, Span};
@@ -227,11 +227,14 @@ impl Experiment {
             format!(", {said}")
         };
         let note = format!(
-            "channel {process}, {} of {}{said}",
+            "channel {}, {} of {}{said}",
+            process.brief(),
             counted(timeline.len(), "slot"),
             slots.slot()
         );
         let mut notes: Vec<Note> = vec![note.into()];
+        let unused = unused_positions("`channel`", process, timeline.len(), "slots");
+        notes.extend(unused.map(Note::warning));
         if let Some(link) = own {
             let differs = [
                 ("rate", rate != link.rate, link.rate.to_string()),

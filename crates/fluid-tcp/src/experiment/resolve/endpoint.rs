@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tmt_core::math::num::floor_u64;
-use tmt_core::types::{Span, to_f64};
+use tmt_core::types::{Bytes, Span, to_f64};
 
 use super::link::Link;
 use crate::congestion::Algorithm;
@@ -25,7 +25,9 @@ impl Experiment {
         let mut endpoint = self.profile().endpoint();
         self.write_endpoint(&mut endpoint);
         endpoint.rwnd = self.receiver_window().packets(self.packet());
-        let first = self.first_receiver_window().packets(self.packet());
+        // A receive buffer is measured by the payload that it has room for.
+        let payload = Bytes(self.packet().0.saturating_sub(endpoint.headers.0).max(1));
+        let first = self.first_receiver_window().packets(payload);
         endpoint.first_rwnd = first.min(endpoint.rwnd);
         self.check_timeouts(&mut endpoint)?;
         if self.path() == PathKind::Split {

@@ -89,10 +89,9 @@ impl Experiment {
                 "`rate`: expected a rate that serves a packet in at least 1 ns, as `rtt` is 0s and no time would pass",
             );
         }
-        let loss = self
-            .loss
-            .as_ref()
-            .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
+        let loss = self.loss.as_ref().map_or("no loss".to_owned(), |loss| {
+            format!("loss {}", loss.brief())
+        });
         let link = Link {
             notes: [Note::from(format!(
                 "link synthetic, {rate}, {loss}, {rtt_note}"

@@ -65,7 +65,10 @@ impl<L: Link> DropTail<L> {
 }
 
 impl<L: Link> Gateway for DropTail<L> {
-    #[expect(clippy::inline_always, reason = "avoids copies of packet, service and fate")]
+    #[expect(
+        clippy::inline_always,
+        reason = "avoids copies of packet, service and fate"
+    )]
     #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {

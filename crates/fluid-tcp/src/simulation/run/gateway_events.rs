@@ -34,10 +34,13 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if let Some(why) = refused {
             let tally = &mut self.connections[transmission.flow].tally;
             tally.on_gone(transmission.ordinal);
-            tally.count(match why {
-                Refused::Full => Count::Dropped,
-                Refused::Duplicate => Count::Spurious,
-            });
+            self.count(
+                transmission,
+                match why {
+                    Refused::Full => Count::Dropped,
+                    Refused::Duplicate => Count::Spurious,
+                },
+            );
             self.probe.on_refused(now, transmission, why);
         }
         self.send_proxy_ack(now, transmission.flow, ack);
@@ -49,7 +52,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow, &ack);
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-        let arrives = now.checked_add(self.setup.path.return_delay());
+        let arrives = now.checked_add(self.terrestrial(flow)[1]);
         self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
 
@@ -69,7 +72,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: Queued) {
         self.process_departures(now);
-        let fate = self.gateway.enqueue(now, packet);
+        let losses = self.queue_loss.as_mut();
+        let fate = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
+            Fate::Dropped(packet)
+        } else {
+            self.gateway.enqueue(now, packet)
+        };
         if self.probe.watches() {
             match fate {
                 Fate::Dropped(_) => self
@@ -88,9 +96,14 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         proxy.unwrap_or_else(|| self.gateway.len())
     }
 
-    /// Round-trip propagation between a sender and the node that acknowledges.
-    pub(super) fn round_trip(&self) -> Span {
-        let terrestrial = self.setup.path.terrestrial_rtt;
+    /// Delay of a packet from the sender of `flow` to the gateway, and of an ACK back.
+    pub(super) fn terrestrial(&self, flow: u32) -> [Span; 2] {
+        self.connections[flow as usize].terrestrial
+    }
+
+    /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
+    pub(super) fn round_trip(&self, flow: u32) -> Span {
+        let terrestrial = self.setup.terrestrial_rtt(flow as usize);
         match self.setup.path.split {
             None => terrestrial.saturating_add(self.setup.rtt),
             Some(_) => terrestrial,
@@ -145,10 +158,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     let back = self
                         .link_return_delay()
                         .saturating_add(self.setup.path.feedback_delay);
-                    self.events
-                        .release(arrival.checked_add(back), |slot| {
-                            *slot = packet.transmission;
-                        });
+                    self.events.release(arrival.checked_add(back), |slot| {
+                        *slot = packet.transmission;
+                    });
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
                     self.events.deliver(service.arrival, |slot| {

@@ -284,7 +284,7 @@ fn after_long_help() -> String {
   tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --rate 1Mbps --rtt 500ms \\
     --channel bernoulli:0.01 --lldu 25B --lldu-header 0B --duration 400s
   tmt tcp --compare-links --scheme harq:10/12 --buffer 100pkt phy.csv
-  tmt tcp --profile linux --save-params run.toml timeline.csv
+  tmt tcp --profile rfc --save-params run.toml timeline.csv
   tmt tcp --params run.toml --cc bbr
   tmt tcp --packets packets.parquet --series series.csv.gz timeline.csv
   tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv",

@@ -58,6 +58,14 @@ impl<'t> Rows<'t> {
         }
     }
 
+    /// The rows of a table of one column, whose `header` may be the first row.
+    pub(in crate::channel) fn without_header(&self, header: &str) -> &[Row<'t>] {
+        match self.rows.split_first() {
+            Some((first, rows)) if first.cells == [header] => rows,
+            _ => &self.rows,
+        }
+    }
+
     /// The table in one line, without comments.
     pub(in crate::channel) fn in_one_line(&self) -> String {
         let cell = |cell: &&str| cell.split_ascii_whitespace().collect::<Vec<_>>().join(" ");

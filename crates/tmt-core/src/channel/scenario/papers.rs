@@ -33,7 +33,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             published("p", "0.001", "Sec. 3: 1e-5 to 1e-2"),
         ],
         load: "tmt tcp --link coupled --scheme harq:10/16 --feedback-delay decode --in-order flow --packet 250B \
-               --terrestrial-rtt 40ms --cc newreno --delayed-ack 2 --buffer 500pkt --rwnd 2000pkt",
+               --terrestrial-rtt 40ms --profile rfc --cc newreno --delayed-ack 2 --buffer 500pkt --rwnd 2000pkt",
         notes: &[
             "K = 10 data units to a packet; the number N of units sent first and the rounds are swept in the paper",
         ],
@@ -61,7 +61,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             ours("duration", "400s", "not given"),
             published("p", "0.001", "Sec. II: q = 1e-5 to 1e-1"),
         ],
-        load: "tmt tcp --link coupled --scheme none --cc reno --sack off --flows 5",
+        load: "tmt tcp --link coupled --scheme none --profile rfc --cc reno --sack off --flows 5",
         notes: &["1, 5, 8 or 10 Reno connections in the paper", RENO],
     },
     Scenario {
@@ -80,7 +80,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             published("p", "0.1", "Sec. III-C: 0.1 to 0.5"),
         ],
         load: "tmt tcp --link coupled --scheme arq --feedback-delay decode --in-order flow --packet 500B --terrestrial-rtt 100ms --buffer 50pkt \
-               --cc reno --sack off --delayed-ack off",
+               --profile rfc --cc reno --sack off --delayed-ack off",
         notes: &[
             "--path split puts the proxy of the paper at the gateway; T1 is --terrestrial-rtt, B is --buffer",
             RENO,
@@ -103,7 +103,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             ours("X", "0.1", "swept in Sec. V-C"),
         ],
         load: "tmt tcp --link coupled --scheme arq --feedback-delay decode --in-order flow --packet 500B --terrestrial-rtt 100ms --buffer 50pkt \
-               --cc reno --sack off --delayed-ack off",
+               --profile rfc --cc reno --sack off --delayed-ack off",
         notes: &[
             "--path split puts the proxy of the paper at the gateway; T1 is --terrestrial-rtt, B is --buffer",
             RENO,

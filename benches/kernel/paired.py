@@ -1,0 +1,152 @@
+"""The kernel's runs repeated with the packets that the emulator lost.
+
+The emulator's log numbers all packets that the sender's host offered: 0 is the SYN, 1 the ACK that ends the handshake, k + 2
+the k-th transmission of data. A loss on the link (`L`) is drawn for each packet that is served, so its position is its number
+less the queue drops (`Q`) before it. Queue drops are the simulator's own.
+"""
+
+import bisect
+import csv
+import io
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import kernel
+import unpaired
+
+# Packets of the handshake that the emulator counts, and that the simulator does not send.
+HANDSHAKE = 2
+# Times of the comparison, s, and how far the packets delivered may be.
+TIMES_S, DELIVERED = range(10, 61, 10), 0.02
+
+
+class Losses:
+    """What the emulator dropped and lost in a run: numbers among the data packets offered, and positions on the link."""
+
+    def __init__(self, text):
+        rows = [line.split(",") for line in text.splitlines()]
+        rows = [(kind, int(number) - HANDSHAKE, int(time)) for kind, number, time in rows]
+        self.dropped = [(number, time) for kind, number, time in rows if kind == "Q"]
+        numbers = [number for number, _ in self.dropped]
+        lost = [number for kind, number, _ in rows if kind == "L"]
+        self.positions = [number - bisect.bisect_left(numbers, number) for number in lost if number >= 0]
+
+    def process(self, folder):
+        """The process of `--loss`; none where nothing is lost."""
+        path = pathlib.Path(folder) / "lost.txt"
+        path.write_text("position\n" + "".join(f"{position}\n" for position in self.positions), encoding="ascii")
+        return f"list:{path}" if self.positions else None
+
+
+def runs(simulator_only):
+    """Settings, rows and losses of the larger set, by name of the run."""
+    logs = kernel.archive(kernel.SHARED / "losses.tar.xz")
+    logs = {pathlib.PurePath(path).name.removesuffix(".emu.lost"): text for path, text in logs.items()}
+    for setting, measured in kernel.measured([kernel.SHARED / "results.csv"]).items():
+        for (row,) in measured:
+            name = f"{setting.grid}-{setting.cc}-{setting.loss:g}-{row['seed']:g}"
+            if name.startswith(simulator_only) and name in logs and not setting.size:
+                yield name, setting, row, Losses(logs[name])
+
+
+def logged(simulator, setting, losses, flag):
+    """A run with the kernel's losses, and the rows of its log of `flag`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "log.csv"
+        (run,) = simulator.runs(setting, losses.process(folder), [flag, str(path)])
+        rows = [line for line in path.read_text(encoding="ascii").splitlines() if not line.startswith("#")]
+    return run["total"], csv.DictReader(io.StringIO("\n".join(rows)))
+
+
+def deliveries(simulator, wanted):
+    """Runs with the same losses: totals of all, and packets delivered over time where ss sampled them."""
+    windows = kernel.archive(kernel.SHARED / "windows.tar.xz")
+    windows = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in windows.items()}
+    verdicts, cells, series = unpaired.Verdicts(), {}, []
+    for name, setting, row, losses in runs(wanted):
+        if name in windows:
+            total, log = logged(simulator, setting, losses, "--packets")
+            series.append([name, *compared(name, setting, windows[name], losses, list(log), verdicts)])
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                (run,) = simulator.runs(setting, losses.process(folder))
+            total = run["total"]
+        cells.setdefault(setting, []).append((row, total))
+    unpaired.head(
+        "grid|cc|loss|n|share kernel|tmt|tmt/kernel, mean ± sd of pairs|retr. kernel|tmt|RTOs kernel|tmt|queueing ms kernel"
+        "|tmt|queue drops kernel|tmt"
+    )
+    for setting, pairs in cells.items():
+        ratios = [kernel.share(total, setting) / row["share"] for row, total in pairs]
+        mean = lambda values: statistics.fmean(values)  # noqa: E731
+        spread = statistics.stdev(ratios) if len(ratios) > 1 else 0.0
+        of_kernel = lambda key: mean(row[key] for row, _ in pairs)  # noqa: E731
+        of_tmt = lambda key: mean(total[key] for _, total in pairs)  # noqa: E731
+        unpaired.row([
+            setting.grid, setting.cc, f"{setting.loss:g}", len(pairs), f"{of_kernel('share'):.3f}",
+            f"{mean(kernel.share(total, setting) for _, total in pairs):.3f}", f"{mean(ratios):.3f} ± {spread:.3f}",
+            f"{of_kernel('retransmitted'):.0f}", f"{of_tmt('packets_retransmitted'):.0f}", f"{of_kernel('rto_events'):.2f}",
+            f"{of_tmt('rto_events'):.2f}", f"{of_kernel('mean_wait_s') * 1e3:.1f}",
+            f"{of_tmt('queueing_delay_mean_s') * 1e3:.1f}", f"{of_kernel('queue_drops'):.0f}",
+            f"{of_tmt('packets_dropped'):.0f}",
+        ])  # fmt: skip
+    if series:
+        print("\nPackets delivered, the simulator's over the kernel's, until a queue drop differs:")
+        unpaired.head("run|first other queue drop, s|" + "|".join(f"{time} s" for time in TIMES_S))
+        for line in series:
+            unpaired.row(line)
+    verdicts.summary()
+    return bool(verdicts.failed)
+
+
+def compared(name, setting, samples, losses, log, verdicts):
+    """Time of the first queue drop that differs, and the ratio of the packets delivered at each time."""
+    rtt_s = setting.rtt_ms / 1e3
+    # The emulator's time begins with the SYN, the others when the sender knows of the connection.
+    theirs = [(number, time / 1e9 - rtt_s) for number, time in losses.dropped]
+    ours = [(number, float(row["enqueued_s"])) for number, row in enumerate(log) if row["fate"] == "queue"]
+    pairs = zip(theirs + [(None, float("inf"))], ours + [(None, float("inf"))])
+    first = next((min(one[1], other[1]) for one, other in pairs if one[0] != other[0]), float("inf"))
+    # What the sender knows: half an RTT after the first arrival of a packet.
+    arrivals = {}
+    for row in log:
+        if row["delivered_s"]:
+            at = float(row["delivered_s"]) + rtt_s / 2
+            arrivals[row["packet"]] = min(at, arrivals.get(row["packet"], at))
+    arrivals = sorted(arrivals.values())
+    ratios = []
+    for time in TIMES_S:
+        # The kernel counts the SYN.
+        kernels = next((row["delivered"] - 1 for row in reversed(samples) if row["t"] <= time), None)
+        ratio = bisect.bisect_right(arrivals, time) / kernels
+        if time > first:
+            ratios.append(f"({ratio:.3f})")
+            continue
+        holds = abs(ratio - 1) <= DELIVERED
+        ratios.append(f"{ratio:.3f}" + verdicts.check(f"{name}: delivered at {time} s", holds))
+    return [f"{first:.2f}" if first < 1e9 else "none", *ratios]
+
+
+def windows(simulator, wanted):
+    """Congestion windows at the same times, in packets: kernel / simulator."""
+    times = (1, 2, 3, 5, 7, *TIMES_S)
+    samples = kernel.archive(kernel.SHARED / "windows.tar.xz")
+    samples = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in samples.items()}
+    unpaired.head("run|" + "|".join(f"{time} s" for time in times))
+    for name, setting, _, losses in runs(wanted):
+        if name not in samples:
+            continue
+        short = setting._replace(seconds=max(times) + 1)
+        _, log = logged(simulator, short, losses, "--series")
+        ours = [(float(row["time_s"]), float(row["cwnd"])) for row in log]
+        moments = [time for time, _ in ours]
+        cells = []
+        for time in times:
+            kernels = next(row["cwnd"] for row in reversed(samples[name]) if row["t"] <= time)
+            at = bisect.bisect_right(moments, time) - 1
+            cells.append(f"{kernels:.0f} / {ours[at][1]:.0f}")
+        unpaired.row([name, *cells])
+    return False
