@@ -14,7 +14,7 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Settings of our own, and the folder of the larger set, which is not part of the project.
-HELD_OUT = ROOT / "fixtures/reference/kernel"
+HELD_OUT = ROOT / "fixtures/reference/kernel/runs"
 SHARED = pathlib.Path(os.environ.get("TMT_SHARED", ROOT.parent / "shared")) / "reference/kernel"
 
 # tmt's name of each congestion control of the kernel, under the profile linux.

@@ -211,7 +211,8 @@ fn losses_beyond_a_probes_gain_stop_version_1_and_beyond_its_threshold_version_3
     // loss of one in five, where a probe at gain 1.25 does not deliver more than the known rate.
     let share = |cc, loss| alone(&[cc], 2 * BDP, loss).share();
     let (below, above) = (share("bbr1", 0.15), share("bbr1", 0.3));
-    assert!(below > 0.65 && above < 0.1, "{below} {above}");
+    // `ProbeRTT` takes a twelfth of the time.
+    assert!(below > 0.6 && above < 0.1, "{below} {above}");
     // Version 3 reduces its rate above its threshold, by default 2 % (draft-ietf-ccwg-bbr-05, Sec. 2.9).
     let (above, below) = (share("bbr", 0.05), share("bbr:loss-thresh=0.1", 0.05));
     assert!(above < 0.25 && below > 0.6, "{above} {below}");

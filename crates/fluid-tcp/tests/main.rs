@@ -7,4 +7,5 @@ mod bbr;
 mod closed_forms;
 mod extending;
 mod hybrid_paths;
+mod kernel;
 mod peers;

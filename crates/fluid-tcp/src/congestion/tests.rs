@@ -258,7 +258,7 @@ proptest! {
         pacing in any::<bool>(),
         steps in proptest::collection::vec(steps(), 1..60),
     ) {
-        let connection = Connection { initial_window, implementation, pacing, ..Connection::default() };
+        let connection = Connection { initial_window, pacing, implementation, ..Connection::default() };
         let mut cc = algorithm.start(&connection);
         let (mut now, mut round, mut counters) = (Time::ZERO, 0, SenderCounters::default());
         for step in &steps {

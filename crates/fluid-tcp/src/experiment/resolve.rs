@@ -1,5 +1,6 @@
 //! Resolution of an experiment to a plan: defaults, refusals and notes.
 
+mod contradictions;
 mod coupled;
 mod doubts;
 mod endpoint;
@@ -10,6 +11,7 @@ mod packing;
 mod path;
 mod return_trace;
 mod rows;
+mod size;
 mod starts;
 
 use std::borrow::Cow;
@@ -140,7 +142,10 @@ impl Experiment {
         notes.extend(note.map(Note::from));
         let latest = starts.as_ref().and_then(|starts| starts.last().copied());
         let end = self.end(&facts, latest, &mut notes)?;
-        notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(facts.begin)));
+        let length = end.since(facts.begin);
+        self.check_size(&facts, &endpoint, &flows, buffer, length)?;
+        notes.extend(self.contradictions(&endpoint, &flows));
+        notes.extend(self.warnings(&endpoint, &flows, &link, buffer, length));
         notes.extend(self.path_notes().map(Note::from));
         notes.extend(self.window_warning(&facts, &endpoint, flows.len()));
         let return_trace = self.return_link(storage, end, &mut notes)?;

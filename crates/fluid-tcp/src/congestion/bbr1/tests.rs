@@ -279,8 +279,9 @@ fn probe_bw_begins_in_any_phase_but_the_drain() {
 
 #[test]
 fn without_jitter_min_rtt_expires_only_if_an_equal_rtt_does_not_renew_it() {
-    for (cc, expected) in [(bbr1(), 0..=0), (linux(), 4..=5)] {
-        let mut path = Path::new(cc, 1000.0, 1e9);
+    for (renews_by_equal, expected) in [(true, 0..=0), (false, 4..=5)] {
+        let mut path = path(1000.0, 1e9);
+        path.cc.renews_by_equal = renews_by_equal;
         let (mut probes, mut probing) = (0, false);
         path.run(60.0, |path| {
             let now = path.cc.mode == Mode::ProbeRtt;
@@ -294,23 +295,18 @@ fn without_jitter_min_rtt_expires_only_if_an_equal_rtt_does_not_renew_it() {
 #[test]
 fn a_quantum_is_a_millisecond_from_one_or_two_segments_to_64_kib() {
     // Pacing rate in bytes per second; `bbr_tso_segs_goal` for a payload of 1448 B.
-    for (rate, segments) in [
-        (149_000.0, 1.0),
-        (151_000.0, 2.0),
-        (10e6, 6.0),
-        (125e6, 45.0),
-        (1e12, 45.0),
+    for (rate, segments, budget) in [
+        (149_000.0, 1.0, 102.0),
+        (151_000.0, 2.0, 104.0),
+        (10e6, 6.0, 116.0),
+        (125e6, 45.0, 234.0),
+        (1e12, 45.0, 234.0),
     ] {
         let mut cc = linux();
         cc.base.pacing_rate = rate / 1448.0;
         assert!((cc.quantum() - segments).abs() < 1e-12, "{rate}");
         // 98 segments and three quanta, rounded up to an even number.
-        let budget = [(1.0, 102.0), (2.0, 104.0), (6.0, 116.0), (45.0, 234.0)];
-        let (_, expected) = budget
-            .into_iter()
-            .find(|(quantum, _)| *quantum == segments)
-            .unwrap();
-        assert!((cc.with_quanta(98.0) - expected).abs() < 1e-12, "{rate}");
+        assert!((cc.with_quanta(98.0) - budget).abs() < 1e-12, "{rate}");
     }
     assert!((bbr1().with_quanta(98.0) - 102.0).abs() < 1e-12);
 }

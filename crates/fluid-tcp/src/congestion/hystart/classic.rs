@@ -207,13 +207,10 @@ mod tests {
         let mut classic = classic(false);
         classic.observe(&ack(1, 0, 100_000), 20.0, true);
         let mut delayed = |from: u32| {
-            (1..=9).for_each(|n| {
-                classic.observe(
-                    &ack(u64::from(from), from + n * 10_000, 200_000),
-                    20.0,
-                    true,
-                )
-            });
+            for number in 1..=9 {
+                let ack = ack(from.into(), from + number * 10_000, 200_000);
+                classic.observe(&ack, 20.0, true);
+            }
             classic.takes_exit()
         };
         assert!(delayed(1_000_000));

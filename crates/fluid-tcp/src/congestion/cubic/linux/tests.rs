@@ -1,6 +1,7 @@
 //! Against windows of a real kernel, and against a second implementation.
 
 use proptest::prelude::*;
+use tmt_core::math::num::cbrt;
 use tmt_core::types::Span;
 
 use super::super::super::{Algorithm, Cause, Implementation};
@@ -202,14 +203,15 @@ impl Reference {
             let (start, origin, k, ..) = *self.epoch.get_or_insert_with(|| {
                 let k = if self.last_max > cwnd {
                     let product = (1u64 << 40) / 410 * (self.last_max - cwnd);
-                    to_f64(product).cbrt()
+                    cbrt(to_f64(product))
                 } else {
                     0.0
                 };
                 (jiffy, self.last_max.max(cwnd), k.floor(), cwnd, count)
             });
             let t = to_f64((jiffy - start + ahead) * 1024 / 250);
-            let distance = (410.0 * (t - k).abs().powi(3) / 2f64.powi(40)).floor();
+            let away = (t - k).abs();
+            let distance = (410.0 * away * away * away / to_f64(1 << 40)).floor();
             let target = to_f64(origin) + distance.copysign(t - k);
             let more = target - to_f64(cwnd);
             self.cnt = if more > 0.0 {
@@ -347,7 +349,7 @@ fn beta_and_c_keep_their_meaning() {
         cc.window.cwnd = 1000.0;
         cut(&mut cc, 0, 1000, Cause::FastRetransmit);
         cc.on_ack(&ack(1_000_000, 1, 100_000_000));
-        let expected = 1024.0 * (300.0f64 / c).cbrt();
+        let expected = 1024.0 * cbrt(300.0 / c);
         let k = to_f64(cc.epoch.unwrap().k);
         assert!(
             (k / expected - 1.0).abs() < 0.01,
