@@ -198,6 +198,8 @@ pub struct Sender {
     deadline: Option<Time>,
     sacked: RangeSet,
     sacked_count: u64,
+    /// SACK blocks of the last ACK that had any: most are repeated.
+    reported: [(u64, u64); 3],
     /// Packets below this that are not SACKed are lost; with RACK, lost packets lie below it.
     lost_below: u64,
     /// Lost packets below this have been retransmitted.
@@ -262,6 +264,7 @@ impl Sender {
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
+            reported: Default::default(),
             lost_below: 0,
             rtx_cursor: 0,
             rule_3_cursor: 0,
