@@ -1,8 +1,8 @@
 """The kernel's runs repeated with the packets that the emulator lost.
 
 The emulator's log numbers all packets that the sender's host offered: 0 is the SYN, 1 the ACK that ends the handshake, k + 2
-the k-th transmission of data. A loss on the link (`L`) is drawn for each packet that is served, so its position is its number
-less the queue drops (`Q`) before it. Queue drops are the simulator's own.
+the k-th transmission of data, more where SYNs were lost. A loss on the link (`L`) is drawn for each packet that is served,
+so its position is its number less the queue drops (`Q`) before it. Queue drops are the simulator's own.
 """
 
 import bisect
@@ -28,7 +28,12 @@ class Losses:
 
     def __init__(self, text):
         rows = [line.split(",") for line in text.splitlines()]
-        rows = [(kind, int(number) - HANDSHAKE, int(time)) for kind, number, time in rows]
+        # Our own logs have no times.
+        rows = [(kind, int(number), int(time[0]) if time else None) for kind, number, *time in rows]
+        lost = {number for kind, number, _ in rows}
+        # A SYN that is lost is sent again.
+        before = HANDSHAKE + next(count for count in range(len(lost) + 1) if count not in lost)
+        rows = [(kind, number - before, time) for kind, number, time in rows]
         self.dropped = [(number, time) for kind, number, time in rows if kind == "Q"]
         numbers = [number for number, _ in self.dropped]
         lost = [number for kind, number, _ in rows if kind == "L"]
@@ -41,15 +46,22 @@ class Losses:
         return f"list:{path}" if self.positions else None
 
 
-def runs(simulator_only):
-    """Settings, rows and losses of the larger set, by name of the run."""
-    logs = kernel.archive(kernel.SHARED / "losses.tar.xz")
+def runs(measured, folder, wanted):
+    """Settings, rows and losses of runs of one flow, by name of the run."""
+    logs = kernel.archive(folder / "losses.tar.xz")
     logs = {pathlib.PurePath(path).name.removesuffix(".emu.lost"): text for path, text in logs.items()}
-    for setting, measured in kernel.measured([kernel.SHARED / "results.csv"]).items():
-        for (row,) in measured:
+    for setting, of_setting in measured.items():
+        for row in (run[0] for run in of_setting):
             name = f"{setting.grid}-{setting.cc}-{setting.loss:g}-{row['seed']:g}"
-            if name.startswith(simulator_only) and name in logs and not setting.size:
+            if name.startswith(wanted) and name in logs and not setting.size:
                 yield name, setting, row, Losses(logs[name])
+
+
+def samples_of(folder):
+    """What ss saw of some runs, by name of the run."""
+    path = folder / "windows.tar.xz"
+    found = kernel.archive(path) if path.exists() else {}
+    return {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in found.items()}
 
 
 def logged(simulator, setting, losses, flag):
@@ -61,12 +73,11 @@ def logged(simulator, setting, losses, flag):
     return run["total"], csv.DictReader(io.StringIO("\n".join(rows)))
 
 
-def deliveries(simulator, wanted):
+def deliveries(simulator, measured, folder, wanted):
     """Runs with the same losses: totals of all, and packets delivered over time where ss sampled them."""
-    windows = kernel.archive(kernel.SHARED / "windows.tar.xz")
-    windows = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in windows.items()}
+    windows = samples_of(folder)
     verdicts, cells, series = unpaired.Verdicts(), {}, []
-    for name, setting, row, losses in runs(wanted):
+    for name, setting, row, losses in runs(measured, folder, wanted):
         if name in windows:
             total, log = logged(simulator, setting, losses, "--packets")
             series.append([name, *compared(name, setting, windows[name], losses, list(log), verdicts)])
@@ -81,16 +92,25 @@ def deliveries(simulator, wanted):
     )
     for setting, pairs in cells.items():
         ratios = [kernel.share(total, setting) / row["share"] for row, total in pairs]
+        name = f"{setting.grid} {setting.cc} {setting.loss:g}"
         mean = lambda values: statistics.fmean(values)  # noqa: E731
         spread = statistics.stdev(ratios) if len(ratios) > 1 else 0.0
         of_kernel = lambda key: mean(row[key] for row, _ in pairs)  # noqa: E731
         of_tmt = lambda key: mean(total[key] for _, total in pairs)  # noqa: E731
         unpaired.row([
             setting.grid, setting.cc, f"{setting.loss:g}", len(pairs), f"{of_kernel('share'):.3f}",
-            f"{mean(kernel.share(total, setting) for _, total in pairs):.3f}", f"{mean(ratios):.3f} ± {spread:.3f}",
-            f"{of_kernel('retransmitted'):.0f}", f"{of_tmt('packets_retransmitted'):.0f}", f"{of_kernel('rto_events'):.2f}",
+            f"{mean(kernel.share(total, setting) for _, total in pairs):.3f}",
+            f"{mean(ratios):.3f} ± {spread:.3f}"
+            + verdicts.check(f"{name}: goodput", abs(mean(ratios) - 1) <= unpaired.GOODPUT),
+            f"{of_kernel('retransmitted'):.0f}",
+            f"{of_tmt('packets_retransmitted'):.0f}"
+            + verdicts.check(
+                f"{name}: retransmissions",
+                abs(of_tmt("packets_retransmitted") / of_kernel("retransmitted") - 1) <= unpaired.RETRANSMISSIONS,
+            ),
+            f"{of_kernel('rto_events'):.2f}",
             f"{of_tmt('rto_events'):.2f}", f"{of_kernel('mean_wait_s') * 1e3:.1f}",
-            f"{of_tmt('queueing_delay_mean_s') * 1e3:.1f}", f"{of_kernel('queue_drops'):.0f}",
+            f"{of_tmt('queueing_delay_mean_s') * 1e3:.1f}", "-" if pairs[0][0].get("queue_drops") is None else f"{of_kernel('queue_drops'):.0f}",
             f"{of_tmt('packets_dropped'):.0f}",
         ])  # fmt: skip
     if series:
@@ -130,13 +150,12 @@ def compared(name, setting, samples, losses, log, verdicts):
     return [f"{first:.2f}" if first < 1e9 else "none", *ratios]
 
 
-def windows(simulator, wanted):
+def windows(simulator, measured, folder, wanted):
     """Congestion windows at the same times, in packets: kernel / simulator."""
     times = (1, 2, 3, 5, 7, *TIMES_S)
-    samples = kernel.archive(kernel.SHARED / "windows.tar.xz")
-    samples = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in samples.items()}
+    samples = samples_of(folder)
     unpaired.head("run|" + "|".join(f"{time} s" for time in times))
-    for name, setting, _, losses in runs(wanted):
+    for name, setting, _, losses in runs(measured, folder, wanted):
         if name not in samples:
             continue
         short = setting._replace(seconds=max(times) + 1)
