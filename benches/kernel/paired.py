@@ -17,27 +17,47 @@ import tempfile
 import kernel
 import unpaired
 
+# A run sends no more packets of this size in its time: all but those of the handshake have 1500 B.
+PACKET_LEAST_B = 1400
 # Packets of the handshake that the emulator counts, and that the simulator does not send.
 HANDSHAKE = 2
 # Times of the comparison, s, and how far the packets delivered may be.
 TIMES_S, DELIVERED = range(10, 61, 10), 0.02
 
 
-class Losses:
-    """What the emulator dropped and lost in a run: numbers among the data packets offered, and positions on the link."""
+def drawn(seed, loss, count):
+    """Numbers of the packets below `count` that the emulator loses, of those that it serves: splitmix64, a draw a packet."""
+    mask, state = (1 << 64) - 1, (seed * 0xD1342543DE82EF95 + 1) & ((1 << 64) - 1)
+    for number in range(count):
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & mask
+        if ((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53 < loss:
+            yield number
 
-    def __init__(self, text):
+
+class Losses:
+    """What the emulator dropped in a run, and the positions on the link that it lost or would have lost later.
+
+    The simulator may send more than the kernel did, so the log does not suffice: its losses are drawn anew, and must be those
+    of the log as far as that goes.
+    """
+
+    def __init__(self, name, text, setting, seed):
         rows = [line.split(",") for line in text.splitlines()]
         # Our own logs have no times.
         rows = [(kind, int(number), int(time[0]) if time else None) for kind, number, *time in rows]
-        lost = {number for kind, number, _ in rows}
+        dropped = [number for kind, number, _ in rows if kind == "Q"]
+        logged = {number - bisect.bisect_left(dropped, number) for kind, number, _ in rows if kind == "L"}
+        count = round(setting.rate_bps * (setting.seconds + 10) / 8 / PACKET_LEAST_B)
+        lost = list(drawn(round(seed), setting.loss, count))
+        # A log may lack lines later on: a full disk tore some.
+        if not set(sorted(logged)[:3]) <= set(lost):
+            sys.exit(f"compare: {name}: found losses in the log that the emulator's generator does not draw")
         # A SYN that is lost is sent again.
-        before = HANDSHAKE + next(count for count in range(len(lost) + 1) if count not in lost)
-        rows = [(kind, number - before, time) for kind, number, time in rows]
-        self.dropped = [(number, time) for kind, number, time in rows if kind == "Q"]
-        numbers = [number for number, _ in self.dropped]
-        lost = [number for kind, number, _ in rows if kind == "L"]
-        self.positions = [number - bisect.bisect_left(numbers, number) for number in lost if number >= 0]
+        before = HANDSHAKE + next(count for count in range(len(lost) + 1) if count not in logged)
+        self.dropped = [(number - before, time) for kind, number, time in rows if kind == "Q"]
+        self.positions = [number - before for number in lost if number >= before]
 
     def process(self, folder):
         """The process of `--loss`; none where nothing is lost."""
@@ -54,7 +74,7 @@ def runs(measured, folder, wanted):
         for row in (run[0] for run in of_setting):
             name = f"{setting.grid}-{setting.cc}-{setting.loss:g}-{row['seed']:g}"
             if name.startswith(wanted) and name in logs and not setting.size:
-                yield name, setting, row, Losses(logs[name])
+                yield name, setting, row, Losses(name, logs[name], setting, row["seed"])
 
 
 def samples_of(folder):
