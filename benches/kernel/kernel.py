@@ -13,8 +13,9 @@ import sys
 import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# Settings of our own, and the folder of the larger set, which is not part of the project.
-HELD_OUT = ROOT / "fixtures/reference/kernel/runs"
+# Settings of our own, and the folder of the larger set, which is not part of the project. Each has tables of runs, and the
+# packets that were lost in them.
+OWN = ROOT / "fixtures/reference/kernel"
 SHARED = pathlib.Path(os.environ.get("TMT_SHARED", ROOT.parent / "shared")) / "reference/kernel"
 
 # tmt's name of each congestion control of the kernel, under the profile linux.

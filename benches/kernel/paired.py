@@ -1,8 +1,8 @@
 """The kernel's runs repeated with the packets that the emulator lost.
 
 The emulator's log numbers all packets that the sender's host offered: 0 is the SYN, 1 the ACK that ends the handshake, k + 2
-the k-th transmission of data. A loss on the link (`L`) is drawn for each packet that is served, so its position is its number
-less the queue drops (`Q`) before it. Queue drops are the simulator's own.
+the k-th transmission of data, more where SYNs were lost. A loss on the link (`L`) is drawn for each packet that is served,
+so its position is its number less the queue drops (`Q`) before it. Queue drops are the simulator's own.
 """
 
 import bisect
@@ -17,22 +17,47 @@ import tempfile
 import kernel
 import unpaired
 
+# A run sends no more packets of this size in its time: all but those of the handshake have 1500 B.
+PACKET_LEAST_B = 1400
 # Packets of the handshake that the emulator counts, and that the simulator does not send.
 HANDSHAKE = 2
 # Times of the comparison, s, and how far the packets delivered may be.
 TIMES_S, DELIVERED = range(10, 61, 10), 0.02
 
 
-class Losses:
-    """What the emulator dropped and lost in a run: numbers among the data packets offered, and positions on the link."""
+def drawn(seed, loss, count):
+    """Numbers of the packets below `count` that the emulator loses, of those that it serves: splitmix64, a draw a packet."""
+    mask, state = (1 << 64) - 1, (seed * 0xD1342543DE82EF95 + 1) & ((1 << 64) - 1)
+    for number in range(count):
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & mask
+        if ((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53 < loss:
+            yield number
 
-    def __init__(self, text):
+
+class Losses:
+    """What the emulator dropped in a run, and the positions on the link that it lost or would have lost later.
+
+    The simulator may send more than the kernel did, so the log does not suffice: its losses are drawn anew, and must be those
+    of the log as far as that goes.
+    """
+
+    def __init__(self, name, text, setting, seed):
         rows = [line.split(",") for line in text.splitlines()]
-        rows = [(kind, int(number) - HANDSHAKE, int(time)) for kind, number, time in rows]
-        self.dropped = [(number, time) for kind, number, time in rows if kind == "Q"]
-        numbers = [number for number, _ in self.dropped]
-        lost = [number for kind, number, _ in rows if kind == "L"]
-        self.positions = [number - bisect.bisect_left(numbers, number) for number in lost if number >= 0]
+        # Our own logs have no times.
+        rows = [(kind, int(number), int(time[0]) if time else None) for kind, number, *time in rows]
+        dropped = [number for kind, number, _ in rows if kind == "Q"]
+        logged = {number - bisect.bisect_left(dropped, number) for kind, number, _ in rows if kind == "L"}
+        count = round(setting.rate_bps * (setting.seconds + 10) / 8 / PACKET_LEAST_B)
+        lost = list(drawn(round(seed), setting.loss, count))
+        # A log may lack lines later on: a full disk tore some.
+        if not set(sorted(logged)[:3]) <= set(lost):
+            sys.exit(f"compare: {name}: found losses in the log that the emulator's generator does not draw")
+        # A SYN that is lost is sent again.
+        before = HANDSHAKE + next(count for count in range(len(lost) + 1) if count not in logged)
+        self.dropped = [(number - before, time) for kind, number, time in rows if kind == "Q"]
+        self.positions = [number - before for number in lost if number >= before]
 
     def process(self, folder):
         """The process of `--loss`; none where nothing is lost."""
@@ -41,15 +66,22 @@ class Losses:
         return f"list:{path}" if self.positions else None
 
 
-def runs(simulator_only):
-    """Settings, rows and losses of the larger set, by name of the run."""
-    logs = kernel.archive(kernel.SHARED / "losses.tar.xz")
+def runs(measured, folder, wanted):
+    """Settings, rows and losses of runs of one flow, by name of the run."""
+    logs = kernel.archive(folder / "losses.tar.xz")
     logs = {pathlib.PurePath(path).name.removesuffix(".emu.lost"): text for path, text in logs.items()}
-    for setting, measured in kernel.measured([kernel.SHARED / "results.csv"]).items():
-        for (row,) in measured:
+    for setting, of_setting in measured.items():
+        for row in (run[0] for run in of_setting):
             name = f"{setting.grid}-{setting.cc}-{setting.loss:g}-{row['seed']:g}"
-            if name.startswith(simulator_only) and name in logs and not setting.size:
-                yield name, setting, row, Losses(logs[name])
+            if name.startswith(wanted) and name in logs and not setting.size:
+                yield name, setting, row, Losses(name, logs[name], setting, row["seed"])
+
+
+def samples_of(folder):
+    """What ss saw of some runs, by name of the run."""
+    path = folder / "windows.tar.xz"
+    found = kernel.archive(path) if path.exists() else {}
+    return {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in found.items()}
 
 
 def logged(simulator, setting, losses, flag):
@@ -61,12 +93,11 @@ def logged(simulator, setting, losses, flag):
     return run["total"], csv.DictReader(io.StringIO("\n".join(rows)))
 
 
-def deliveries(simulator, wanted):
+def deliveries(simulator, measured, folder, wanted):
     """Runs with the same losses: totals of all, and packets delivered over time where ss sampled them."""
-    windows = kernel.archive(kernel.SHARED / "windows.tar.xz")
-    windows = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in windows.items()}
+    windows = samples_of(folder)
     verdicts, cells, series = unpaired.Verdicts(), {}, []
-    for name, setting, row, losses in runs(wanted):
+    for name, setting, row, losses in runs(measured, folder, wanted):
         if name in windows:
             total, log = logged(simulator, setting, losses, "--packets")
             series.append([name, *compared(name, setting, windows[name], losses, list(log), verdicts)])
@@ -81,16 +112,25 @@ def deliveries(simulator, wanted):
     )
     for setting, pairs in cells.items():
         ratios = [kernel.share(total, setting) / row["share"] for row, total in pairs]
+        name = f"{setting.grid} {setting.cc} {setting.loss:g}"
         mean = lambda values: statistics.fmean(values)  # noqa: E731
         spread = statistics.stdev(ratios) if len(ratios) > 1 else 0.0
         of_kernel = lambda key: mean(row[key] for row, _ in pairs)  # noqa: E731
         of_tmt = lambda key: mean(total[key] for _, total in pairs)  # noqa: E731
         unpaired.row([
             setting.grid, setting.cc, f"{setting.loss:g}", len(pairs), f"{of_kernel('share'):.3f}",
-            f"{mean(kernel.share(total, setting) for _, total in pairs):.3f}", f"{mean(ratios):.3f} ± {spread:.3f}",
-            f"{of_kernel('retransmitted'):.0f}", f"{of_tmt('packets_retransmitted'):.0f}", f"{of_kernel('rto_events'):.2f}",
+            f"{mean(kernel.share(total, setting) for _, total in pairs):.3f}",
+            f"{mean(ratios):.3f} ± {spread:.3f}"
+            + verdicts.check(f"{name}: goodput", abs(mean(ratios) - 1) <= unpaired.GOODPUT),
+            f"{of_kernel('retransmitted'):.0f}",
+            f"{of_tmt('packets_retransmitted'):.0f}"
+            + verdicts.check(
+                f"{name}: retransmissions",
+                abs(of_tmt("packets_retransmitted") / of_kernel("retransmitted") - 1) <= unpaired.RETRANSMISSIONS,
+            ),
+            f"{of_kernel('rto_events'):.2f}",
             f"{of_tmt('rto_events'):.2f}", f"{of_kernel('mean_wait_s') * 1e3:.1f}",
-            f"{of_tmt('queueing_delay_mean_s') * 1e3:.1f}", f"{of_kernel('queue_drops'):.0f}",
+            f"{of_tmt('queueing_delay_mean_s') * 1e3:.1f}", "-" if pairs[0][0].get("queue_drops") is None else f"{of_kernel('queue_drops'):.0f}",
             f"{of_tmt('packets_dropped'):.0f}",
         ])  # fmt: skip
     if series:
@@ -130,13 +170,12 @@ def compared(name, setting, samples, losses, log, verdicts):
     return [f"{first:.2f}" if first < 1e9 else "none", *ratios]
 
 
-def windows(simulator, wanted):
+def windows(simulator, measured, folder, wanted):
     """Congestion windows at the same times, in packets: kernel / simulator."""
     times = (1, 2, 3, 5, 7, *TIMES_S)
-    samples = kernel.archive(kernel.SHARED / "windows.tar.xz")
-    samples = {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in samples.items()}
+    samples = samples_of(folder)
     unpaired.head("run|" + "|".join(f"{time} s" for time in times))
-    for name, setting, _, losses in runs(wanted):
+    for name, setting, _, losses in runs(measured, folder, wanted):
         if name not in samples:
             continue
         short = setting._replace(seconds=max(times) + 1)
