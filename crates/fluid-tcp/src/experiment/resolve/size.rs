@@ -19,6 +19,9 @@ const MOST_BYTES: f64 = 17_179_869_184.0;
 /// Most packets of a run that are accepted: a day of work at a million a second.
 const MOST_PACKETS: f64 = 1e11;
 
+/// Times that each packet of a transfer may be sent; runs that need more are rare.
+const COPIES: f64 = 100.0;
+
 /// Packets of a run, at most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Estimate {
@@ -38,6 +41,8 @@ struct Limits<'a> {
     length: f64,
     /// Packets that fit the queue.
     buffer: f64,
+    /// Packets of all transfers; infinite if one has data without end.
+    data: f64,
     /// Per flow: the initial window, and the largest window or all data if that is less, packets.
     flows: &'a [(f64, f64)],
 }
@@ -49,6 +54,7 @@ impl Estimate {
             rtt,
             length,
             buffer,
+            data,
             flows,
         } = limits;
         let served = rate * length;
@@ -68,7 +74,7 @@ impl Estimate {
         };
         Self {
             in_flight,
-            sent: (served + in_flight).min(by_windows),
+            sent: (served + in_flight).min(by_windows).min(COPIES * data),
         }
     }
 }
@@ -87,6 +93,7 @@ impl Experiment {
             return Ok(());
         };
         let connection = endpoint.connection(self.packet());
+        let data = |plan: &FlowPlan| plan.flow.packets.map_or(f64::INFINITY, to_f64);
         let window = |plan: &FlowPlan| {
             let first = plan.flow.algorithm.start(&connection).cwnd();
             let data = plan.flow.packets.unwrap_or(u64::MAX);
@@ -100,6 +107,7 @@ impl Experiment {
             rtt: rtt.as_secs_f64(),
             length: length.as_secs_f64(),
             buffer: to_f64(buffer),
+            data: flows.iter().map(data).sum(),
             flows: &windows,
         });
         let bytes = estimate.in_flight * PACKET_BYTES;
@@ -140,6 +148,7 @@ mod tests {
             rtt: 0.5,
             length: 10.0,
             buffer,
+            data: f64::INFINITY,
             flows,
         })
     }
@@ -165,12 +174,10 @@ mod tests {
             }
         );
         // A fixed window, whatever the link carries, but not beyond the receiver's.
-        let fixed = estimate(1000.0, 100.0, &[(1e6, 1e12)]);
-        assert_eq!(fixed.in_flight, 1e6);
-        let limited = estimate(1000.0, 100.0, &[(1e6, 50.0)]);
-        assert_eq!(limited.in_flight, 50.0);
+        let in_flight = |buffer, flow| estimate(1000.0, buffer, &[flow]).in_flight.to_string();
+        assert_eq!(in_flight(100.0, (1e6, 1e12)), "1000000");
+        assert_eq!(in_flight(100.0, (1e6, 50.0)), "50");
         // A queue without a limit holds no more than arrives.
-        let endless = estimate(1000.0, 1e12, &[(10.0, 1e12)]);
-        assert_eq!(endless.in_flight, 2.0 * (500.0 + 10_000.0));
+        assert_eq!(in_flight(1e12, (10.0, 1e12)), "21000");
     }
 }
