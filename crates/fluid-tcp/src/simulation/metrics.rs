@@ -353,7 +353,7 @@ struct TotalSource<'a> {
 /// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
 /// let report = run(&setup, link, &mut NoProbe);
 /// // By field, by name as JSON has it, and as rows of a table.
-/// assert!(report.total.metrics.goodput_bps > Some(800_000.0));
+/// assert!(report.total.metrics.goodput_bps > Some(700_000.0));
 /// assert!(report.total.numbers().any(|(name, _)| name == "goodput_bps"));
 /// let (row, metric) = Metrics::rows()[0];
 /// println!("{}: {}", row.label, row.show.text((metric.value)(&report.flows[0])));

@@ -67,6 +67,11 @@ impl Plan {
                 let window = endpoint.and_then(|endpoint| endpoint.receiver_window());
                 add("rwnd_packets", json!(window));
             }
+            ("first_rwnd", _) => {
+                let endpoint = self.flows.first().map(|plan| plan.flow.endpoint);
+                let grows = endpoint.filter(|it| it.first_rwnd < it.rwnd);
+                add("first_rwnd_packets", json!(grows.map(|it| it.first_rwnd)));
+            }
             ("handshake", _) => add("flows", self.flows.iter().map(shown).collect()),
             _ => {}
         }
