@@ -161,7 +161,7 @@ fn logs() -> Vec<Logged> {
         "tcp --link coupled --profile rfc --packet 500B --flows 2 --slots slots.csv erased.csv";
     [
         ("timeline", "tcp --profile rfc --packet 500B --flows 2 lossy.csv".to_owned()),
-        ("shared LLDUs", "tcp --packet 500B --packing bytes --profile linux --flows 2 lossy.csv".to_owned()),
+        ("shared LLDUs", "tcp --packet 500B --packing bytes --profile linux --quick-while-growing off --flows 2 lossy.csv".to_owned()),
         ("split timeline", "tcp --profile rfc --packet 500B --flows 2 --path split --terrestrial-rtt 20ms timeline.csv".to_owned()),
         ("synthetic", "tcp --link synthetic --profile rfc --rate 500kbps --rtt 200ms --loss bernoulli:0.02 --duration 20s".to_owned()),
         ("lost ACKs", "tcp --link synthetic --profile rfc --rate 500kbps --rtt 200ms --return-loss bernoulli:0.1 --buffer 20pkt --duration 20s".to_owned()),

@@ -307,13 +307,15 @@ fn hybla_does_not_send_millions_and_an_overload_warns() {
 }
 
 #[test]
-fn a_receive_window_of_6_mib_is_the_default_and_warns_where_it_limits() {
+fn the_default_receive_window_warns_where_it_limits() {
     let run = "tcp -v --json --link synthetic --rate 1Gbps --rtt 500ms --duration 3s";
     let found = tmt(run).run().ok().says(&[
-        "rwnd 4194pkt (6291456B)",
-        "warning: the receive window of 4194 packets",
+        "rwnd 13333pkt (20000000B)",
+        "warning: the receive window of 13333 packets",
     ]);
-    assert_eq!(found.json()["params"]["rwnd_packets"], 4194);
+    assert_eq!(found.json()["params"]["rwnd_packets"], 13_333);
+    // 80 kB of payload, in packets of 1448 B.
+    assert_eq!(found.json()["params"]["first_rwnd_packets"], 55);
     for given in ["--rwnd unlimited", "--profile ns2"] {
         let found = tmt(run).arg_list(given).run().ok();
         assert!(!found.stderr.contains("the receive window"), "{given}");

@@ -106,6 +106,9 @@ pub struct Endpoint {
     /// F-RTO: detects a spurious timeout by sending new data after it, and then restores the window (RFC 5682). Needs
     /// SACK.
     pub f_rto: bool,
+    /// Undoes a recovery if a timestamp shows that its packets were late, not lost (RFC 3522; `tcp_packet_delayed`). Needs
+    /// SACK and [`Self::timestamps`].
+    pub undo_recovery: bool,
     /// ECN: packets may be marked instead of dropped, and an echoed mark cuts the window like a loss (RFC 3168).
     pub ecn: bool,
     /// Paces packets with any congestion control: 2 windows per srtt in slow start, 1.2 after, as in Linux.
@@ -261,6 +264,7 @@ impl Profile {
                 loss_detection: LossDetection::DupAcks,
                 tail_loss_probe: false,
                 f_rto: false,
+                undo_recovery: false,
                 ecn: false,
                 pacing: false,
                 recovery: Recovery::Prr,
@@ -294,6 +298,7 @@ impl Profile {
                 loss_detection: LossDetection::Rack,
                 tail_loss_probe: true,
                 f_rto: true,
+                undo_recovery: true,
                 recovery: Recovery::Prr9937,
                 rtt_sampling: RttSampling::PerSack,
                 timestamps: true,

@@ -24,6 +24,7 @@ mod recovery;
 mod sack_scoreboard;
 mod timer;
 mod tlp;
+mod undo;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use rack::Rack;
 use rate::Rates;
 use sack_scoreboard::NewlySacked;
 use tlp::TailProbe;
+use undo::Undo;
 
 /// `DupThresh`: duplicate ACKs, or SACKed packets above a packet, after which it counts as lost.
 const DUP_THRESH: u32 = 3;
@@ -149,6 +151,8 @@ pub struct Events {
     pub spurious_timeouts: u64,
     /// Number of fast recoveries begun.
     pub fast_recoveries: u64,
+    /// Number of fast recoveries undone, because packets were late, not lost.
+    pub undone_recoveries: u64,
 }
 
 /// The sender of one flow, driven by ACKs and timers.
@@ -198,6 +202,8 @@ pub struct Sender {
     deadline: Option<Time>,
     sacked: RangeSet,
     sacked_count: u64,
+    /// SACK blocks of the last ACK that had any: most are repeated.
+    reported: [(u64, u64); 3],
     /// Packets below this that are not SACKed are lost; with RACK, lost packets lie below it.
     lost_below: u64,
     /// Lost packets below this have been retransmitted.
@@ -216,6 +222,7 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     tail_probe: TailProbe,
     f_rto: Option<FrtoState>,
+    undo: Option<Undo>,
     rates: Option<Box<Rates>>,
     pacer: Option<Pacer>,
     /// An ECE cuts the window only after everything below this is acknowledged.
@@ -262,6 +269,7 @@ impl Sender {
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
+            reported: Default::default(),
             lost_below: 0,
             rtx_cursor: 0,
             rule_3_cursor: 0,
@@ -274,6 +282,7 @@ impl Sender {
             rack,
             tail_probe: TailProbe::default(),
             f_rto: None,
+            undo: None,
             rates,
             pacer,
             ecn_recovery_point: 0,
@@ -390,6 +399,10 @@ impl Sender {
         };
         let rtt = self.measure(now, ack, &covered, &sacked);
         let mut delivered = sacked.packets + covered.delivered;
+        let is_late = self.shows_late_packet(acked, ack.echo);
+        if let Some(rack) = self.rack.as_mut().filter(|_| is_late) {
+            rack.on_late_packet();
+        }
         if self.rack.is_some() {
             self.rack_detect_losses(now, ack.dsack);
         } else if self.endpoint.sack {
@@ -425,8 +438,9 @@ impl Sender {
         if ack.ece {
             self.on_ece(now);
         }
-        let restarts_timer =
-            self.act_in_phase(&event, duplicate) || acked > 0 || self.sack_restarts_timer(&sacked);
+        let restarts_timer = self.act_in_phase(&event, duplicate, is_late)
+            || acked > 0
+            || self.sack_restarts_timer(&sacked);
         // Impatient variant (RFC 6582, Sec. 4): only the first partial ACK restarts the timer.
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let partial = !self.endpoint.sack && in_recovery && acked > 0;
@@ -445,7 +459,7 @@ impl Sender {
     }
 
     /// Applies an ACK in the current phase. Returns whether the timer restarts.
-    fn act_in_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
+    fn act_in_phase(&mut self, event: &AckEvent, duplicate: bool, is_late: bool) -> bool {
         let (now, acked) = (event.now, event.acked);
         let progress = Progress {
             delivered: event.delivered,
@@ -457,6 +471,9 @@ impl Sender {
         // Reno without SACK: the first partial ACK ends a recovery.
         let ends_on_partial_ack =
             acked > 0 && !self.endpoint.sack && !self.cc.uses_newreno_recovery();
+        if is_late && self.undo_recovery(now) {
+            return self.resume(event, progress);
+        }
         match self.phase {
             Phase::Open => {
                 if acked > 0 {
@@ -606,6 +623,9 @@ impl Sender {
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.prr.on_sent();
+            if copy > 1 {
+                self.note_retransmission(now);
+            }
         }
         if let Some(rack) = &mut self.rack {
             rack.order.push_back((packet, copy, now));

@@ -238,6 +238,9 @@ parameters! {
         new(Group::LossRecovery).profile().detail("RFC 8985, Sec. 7; needs RACK.");
     f_rto: bool, in f_rto; "Undo spurious timeouts (F-RTO)" =>
         new(Group::LossRecovery).profile().detail("RFC 5682; needs SACK.");
+    undo_recovery: bool, in undo_recovery; "Undo recoveries from packets that were late, not lost" =>
+        new(Group::LossRecovery).profile()
+        .detail("By the time that an ACK echoes (RFC 3522; tcp_packet_delayed of Linux); needs SACK and --timestamps.");
     ecn: bool, in ecn; "Explicit congestion notification" =>
         new(Group::Hosts).profile().detail("Packets may be marked instead of dropped (RFC 3168); needs a CoDel queue.");
     pacing: bool, in pacing; "Pacing: spread packets over the RTT" =>

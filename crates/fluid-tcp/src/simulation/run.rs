@@ -143,8 +143,8 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
 }
 
 fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
-    let tallies = FlowTally::all(setup.flows.len());
     let mut endpoints = Endpoints::default();
+    let tallies = FlowTally::all(setup.flows.len());
     let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
         let start = setup.begin.saturating_add(flow.start);
         Connection::new(
@@ -440,11 +440,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(
-            transmission.ordinal,
-            now.since(delivery.sent),
-            &delivery.delay,
-        );
+        let delay = now.since(delivery.sent);
+        connection
+            .tally
+            .on_delivered(transmission.ordinal, delay, &delivery.delay);
         self.events.remove_delivery();
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
@@ -454,7 +453,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let done = connection
             .packets
             .is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
-        if done && connection.tally.complete(now.since(connection.start)) {
+        let elapsed = now.since(connection.start);
+        if done && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {

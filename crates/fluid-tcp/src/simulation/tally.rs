@@ -50,8 +50,13 @@ impl DelayDistributions {
 /// Counters of a flow. "Transmissions" are sendings of packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Count {
+    // The first three are counted for every packet, and lie side by side.
     /// Transmissions.
     Sent,
+    /// Transmissions that reached the receiver.
+    Arrived,
+    /// ACKs that the receiver or the proxy sent.
+    Acks,
     /// Transmissions after the first of their packet.
     Retransmitted,
     /// Transmissions that the receiver, or a proxy, already had on arrival.
@@ -62,14 +67,10 @@ pub(crate) enum Count {
     Marked,
     /// Transmissions lost on the link.
     Lost,
-    /// Transmissions that reached the receiver.
-    Arrived,
     /// Packets that the receiver has in order.
     Delivered,
     /// Packets that the receiver has above a gap.
     AboveGap,
-    /// ACKs that the receiver or the proxy sent.
-    Acks,
     /// ACKs that the return path lost.
     AcksLost,
     /// Retransmission timeouts of the sender.

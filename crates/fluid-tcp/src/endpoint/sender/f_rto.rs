@@ -50,15 +50,7 @@ impl Sender {
         self.cc = frto.undo_state;
         self.cc.on_undo();
         self.events.spurious_timeouts += 1;
-        self.pipe = 0;
-        for entry in &mut self.outstanding {
-            // A retransmitted packet is in the network twice but counts once.
-            entry.lost = false;
-            entry.retransmitted = false;
-            self.pipe += entry.in_pipe();
-        }
-        self.lost_below = self.snd_una;
-        self.rack_restart();
+        self.unmark_losses();
         self.leave_recovery(now);
         true
     }

@@ -69,6 +69,11 @@ impl Rack {
         }
     }
 
+    /// Notes that a packet was late, not lost.
+    pub(super) fn on_late_packet(&mut self) {
+        self.reordering_seen = true;
+    }
+
     pub(super) fn on_recovered(&mut self) {
         self.calm_recoveries = self.calm_recoveries.saturating_add(1);
         if self.calm_recoveries >= REO_WND_PERSIST {

@@ -51,6 +51,7 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, now: Time, progress: Progress) {
         self.events.fast_recoveries += 1;
         let recover_fs = self.recover_fs(progress.delivered);
+        self.save_undo();
         // An ECE of the same round trip may have cut the window already (RFC 3168, Sec. 6.1.2).
         if !self.endpoint.ecn || self.snd_una >= self.ecn_recovery_point {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);

@@ -5,7 +5,6 @@ use tmt_core::types::Time;
 use super::rate::report_lost;
 use super::{DUP_THRESH, Outstanding, Phase, Sender};
 use crate::endpoint::receiver::Ack;
-use tmt_core::math::num::floor_u64;
 
 /// What an ACK newly reports in SACK blocks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,7 +52,12 @@ impl Sender {
 
     #[inline(never)]
     fn record_blocks(&mut self, now: Time, ack: &Ack, new: &mut NewlySacked) {
-        for (start, end) in ack.blocks {
+        let reported = std::mem::replace(&mut self.reported, ack.blocks);
+        for block in ack.blocks {
+            if reported.contains(&block) {
+                continue;
+            }
+            let (start, end) = block;
             let (start, end) = (start.max(self.snd_una), end.min(self.snd_nxt));
             if start >= end {
                 continue;
@@ -141,7 +145,7 @@ impl Sender {
         let allowed = if in_recovery && self.uses_prr() {
             self.prr.allows(self.pipe)
         } else {
-            self.pipe < floor_u64(self.cc.cwnd())
+            self.pipe < self.window
         };
         if !allowed {
             self.cwnd_limited = true;

@@ -423,6 +423,7 @@ impl Flights {
 fn check(sender: &Sender) {
     let pipe: u64 = sender.outstanding.iter().map(|entry| entry.in_pipe()).sum();
     assert_eq!(sender.pipe, pipe, "pipe");
+    assert_eq!(sender.window, floor_u64(sender.cc.cwnd()), "window");
     let sacked = sender
         .outstanding
         .iter()

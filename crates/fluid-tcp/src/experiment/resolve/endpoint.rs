@@ -178,6 +178,14 @@ impl Experiment {
             }
             endpoint.timer_restart = TimerRestart::Acked;
         }
+        if !(endpoint.sack && endpoint.timestamps) {
+            if self.undo_recovery == Some(true) {
+                let message =
+                    "`undo_recovery` on needs `sack` and `timestamps` on: it compares echoed times";
+                return refused("undo_recovery", message);
+            }
+            endpoint.undo_recovery = false;
+        }
         if endpoint.loss_detection != LossDetection::Rack {
             if self.tail_loss_probe == Some(true) {
                 return refused(

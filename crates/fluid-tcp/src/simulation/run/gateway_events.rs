@@ -34,10 +34,13 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if let Some(why) = refused {
             let tally = &mut self.connections[transmission.flow].tally;
             tally.on_gone(transmission.ordinal);
-            tally.count(match why {
-                Refused::Full => Count::Dropped,
-                Refused::Duplicate => Count::Spurious,
-            });
+            self.count(
+                transmission,
+                match why {
+                    Refused::Full => Count::Dropped,
+                    Refused::Duplicate => Count::Spurious,
+                },
+            );
             self.probe.on_refused(now, transmission, why);
         }
         self.send_proxy_ack(now, transmission.flow, ack);

@@ -118,6 +118,7 @@ fn the_ack_that_ends_a_recovery_grows_the_window_and_may_begin_the_next() {
     let recovering = |growth| {
         let mut sender = linux("newreno", 10, |endpoint| {
             endpoint.congestion.growth = growth;
+            endpoint.undo_recovery = false;
             endpoint.loss_detection = LossDetection::DupAcks;
         });
         drain(&mut sender, at(0));
