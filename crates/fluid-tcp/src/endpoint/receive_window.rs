@@ -6,8 +6,9 @@
 //! per packet received (`tcp_grow_window`). It begins below the room there is: until packets show what share of their
 //! memory is payload, Linux assumes half.
 //!
-//! Named deviations: the application reads at once; the round trip is the sender's smoothed one; the memory of packets
-//! above a gap does not narrow the window.
+//! Packets above a gap take room until it is filled; what was once allowed stays so (RFC 9293, Sec. 3.8.6.2.1).
+//!
+//! Named deviations: the application reads at once; the round trip is the sender's smoothed one.
 
 use tmt_core::types::{Span, Time};
 
@@ -33,6 +34,8 @@ pub(super) struct ReceiveWindow {
     best_round: u64,
     read: u64,
     round_began: Time,
+    /// Packets below it may be sent.
+    right_edge: u64,
 }
 
 impl ReceiveWindow {
@@ -41,8 +44,11 @@ impl ReceiveWindow {
         let largest = endpoint.receiver_window()?;
         let room = endpoint.first_rwnd.min(largest);
         let is_constant = room == largest && !endpoint.quick_while_growing;
+        let advertised = room / MEASURED * ASSUMED + room % MEASURED * ASSUMED / MEASURED;
+        let advertised = advertised.max(1);
         (!is_constant).then_some(Self {
-            advertised: (room / MEASURED * ASSUMED + room % MEASURED * ASSUMED / MEASURED).max(1),
+            advertised,
+            right_edge: advertised,
             room,
             largest,
             best_round: u64::from(endpoint.initial_window).min(room),
@@ -53,6 +59,13 @@ impl ReceiveWindow {
 
     pub(super) fn advertised(&self) -> u64 {
         self.advertised
+    }
+
+    /// Returns the window to advertise from packet `next` on, with `held` packets above a gap.
+    pub(super) fn from_next(&mut self, next: u64, held: u64) -> u64 {
+        let free = self.advertised.min(self.room.saturating_sub(held));
+        self.right_edge = self.right_edge.max(next + free);
+        self.right_edge - next
     }
 
     /// Opens the window for a packet that has arrived. Returns whether it could.
@@ -118,6 +131,19 @@ mod tests {
         for (packets, expected) in [seen[0], seen[2], seen[3]].into_iter().zip(measured) {
             assert!(packets.abs_diff(expected) <= 1, "{packets} {expected}");
         }
+    }
+
+    #[test]
+    fn packets_above_a_gap_take_room_and_the_right_edge_never_moves_back() {
+        let mut window = window(100, 100).unwrap();
+        (0..100).for_each(|_| {
+            window.on_packet();
+        });
+        assert_eq!(window.from_next(50, 0), 100);
+        // Sixty packets above a gap at 60: 40 are free, but 100 were allowed from 50 on.
+        assert_eq!(window.from_next(60, 60), 90);
+        assert_eq!(window.from_next(120, 60), 40);
+        assert_eq!(window.from_next(180, 0), 100);
     }
 
     #[test]

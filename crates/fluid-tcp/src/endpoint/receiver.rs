@@ -107,6 +107,8 @@ pub struct Receiver {
     /// Number of ACKs still to be sent without delay.
     quick_acks_left: u32,
     window: Option<ReceiveWindow>,
+    /// Packets received, each once.
+    received: u64,
     /// ACKs since `rcv_nxt` last moved on that only added to SACK blocks, and such ACKs held back since.
     repeats: u32,
     held_back: u32,
@@ -132,6 +134,7 @@ impl Receiver {
             unacked: 0,
             quick_acks_left: endpoint.quick_acks,
             window: ReceiveWindow::of(&endpoint),
+            received: 0,
             repeats: 0,
             held_back: 0,
             rtt: None,
@@ -158,7 +161,7 @@ impl Receiver {
     /// Returns how many packets have been received above a gap.
     #[must_use]
     pub fn out_of_order(&self) -> u64 {
-        self.out_of_order.count()
+        self.received - self.rcv_nxt
     }
 
     /// Returns the window that the receiver advertises with the handshake, packets; `None` if windows are constant.
@@ -205,6 +208,7 @@ impl Receiver {
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
+        self.received += u64::from(!duplicate);
         if number <= self.last_acked {
             self.ts_recent = self.ts_recent.max(packet.sent);
         }
@@ -291,7 +295,9 @@ impl Receiver {
             dsack,
             ece: self.ece,
             echo: self.ts_recent,
-            rwnd: self.window.map(|window| Rwnd::new(window.advertised())),
+            rwnd: self.window.as_mut().map(|window| {
+                Rwnd::new(window.from_next(self.rcv_nxt, self.received - self.rcv_nxt))
+            }),
             ..Ack::default()
         };
         self.last_acked = self.rcv_nxt;
