@@ -50,7 +50,7 @@ class Simulator:
         if loss or setting.loss:
             command += ["--loss", loss or f"bernoulli:{setting.loss:g}"]
         first, largest = (int(size) * ROOM[0] // ROOM[1] for size in setting.rmem.split()[1:])
-        command += ["--first-rwnd", f"{first}B", "--rwnd", f"{largest}B"]
+        command += ["--first-rwnd", f"{first}B", "--rwnd", f"{largest // 1448}pkt"]
         flows = setting.cc.split("+")
         if len(flows) == 1:
             command += ["--cc", self.controls[setting.cc]]

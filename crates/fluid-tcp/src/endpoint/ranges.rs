@@ -51,11 +51,6 @@ impl RangeSet {
         found.filter(|(start, _)| *start <= number)
     }
 
-    /// Returns how many numbers the set has.
-    pub(crate) fn count(&self) -> u64 {
-        self.ranges.iter().map(|(start, end)| end - start).sum()
-    }
-
     /// Whether `number` is in the set.
     pub(crate) fn contains(&self, number: u64) -> bool {
         self.range_of(number).is_some()

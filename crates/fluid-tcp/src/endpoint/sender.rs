@@ -699,12 +699,21 @@ impl Sender {
         });
     }
 
+    /// Whether growth counts segments and slow start has not yet doubled what was in flight: as in Linux
+    /// (`tcp_is_cwnd_limited`), the window may then grow beyond what the receiver allows.
+    fn doubles_flight(&self, ack: &AckEvent) -> bool {
+        let window = self.cc.window();
+        self.counts_segments()
+            && window.in_slow_start()
+            && window.cwnd < 2.0 * to_f64(ack.in_flight)
+    }
+
     fn grow(&mut self, ack: &AckEvent) {
         // An ACK with ECE does not grow the window (RFC 3168, Sec. 6.1.2).
         if self.cc_controls_recovery || ack.ece {
             return;
         }
-        if self.cwnd_limited || !self.endpoint.window_validation {
+        if self.cwnd_limited || !self.endpoint.window_validation || self.doubles_flight(ack) {
             self.cc.on_ack(ack);
         }
     }
