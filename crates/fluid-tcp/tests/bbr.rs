@@ -76,7 +76,7 @@ fn without_loss_both_fill_the_link() {
                 ..alone(&flows, 2 * BDP, 0.0)
             };
             let share = case.share();
-            assert!(share > 0.84, "{cc}, {profile:?}: {share}");
+            assert!(share > 0.85, "{cc}, {profile:?}: {share}");
         }
     }
 }
@@ -295,6 +295,6 @@ fn the_rate_recovers_after_an_outage_of_a_minute() {
         let delivered = to_f64(report.total.metrics.packets_delivered) * 12_000.0;
         // 60 s before the outage, and the 180 s after it except for the wait for the RTO, which has doubled to 45 s.
         let share = delivered / (to_f64(RATE.0) * (60.0 + 180.0 - 45.0));
-        assert!(share > 0.85, "{cc}: {share}");
+        assert!(share > 0.84, "{cc}: {share}");
     }
 }

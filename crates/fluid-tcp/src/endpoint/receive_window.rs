@@ -62,7 +62,7 @@ impl ReceiveWindow {
     }
 
     /// Returns the window to advertise from packet `next` on, with `held` packets above a gap.
-    pub(super) fn from_next(&mut self, next: u64, held: u64) -> u64 {
+    pub(super) fn advertise_from(&mut self, next: u64, held: u64) -> u64 {
         let free = self.advertised.min(self.room.saturating_sub(held));
         self.right_edge = self.right_edge.max(next + free);
         self.right_edge - next
@@ -102,8 +102,8 @@ mod tests {
 
     fn window(first_rwnd: u64, rwnd: u64) -> Option<ReceiveWindow> {
         ReceiveWindow::of(&Endpoint {
-            first_rwnd,
             rwnd,
+            first_rwnd,
             ..Profile::Linux.endpoint()
         })
     }
@@ -139,11 +139,11 @@ mod tests {
         (0..100).for_each(|_| {
             window.on_packet();
         });
-        assert_eq!(window.from_next(50, 0), 100);
+        assert_eq!(window.advertise_from(50, 0), 100);
         // Sixty packets above a gap at 60: 40 are free, but 100 were allowed from 50 on.
-        assert_eq!(window.from_next(60, 60), 90);
-        assert_eq!(window.from_next(120, 60), 40);
-        assert_eq!(window.from_next(180, 0), 100);
+        assert_eq!(window.advertise_from(60, 60), 90);
+        assert_eq!(window.advertise_from(120, 60), 40);
+        assert_eq!(window.advertise_from(180, 0), 100);
     }
 
     #[test]

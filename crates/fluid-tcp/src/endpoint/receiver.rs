@@ -296,7 +296,7 @@ impl Receiver {
             ece: self.ece,
             echo: self.ts_recent,
             rwnd: self.window.as_mut().map(|window| {
-                Rwnd::new(window.from_next(self.rcv_nxt, self.received - self.rcv_nxt))
+                Rwnd::new(window.advertise_from(self.rcv_nxt, self.received - self.rcv_nxt))
             }),
             ..Ack::default()
         };

@@ -48,7 +48,6 @@ macro_rules! kinds {
             $(
                 /// Schedules an event of this kind, which `fill` writes over another. `None` is a time past
                 /// 2^63 − 1 ns, which never comes.
-                #[expect(clippy::inline_always, reason = "as [`Schedule::schedule`]")]
                 #[inline(always)]
                 pub(super) fn $at(&mut self, at: Option<Time>, fill: impl FnOnce(&mut $event)) {
                     if let Some(at) = at {
