@@ -209,17 +209,13 @@ fn hystart_loses_less_in_the_first_overflow_and_nothing_with_a_large_queue() {
 fn losses_beyond_a_probes_gain_stop_version_1_and_beyond_its_threshold_version_3() {
     // Cardwell et al., "BBR: congestion-based congestion control" (ACM Queue 14, 2016), Fig. 8: throughput collapses at a
     // loss of one in five, where a probe at gain 1.25 does not deliver more than the known rate.
-    let share = |cc, loss| {
-        let flows = [cc];
-        let profile = Profile::Rfc;
-        let case = Case {
-            profile,
-            ..alone(&flows, 2 * BDP, loss)
-        };
-        case.share()
-    };
-    let (below, above) = (share("bbr1", 0.15), share("bbr1", 0.3));
-    assert!(below > 0.65 && above < 0.1, "{below} {above}");
+    let share = |cc, loss| alone(&[cc], 2 * BDP, loss).share();
+    // The detector of policers takes such losses for one now and then.
+    let version_1 = |loss| share("bbr1:policer=off", loss);
+    // Linux 6.18 on this link: 0.62 in three runs of 200 s, and 0.75 at a loss of one in ten (`benches/kernel`).
+    assert!((0.72..0.78).contains(&version_1(0.1)));
+    let (below, above) = (version_1(0.15), version_1(0.3));
+    assert!(below > 0.55 && above < 0.1, "{below} {above}");
     // Version 3 reduces its rate above its threshold, by default 2 % (draft-ietf-ccwg-bbr-05, Sec. 2.9).
     let (above, below) = (share("bbr", 0.05), share("bbr:loss-thresh=0.1", 0.05));
     assert!(above < 0.25 && below > 0.6, "{above} {below}");

@@ -496,6 +496,9 @@ impl Sender {
             Phase::Recovery { recovery_point }
                 if self.snd_una >= recovery_point || ends_on_partial_ack =>
             {
+                if self.counts_segments() && self.cc_controls_recovery && self.detected_loss() {
+                    return self.prolong_recovery();
+                }
                 self.leave_recovery(now);
                 return self.counts_segments() && self.resume(event, progress);
             }

@@ -48,6 +48,21 @@ impl Sender {
         restarts
     }
 
+    /// Begins the next recovery with the ACK that ends one. A control with a window of its own sees neither end nor begin,
+    /// since in Linux the state is the same before and after the ACK (`bbr_set_cwnd_to_recover_or_restore`). Returns whether
+    /// the timer restarts.
+    pub(super) fn prolong_recovery(&mut self) -> bool {
+        self.events.fast_recoveries += 1;
+        if let Some(rack) = &mut self.rack {
+            rack.on_recovered();
+        }
+        self.save_undo();
+        self.begin_phase(Phase::Recovery {
+            recovery_point: self.snd_nxt,
+        });
+        self.endpoint.timer_restart == TimerRestart::Acked
+    }
+
     pub(super) fn enter_recovery(&mut self, now: Time, progress: Progress) {
         self.events.fast_recoveries += 1;
         let recover_fs = self.recover_fs(progress.delivered);
