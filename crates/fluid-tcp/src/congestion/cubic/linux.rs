@@ -152,7 +152,7 @@ impl Cubic {
             .map_or(0, |rtt| rtt.as_nanos().div_ceil(JIFFY_NANOS));
         let t = (jiffy - epoch.start + ahead) * SCALE / HZ;
         let offset = u128::from(t.abs_diff(epoch.k));
-        // Below 2^64 · 2^192/2^40: saturated.
+        // Saturates at the largest window.
         let delta = offset
             .checked_pow(3)
             .and_then(|cube| cube.checked_mul(self.c.into()))

@@ -110,7 +110,7 @@ impl Sender {
         first.any(|entry| entry.lost && !entry.sacked)
     }
 
-    /// Rebuilds the order of transmissions from everything outstanding, after a spurious timeout.
+    /// Rebuilds the order of transmissions from everything outstanding, after a spurious timeout or an undone recovery.
     pub(super) fn rack_restart(&mut self) {
         let Some(rack) = &mut self.rack else {
             return;

@@ -81,7 +81,8 @@ impl Sender {
         self.seen_partial = false;
         if self.uses_prr() {
             self.prr = Prr::begin(recover_fs);
-            // A timer begins a recovery as if it had delivered a packet (`tcp_rack_reo_timeout`).
+            // A timer, or an ACK that delivers nothing, begins a recovery as if it had delivered a packet
+            // (`tcp_rack_reo_timeout`).
             let delivered = progress.delivered.max(1);
             self.update_prr(match self.endpoint.recovery {
                 Recovery::Prr9937 => Progress {

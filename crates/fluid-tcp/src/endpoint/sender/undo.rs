@@ -4,7 +4,8 @@
 //! late, not lost (`tcp_packet_delayed`). That is reordering, so RACK waits longer from then on. Once no retransmission
 //! is in the network, or the recovery is over, cwnd and ssthresh return to their values before the cut
 //! (`tcp_try_undo_partial`, `tcp_try_undo_recovery`). Named deviations: the whole state of the congestion control returns
-//! to its value (Linux keeps what the control has learnt from the cut); D-SACKs undo nothing.
+//! to its value (Linux keeps what the control has learnt from the cut and during the recovery); D-SACKs undo nothing, and timestamps undo no
+//! timeout (`tcp_try_undo_loss`).
 
 use tmt_core::types::Time;
 
@@ -64,7 +65,6 @@ impl Sender {
         }
         if let Some(state) = self.undo.as_mut().and_then(|undo| undo.state.take()) {
             self.cc = state;
-            self.cc.on_undo();
         }
         self.events.undone_recoveries += 1;
         self.unmark_losses();
