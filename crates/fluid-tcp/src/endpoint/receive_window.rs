@@ -83,10 +83,13 @@ impl ReceiveWindow {
         }
         let copied = read - self.read;
         if copied > self.best_round {
-            let twice = 2 * copied;
+            let twice = copied.saturating_mul(2);
             // Growth by a share of itself; in slow start the share is 1.
-            let more = twice * (copied - self.best_round) / self.best_round.max(1);
-            let wanted = twice + 2 * more + above;
+            let growth = twice.saturating_mul(copied - self.best_round);
+            let more = growth / self.best_round.max(1);
+            let wanted = twice
+                .saturating_add(more.saturating_mul(2))
+                .saturating_add(above);
             self.room = self.room.max(wanted.min(self.largest));
             self.best_round = copied;
         }

@@ -9,7 +9,7 @@ use tmt_core::types::Bytes;
 use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::receiver::{Packet, Receiver, Rwnd};
-use crate::endpoint::{CutFrom, Profile, Recovery, TimerRestart};
+use crate::endpoint::{CutFrom, Profile, Recovery, RttSampling, TimerRestart};
 use crate::simulation::event::{Line, Schedule};
 
 pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {

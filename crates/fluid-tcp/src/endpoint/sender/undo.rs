@@ -4,8 +4,8 @@
 //! late, not lost (`tcp_packet_delayed`). That is reordering, so RACK waits longer from then on. Once no retransmission
 //! is in the network, or the recovery is over, cwnd and ssthresh return to their values before the cut
 //! (`tcp_try_undo_partial`, `tcp_try_undo_recovery`). Named deviations: the whole state of the congestion control returns
-//! to its value (Linux keeps what the control has learnt from the cut and during the recovery); D-SACKs undo nothing, and timestamps undo no
-//! timeout (`tcp_try_undo_loss`).
+//! to its value (Linux keeps what the control has learnt from the cut and during the recovery); D-SACKs undo nothing, and
+//! timestamps undo no timeout (`tcp_try_undo_loss`).
 
 use tmt_core::types::Time;
 
@@ -33,8 +33,14 @@ impl Sender {
         let before = self.undo.take().and_then(|undo| undo.first_retransmission);
         self.undo = Some(Undo {
             state: (!self.cc_controls_recovery).then(|| self.cc.save_undo_state()),
-            first_retransmission: before.filter(|_| goes_on),
+            first_retransmission: before.or_else(|| self.first_repeat()).filter(|_| goes_on),
         });
+    }
+
+    /// Time of the earliest repeat among the outstanding packets, such as one of a timeout or a tail loss probe.
+    fn first_repeat(&self) -> Option<Time> {
+        let repeated = self.outstanding.iter().filter(|it| it.transmissions > 1);
+        repeated.map(|it| it.sent).min()
     }
 
     /// Whether a retransmission may be in the network (`retrans_out`).
@@ -144,6 +150,27 @@ mod tests {
         assert_eq!(sender.events().fast_recoveries, 1);
         let due = sender.rack.as_ref().unwrap().deadline.unwrap();
         assert_eq!(due, at(910));
+    }
+
+    #[test]
+    fn the_repeat_of_a_tail_loss_probe_is_not_taken_for_a_late_packet() {
+        let endpoint = Endpoint {
+            undo_recovery: true,
+            timestamps: true,
+            tail_loss_probe: true,
+            loss_detection: LossDetection::Rack,
+            ..endpoint(true, Recovery::Prr9937, 1)
+        };
+        let mut sender = sender(endpoint, Some(1));
+        drain(&mut sender, at(0));
+        let due = sender.deadline().unwrap();
+        sender.on_timer(due);
+        assert_eq!(drain(&mut sender, due), [(0, 2)]);
+        // A recovery that begins now has a retransmission in the network from before.
+        sender.save_undo();
+        sender.phase = Phase::Recovery { recovery_point: 1 };
+        assert!(!sender.shows_late_packet(1, due));
+        assert!(sender.shows_late_packet(1, at(0)));
     }
 
     #[test]
