@@ -163,6 +163,15 @@ pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
     /// A control that sets its window during recovery, too, gets every ACK
     /// ([`controls_recovery_window`](Self::controls_recovery_window)).
     fn on_ack(&mut self, ack: &AckEvent);
+    /// [`observe`](Self::observe), then [`on_ack`](Self::on_ack) if the ACK `grows` the window, which is returned: one call
+    /// of an object instead of three.
+    fn observe_and_grow(&mut self, ack: &AckEvent, grows: bool) -> f64 {
+        self.observe(ack);
+        if grows {
+            self.on_ack(ack);
+        }
+        self.cwnd()
+    }
     /// Cuts the window: to its value after recovery, or to 1 after a timeout.
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// Returns cwnd and ssthresh.

@@ -51,6 +51,11 @@ pub trait Link {
     /// `at` never decreases and is never before the end of the previous service. It may be ahead of the run's clock.
     fn serve(&mut self, at: Time) -> Option<Service>;
 
+    /// Whether packets arrive in the order in which they are served.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Use of the link until `end`. Services that start later do not count.
     fn usage(&self, end: Time) -> Usage;
 }

@@ -202,12 +202,16 @@ impl Receiver {
     }
 
     /// Accepts a packet that arrives `now`. Returns whether it is a duplicate, and the ACK to send at once.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "writes the ACK where it is wanted; a copy of it stalls"
+    )]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
         let packet = packet.into();
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
-        let duplicate = self.has(number);
+        let duplicate = number != self.rcv_nxt && self.has(number);
         self.received += u64::from(!duplicate);
         if number <= self.last_acked {
             self.ts_recent = self.ts_recent.max(packet.sent);
@@ -224,12 +228,7 @@ impl Receiver {
             self.rcv_nxt += 1;
             self.unacked += 1;
             self.repeats = 0;
-            if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
-                self.rcv_nxt = end;
-                self.recent.retain(|(start, _)| *start >= end);
-                at_once = true;
-            }
-            at_once |= self.out_of_order.highest().is_some();
+            at_once |= self.fills_gap();
         } else if !duplicate {
             self.store_out_of_order(number);
             match self.compression().filter(|_| !at_once) {
@@ -270,7 +269,26 @@ impl Receiver {
         (self.held_back < MOST_HELD_BACK).then_some(longest.min(share))
     }
 
+    /// Moves `rcv_nxt` over packets that are no longer above a gap. Returns whether there were any above a gap.
+    #[inline]
+    fn fills_gap(&mut self) -> bool {
+        let any = self.out_of_order.highest().is_some();
+        if any {
+            self.fill_gap();
+        }
+        any
+    }
+
+    #[inline(never)]
+    fn fill_gap(&mut self) {
+        if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
+            self.rcv_nxt = end;
+            self.recent.retain(|(start, _)| *start >= end);
+        }
+    }
+
     /// Stores a packet above a gap.
+    #[inline(never)]
     fn store_out_of_order(&mut self, number: u64) {
         let (range, grew) = self.out_of_order.add(number);
         let within = |(start, _): &(u64, u64)| (range.0..range.1).contains(start);
@@ -284,29 +302,40 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
     fn make_ack(&mut self, dsack: bool) -> Ack {
         self.unacked = 0;
         self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
-        let mut ack = Ack {
+        let blocks = if self.endpoint.sack && !self.recent.is_empty() {
+            self.latest_ranges()
+        } else {
+            Default::default()
+        };
+        self.last_acked = self.rcv_nxt;
+        Ack {
             next: self.rcv_nxt,
+            blocks,
             dsack,
             ece: self.ece,
             echo: self.ts_recent,
             rwnd: self.window.as_mut().map(|window| {
                 Rwnd::new(window.advertise_from(self.rcv_nxt, self.received - self.rcv_nxt))
             }),
-            ..Ack::default()
-        };
-        self.last_acked = self.rcv_nxt;
-        if self.endpoint.sack && !self.recent.is_empty() {
-            for (block, range) in ack.blocks.iter_mut().zip(&self.recent) {
-                *block = *range;
-            }
+            window_update: false,
         }
-        ack
+    }
+
+    /// The ranges that grew last, as SACK blocks.
+    #[inline(never)]
+    fn latest_ranges(&self) -> [(u64, u64); SACK_BLOCKS] {
+        let mut blocks = <[(u64, u64); SACK_BLOCKS]>::default();
+        for (block, range) in blocks.iter_mut().zip(&self.recent) {
+            *block = *range;
+        }
+        blocks
     }
 }
 

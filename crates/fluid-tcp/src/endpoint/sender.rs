@@ -17,6 +17,7 @@ mod ecn;
 mod f_rto;
 mod newreno_recovery;
 mod pacing;
+mod plain_ack;
 mod prr;
 mod rack;
 mod rate;
@@ -36,7 +37,7 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent, Growth};
 use crate::endpoint::ranges::RangeSet;
-use crate::endpoint::receiver::Ack;
+use crate::endpoint::receiver::{Ack, Rwnd};
 use crate::endpoint::rtt::RttEstimator;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection};
 use ack_accounting::{AckAccounting, Acknowledged};
@@ -170,6 +171,8 @@ pub struct Sender {
     window: u64,
     /// [`CongestionControl::controls_recovery_window`], which is constant.
     cc_controls_recovery: bool,
+    /// Whether usual ACKs may be processed as such: with SACK, and without rate samples.
+    takes_plain_acks: bool,
     rtt: RttEstimator,
     /// Number of packets to send; `None` for an endless source.
     total: Option<u64>,
@@ -184,6 +187,8 @@ pub struct Sender {
     outstanding: VecDeque<Outstanding>,
     phase: Phase,
     dupacks: u32,
+    /// No packet from this one on has been retransmitted.
+    repeated_below: u64,
     /// Retransmission timeouts since new data was last acknowledged.
     timeouts_in_row: u32,
     /// A packet to retransmit regardless of the window, unless it is acknowledged first.
@@ -248,6 +253,7 @@ impl Sender {
         let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
         Self {
             rtt: RttEstimator::new(endpoint.rto),
+            takes_plain_acks: endpoint.sack && rates.is_none(),
             endpoint,
             cc_controls_recovery: cc.controls_recovery_window(),
             window: floor_u64(cc.cwnd()),
@@ -260,6 +266,7 @@ impl Sender {
             outstanding: VecDeque::new(),
             phase: Phase::Open,
             dupacks: 0,
+            repeated_below: 0,
             timeouts_in_row: 0,
             retransmit: None,
             cwnd_limited: false,
@@ -366,24 +373,38 @@ impl Sender {
     }
 
     /// Processes an ACK that arrives `now`.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.snd_nxt);
         if let Some(rwnd) = ack.rwnd
             && next >= self.snd_una
         {
-            let limit = next.saturating_add(rwnd.packets());
-            let reopened = ack.window_update && limit > self.send_limit;
-            self.send_limit = limit;
-            if reopened
-                && next == self.snd_una
-                && self.snd_una < limit
-                && self.snd_una < self.snd_nxt
-            {
-                // The window was closed before: everything in flight has arrived or was refused. An ACK that answers
-                // a refused packet does not move the limit, so it does not get here.
-                self.retransmit = Some(self.snd_una);
-            }
+            self.take_window(ack, next, rwnd);
         }
+        if self.is_plain(ack, next) {
+            self.on_plain_ack(now, ack, next);
+        } else {
+            self.on_any_ack(now, ack, next);
+        }
+    }
+
+    /// Takes the window that an ACK advertises.
+    #[inline]
+    fn take_window(&mut self, ack: &Ack, next: u64, rwnd: Rwnd) {
+        let limit = next.saturating_add(rwnd.packets());
+        let reopened = ack.window_update && limit > self.send_limit;
+        self.send_limit = limit;
+        if reopened && next == self.snd_una && self.snd_una < limit && self.snd_una < self.snd_nxt {
+            // The window was closed before: everything in flight has arrived or was refused. An ACK that answers
+            // a refused packet does not move the limit, so it does not get here.
+            self.retransmit = Some(self.snd_una);
+        }
+    }
+
+    /// Processes any ACK, which acknowledges everything below `next`.
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Time, ack: &Ack, next: u64) {
         let lost_before = self.lost;
         let sacked = if self.endpoint.sack {
             self.update_scoreboard(now, ack)
@@ -439,9 +460,15 @@ impl Sender {
         if ack.ece {
             self.on_ece(now);
         }
-        let restarts_timer = self.act_in_phase(&event, duplicate, is_late)
-            || acked > 0
-            || self.sack_restarts_timer(&sacked);
+        let restarts_timer = self.sack_restarts_timer(&sacked);
+        self.act_on(&event, duplicate, is_late, restarts_timer);
+    }
+
+    /// Acts on an ACK, which restarts the timer in any case or if it has an effect that does.
+    fn act_on(&mut self, event: &AckEvent, duplicate: bool, is_late: bool, restarts_timer: bool) {
+        let AckEvent { now, acked, .. } = *event;
+        let restarts_timer =
+            self.act_in_phase(event, duplicate, is_late) || acked > 0 || restarts_timer;
         // Impatient variant (RFC 6582, Sec. 4): only the first partial ACK restarts the timer.
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let partial = !self.endpoint.sack && in_recovery && acked > 0;
@@ -603,12 +630,14 @@ impl Sender {
             && window.cwnd < 2.0 * to_f64(ack.in_flight)
     }
 
+    /// Whether the window limited the sender, as far as that matters.
+    fn may_grow(&self, ack: &AckEvent) -> bool {
+        self.cwnd_limited || !self.endpoint.window_validation || self.doubles_flight(ack)
+    }
+
     fn grow(&mut self, ack: &AckEvent) {
         // An ACK with ECE does not grow the window (RFC 3168, Sec. 6.1.2).
-        if self.cc_controls_recovery || ack.ece {
-            return;
-        }
-        if self.cwnd_limited || !self.endpoint.window_validation || self.doubles_flight(ack) {
+        if !self.cc_controls_recovery && !ack.ece && self.may_grow(ack) {
             self.cc.on_ack(ack);
         }
     }

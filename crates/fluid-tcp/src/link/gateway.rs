@@ -9,7 +9,7 @@ mod coupled;
 mod drop_tail;
 mod queue;
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
 use crate::link::{Service, SlotUse, Transmission, Usage};
 use crate::named::Family;
@@ -17,7 +17,7 @@ use codel::CoDel;
 pub use codel::ENTRY as CODEL;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, QueueReporting};
-pub(crate) use drop_tail::DropTail;
+pub(crate) use drop_tail::{DropTail, Leaving};
 pub(crate) use queue::QueuedLink;
 pub use queue::{Dequeued, Discipline, Entry, Make, Queue};
 
@@ -116,8 +116,88 @@ pub(crate) struct Served {
     pub(crate) left: Option<Time>,
 }
 
+/// Packet whose service has begun, as far as a run needs it.
+pub(crate) trait Departure: Copy + std::fmt::Debug {
+    /// The packet with the service that it gets from a drop-tail queue.
+    fn new(packet: &Queued, service: &Service) -> Self;
+
+    /// Number of its transmission over all flows, from 0.
+    fn ordinal(&self) -> u64;
+
+    /// Number of its flow, from 0.
+    fn flow(&self) -> usize;
+
+    /// Time at which its service begins.
+    fn start(&self) -> Time;
+
+    /// How long it has waited for that in the queue.
+    fn waited(&self) -> Span;
+
+    /// Time at which its service ends.
+    fn end(&self) -> Time;
+
+    /// Time at which it leaves the buffer; `None` if that is not yet known.
+    fn left(&self) -> Option<Time>;
+
+    /// Whether the link loses it.
+    fn is_lost(&self) -> bool;
+
+    /// Everything about it, for a probe.
+    fn details(&self) -> Option<&Served>;
+}
+
+impl Departure for Served {
+    fn new(packet: &Queued, service: &Service) -> Self {
+        Self {
+            packet: *packet,
+            service: *service,
+            left: Some(service.end),
+        }
+    }
+
+    fn ordinal(&self) -> u64 {
+        self.packet.transmission.ordinal
+    }
+
+    fn flow(&self) -> usize {
+        self.packet.transmission.flow
+    }
+
+    fn start(&self) -> Time {
+        self.service.start
+    }
+
+    fn waited(&self) -> Span {
+        self.service.start.since(self.packet.enqueued)
+    }
+
+    fn end(&self) -> Time {
+        self.service.end
+    }
+
+    fn left(&self) -> Option<Time> {
+        self.left
+    }
+
+    fn is_lost(&self) -> bool {
+        self.service.arrival.is_none()
+    }
+
+    fn details(&self) -> Option<&Served> {
+        Some(self)
+    }
+}
+
 /// A queue with its link.
 pub(crate) trait Gateway {
+    /// What it keeps of the packets whose service has begun.
+    type Departure: Departure;
+
+    /// Whether packets of a flow cannot overtake each other.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Accepts `packet` at `now` if there is free buffer space.
     fn enqueue(&mut self, now: Time, packet: Queued) -> Fate;
 
@@ -128,11 +208,11 @@ pub(crate) trait Gateway {
     fn wake(&mut self, now: Time) -> Option<Fate>;
 
     /// Returns the next packet that has left the queue by `now` and whose fate is known, in that order.
-    fn pop_departed(&mut self, now: Time) -> Option<Served>;
+    fn pop_departed(&mut self, now: Time) -> Option<Self::Departure>;
 
     /// Removes all packets that [`Gateway::pop_departed`] would return, and calls `each` with each of them.
     #[inline]
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+    fn departed(&mut self, now: Time, mut each: impl FnMut(&Self::Departure)) {
         while let Some(served) = self.pop_departed(now) {
             each(&served);
         }
@@ -144,7 +224,7 @@ pub(crate) trait Gateway {
     }
 
     /// Packets in service, the next to leave first. Call `pop_departed` before.
-    fn in_service(&self) -> impl Iterator<Item = &Served>;
+    fn in_service(&self) -> impl Iterator<Item = &Self::Departure>;
 
     /// Packets in the buffer, the one in service included, as of the last call of `pop_departed`.
     fn len(&self) -> u64;

@@ -114,6 +114,10 @@ impl Link for SyntheticLink {
         })
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn usage(&self, end: Time) -> Usage {
         // Services after the end of the run are one busy period. A service that the end cuts counts in part.
         let beyond = self.free.since(end.max(self.busy_since));

@@ -10,11 +10,21 @@ use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
 
-/// Place of an event in the order of all events: time in ns, then sequence number.
-type Key = (u64, u64);
+/// Place of an event in the order of all events: time in ns, then sequence number. One number, which two instructions
+/// compare.
+type Key = u128;
 
 /// Larger than the key of any event.
-const NONE: Key = (u64::MAX, u64::MAX);
+const NONE: Key = Key::MAX;
+
+fn key(at: Time, sequence: u64) -> Key {
+    Key::from(at.as_nanos()) << 64 | Key::from(sequence)
+}
+
+/// Time of a key; `None` for that of no event.
+fn time(key: Key) -> Option<Time> {
+    u64::try_from(key >> 64).ok().and_then(Time::from_nanos)
+}
 
 /// Smallest number of slots of a line that has any.
 const LEAST_SLOTS: usize = 16;
@@ -56,7 +66,7 @@ struct Entry<E> {
 
 impl<E> Entry<E> {
     fn key(&self) -> Key {
-        (self.at.as_nanos(), self.sequence)
+        key(self.at, self.sequence)
     }
 }
 
@@ -231,7 +241,7 @@ impl<const LINES: usize> Schedule<LINES> {
         let sequence = self.inserted;
         self.inserted += 1;
         line.push(at, sequence, fill);
-        let key = (at.as_nanos(), sequence);
+        let key = key(at, sequence);
         if key < self.first[number] {
             self.first[number] = key;
             if number >= BUSY && key < self.calm.0 {
@@ -250,8 +260,8 @@ impl<const LINES: usize> Schedule<LINES> {
         if self.calm.0 < first.0 {
             first = self.calm;
         }
-        let ((nanos, _), number) = first;
-        let at = Time::from_nanos(nanos)?;
+        let (key, number) = first;
+        let at = time(key)?;
         (at <= until).then_some((at, number))
     }
 

@@ -15,7 +15,8 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
-    CoupledLink, CoupledQueue, DropTail, Gateway, QueueReporting, Queued, QueuedLink, Served,
+    CoupledLink, CoupledQueue, Departure, DropTail, Gateway, Leaving, QueueReporting, Queued,
+    QueuedLink, Served,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
@@ -70,7 +71,13 @@ struct Run<'a, G, P> {
 /// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
     if setup.discipline.is_drop_tail() {
-        return run_over(setup, DropTail::new(link, setup.queue()), probe);
+        let capacity = setup.queue();
+        return if probe.watches() {
+            simulate(setup, DropTail::<L, Served>::new(link, capacity), probe)
+        } else {
+            let gateway = DropTail::<L, Leaving>::new(link, capacity);
+            simulate(setup, gateway, &mut NoProbe)
+        };
     }
     if let Some(codel) = setup.discipline.codel() {
         let gateway = QueuedLink::new(link, setup.queue(), Box::new(codel));
@@ -144,7 +151,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
 
 fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
     let mut endpoints = Endpoints::default();
-    let tallies = FlowTally::all(setup.flows.len());
+    let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order());
     let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
         let start = setup.begin.saturating_add(flow.start);
         Connection::new(
@@ -531,10 +538,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.process_departures(end);
         // Packets still in service count as served if their service began within the run.
         let mut usage = self.gateway.usage(end);
-        let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
+        let in_service: Vec<G::Departure> = self.gateway.in_service().copied().collect();
         for served in in_service {
-            if served.service.start <= end {
-                let left = served.left.filter(|left| *left <= end);
+            if served.start() <= end {
+                let left = served.left().filter(|left| *left <= end);
                 self.served += 1;
                 on_served(&mut self.connections, self.probe, &served, left, false);
             }

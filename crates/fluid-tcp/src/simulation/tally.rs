@@ -134,21 +134,23 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     counts: Counts,
-    reordering: Reordering,
+    /// `None` if there can be none.
+    reordering: Option<Reordering>,
     distributions: DelayDistributions,
     /// Delays of all flows; `None` if there is only one flow.
     total: Option<Rc<RefCell<DelayDistributions>>>,
 }
 
 impl FlowTally {
-    /// Tallies for the flows of a run. Their memory is limited and shared.
-    pub(crate) fn all(flows: usize) -> impl Iterator<Item = Self> {
+    /// Tallies for the flows of a run, whose network may keep the order of their packets. Their memory is limited and
+    /// shared.
+    pub(crate) fn all(flows: usize, keeps_order: bool) -> impl Iterator<Item = Self> {
         let total = (flows > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
         (0..flows).map(move |_| Self {
             distributions: DelayDistributions::of(flows),
             total: total.clone(),
             counts: Counts::default(),
-            reordering: Reordering::default(),
+            reordering: (!keeps_order).then(Reordering::default),
         })
     }
 
@@ -161,7 +163,9 @@ impl FlowTally {
     #[inline]
     pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
         self.count(Count::Sent);
-        self.reordering.on_sent(ordinal);
+        if let Some(reordering) = &mut self.reordering {
+            reordering.on_sent(ordinal);
+        }
         if copy > 1 {
             self.on_sent_again(copy);
         }
@@ -177,7 +181,8 @@ impl FlowTally {
         again[number] += 1;
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(crate) fn on_service(&mut self, waited: Span) {
         self.distributions.queueing.push(waited);
         if let Some(total) = &self.total {
@@ -187,14 +192,19 @@ impl FlowTally {
 
     /// Transmission `ordinal` will not reach the receiver.
     pub(crate) fn on_gone(&mut self, ordinal: u64) {
-        self.reordering.on_gone(ordinal);
+        if let Some(reordering) = &mut self.reordering {
+            reordering.on_gone(ordinal);
+        }
     }
 
     /// Transmission `ordinal` reaches the receiver after `delay`, which has these parts.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(crate) fn on_delivered(&mut self, ordinal: u64, delay: Span, parts: &DelayParts) {
         self.count(Count::Arrived);
-        self.reordering.on_arrival(ordinal);
+        if let Some(reordering) = &mut self.reordering {
+            reordering.on_arrival(ordinal);
+        }
         for (sum, part) in self.counts.parts.iter_mut().zip(parts.all()) {
             *sum += u128::from(part.as_nanos());
         }
@@ -213,7 +223,8 @@ impl FlowTally {
 
     /// Records the counts of sender and receiver at the end of a run.
     pub(crate) fn end(&mut self, receiver: &Receiver, sender: &Sender) {
-        self.counts.extents = self.reordering.extents();
+        let reordering = self.reordering.as_ref();
+        self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         for (what, count) in [
             (Count::Delivered, receiver.rcv_nxt()),
             (Count::AboveGap, receiver.out_of_order()),
@@ -393,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
-        let mut tally = FlowTally::all(1).next().unwrap();
+        let mut tally = FlowTally::all(1, false).next().unwrap();
         for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
             tally.on_sent(ordinal, copy);
         }
@@ -404,7 +415,7 @@ mod tests {
 
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
-        let mut tallies = FlowTally::all(2);
+        let mut tallies = FlowTally::all(2, false);
         let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
@@ -423,7 +434,7 @@ mod tests {
     /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
     /// after the begin of the run.
     fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
-        let mut tally = FlowTally::all(1).next().unwrap();
+        let mut tally = FlowTally::all(1, false).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
         tally.counts.completion =
             completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));

@@ -21,6 +21,8 @@ pub(super) struct Cubic {
     beta: f64,
     /// C, segments/s³ (Sec. 4.1.2).
     c: f64,
+    /// α_cubic below the window before the last cut (Sec. 4.3), so that the average window equals Reno's for this β.
+    alpha: f64,
     window: Window,
     reno: Reno,
     growth: Growth,
@@ -50,9 +52,11 @@ struct Epoch {
 impl Cubic {
     pub(super) fn new(connection: &Connection, parameters: &Values) -> Self {
         let growth = connection.implementation.growth;
+        let beta = parameters.number("beta");
         Self {
-            beta: parameters.number("beta"),
+            beta,
             c: parameters.number("c"),
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             window: connection.window(),
             reno: Reno::new(growth),
             growth,
@@ -61,15 +65,6 @@ impl Cubic {
             cwnd_prior: 0.0,
             after_timeout: false,
             epoch: None,
-        }
-    }
-
-    /// α_cubic (Sec. 4.3), so that the average window equals Reno's for this β; 1 once W_est reaches `cwnd_prior`.
-    fn alpha(&self, w_est: f64) -> f64 {
-        if w_est >= self.cwnd_prior {
-            1.0
-        } else {
-            3.0 * (1.0 - self.beta) / (1.0 + self.beta)
         }
     }
 
@@ -100,9 +95,17 @@ impl CongestionControl for Cubic {
             Growth::Acks => ack.acked,
             Growth::Segments => left,
         });
-        let epoch = self.epoch.take();
-        let mut epoch = epoch.unwrap_or_else(|| self.start_epoch(ack.now));
-        epoch.w_est += self.alpha(epoch.w_est) * acked / self.window.cwnd;
+        if self.epoch.is_none() {
+            self.epoch = Some(self.start_epoch(ack.now));
+        }
+        let Some(epoch) = &mut self.epoch else { return };
+        // Sec. 4.3: α is 1 once W_est reaches the window before the cut.
+        let alpha = if epoch.w_est >= self.cwnd_prior {
+            1.0
+        } else {
+            self.alpha
+        };
+        epoch.w_est += alpha * acked / self.window.cwnd;
         let t = ack.now.since(epoch.start).as_secs_f64();
         let rtt = ack.srtt.map_or(0.0, Span::as_secs_f64);
         let w_cubic = |t: f64| {
@@ -118,7 +121,6 @@ impl CongestionControl for Cubic {
             // reaches the target and no more.
             self.window.cwnd += (acked / self.window.cwnd).min(1.0) * (target - self.window.cwnd);
         }
-        self.epoch = Some(epoch);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {

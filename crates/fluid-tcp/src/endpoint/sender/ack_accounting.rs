@@ -59,9 +59,21 @@ pub(super) struct Acknowledged {
     any: bool,
 }
 
+impl Acknowledged {
+    /// Adds a packet that was sent once, at `sent`, and is not SACKed.
+    #[inline]
+    pub(super) fn add(&mut self, sent: Time) {
+        self.any = true;
+        self.delivered += 1;
+        self.first.get_or_insert(sent);
+        self.last = Some(sent);
+    }
+}
+
 impl Sender {
     /// Takes an RTT sample for the RTO from an ACK: from a packet that was sent once, else from the echoed timestamp.
     /// Returns the RTT for the congestion control, that of the last packet which the ACK newly reports.
+    #[inline]
     pub(super) fn measure(
         &mut self,
         now: Time,
@@ -101,33 +113,7 @@ impl Sender {
     }
 
     /// Removes everything below `next` from the scoreboard and returns what it was.
-    #[inline]
     pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
-        // The usual case: one packet, sent once and not SACKed, of which only its time is wanted.
-        let is_plain = self.rack.is_none() && self.rates.is_none() && self.f_rto.is_none();
-        if is_plain
-            && next == self.snd_una + 1
-            && let Some(entry) = self.outstanding.front()
-            && !entry.sacked
-            && entry.transmissions == 1
-        {
-            let sent = entry.sent;
-            self.pipe -= entry.in_pipe();
-            self.outstanding.pop_front();
-            self.snd_una = next;
-            self.send_cursor = self.send_cursor.max(next);
-            return Acknowledged {
-                any: true,
-                delivered: 1,
-                first: Some(sent),
-                last: Some(sent),
-            };
-        }
-        self.advance_over(now, next)
-    }
-
-    #[inline(never)]
-    fn advance_over(&mut self, now: Time, next: u64) -> Acknowledged {
         let (mut acked, mut any_retransmitted) = (Acknowledged::default(), false);
         while self.snd_una < next {
             let Some(entry) = self.outstanding.pop_front() else {

@@ -114,6 +114,8 @@ impl Sender {
     }
 
     /// Returns the next new packet outside recovery, with limited transmit.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(super) fn next_new_data(&mut self) -> Option<u64> {
         if !self.has_new_data() {
             self.cwnd_limited = false;

@@ -483,8 +483,8 @@ const CONTROLLERS: &[&str] = &[
 ];
 
 proptest! {
-    /// Whatever is lost, late, duplicated or out of order: every transfer ends, the counters are consistent, and the
-    /// window is not cut twice at the same `snd_una`.
+    /// Whatever is lost, late, duplicated or out of order: every transfer ends, the counters are consistent, the window is
+    /// not cut twice at the same `snd_una`, and a sender that processes usual ACKs like any other has the same state.
     #[test]
     fn every_transfer_ends_with_consistent_counters(
         sack: bool,
@@ -529,10 +529,13 @@ proptest! {
             ..Profile::Rfc.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
-        let mut sender = Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
+        let sender = || Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
+        let (mut sender, mut thorough) = (sender(), sender());
+        thorough.takes_plain_acks = false;
         let mut receiver = Receiver::new(endpoint);
         if let Some(window) = receiver.first_window() {
             sender.set_send_limit(window);
+            thorough.set_send_limit(window);
         }
         let mut flights = Flights::default();
         let mut fates = events.iter().cycle();
@@ -542,7 +545,10 @@ proptest! {
         while !sender.is_done() {
             steps += 1;
             prop_assert!(steps < 100_000, "no end in sight: {:?}", sender);
-            while let Some(sent) = sender.next_packet(now) {
+            loop {
+                let sent = sender.next_packet(now);
+                prop_assert_eq!(sent, thorough.next_packet(now));
+                let Some(sent) = sent else { break };
                 check(&sender);
                 let (lost, late, twice) = fates.next().unwrap();
                 // After a while the network stops losing packets, so that the transfer can end.
@@ -572,6 +578,7 @@ proptest! {
                     }
                     Flight::Ack(ack) => {
                         sender.on_ack(now, &ack);
+                        thorough.on_ack(now, &ack);
                         None
                     }
                 };
@@ -579,14 +586,24 @@ proptest! {
             } else {
                 now = timer;
                 sender.on_timer(now);
+                thorough.on_timer(now);
                 let answer = receiver.on_timer(now);
                 schedule_ack(&mut flights, now, answer);
             }
             check(&sender);
+            if steps < 300 {
+                prop_assert_eq!(state(&sender), state(&thorough));
+            }
         }
+        prop_assert_eq!(state(&sender), state(&thorough));
         prop_assert_eq!(receiver.rcv_nxt(), total);
         prop_assert_eq!(sender.deadline(), None);
     }
+}
+
+/// Everything that a sender knows, however it processes usual ACKs.
+fn state(sender: &Sender) -> String {
+    format!("{sender:?}").replace("takes_plain_acks: true", "takes_plain_acks: false")
 }
 
 fn schedule_ack(flights: &mut Flights, now: Time, ack: Option<Ack>) {

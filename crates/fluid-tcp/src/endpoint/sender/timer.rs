@@ -9,6 +9,8 @@ use crate::endpoint::CutFrom;
 
 impl Sender {
     /// Restarts the timer: that of the tail loss probe if one may be sent, otherwise the retransmission timer.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(super) fn restart_timer(&mut self, now: Time) {
         self.timer_restarted = now;
         self.deadline = (self.snd_nxt > self.snd_una)

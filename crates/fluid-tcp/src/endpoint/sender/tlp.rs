@@ -21,7 +21,7 @@ pub(super) struct TailProbe {
     /// The packet to send as a probe, regardless of the window.
     pub(super) pending: Option<u64>,
     /// `TLP.end_seq`: an ACK up to here covers the probe; `None` if no probe is in flight.
-    end_seq: Option<u64>,
+    pub(super) end_seq: Option<u64>,
     /// `TLP.is_retrans`: the probe is a retransmission.
     is_retrans: bool,
 }

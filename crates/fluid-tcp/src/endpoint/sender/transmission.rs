@@ -1,5 +1,10 @@
 //! Choice of the next packet, and what its transmission changes.
 
+#![expect(
+    clippy::inline_always,
+    reason = "every packet takes this way; a call and its copies are a twentieth of a run"
+)]
+
 use tmt_core::math::num::floor_u64;
 use tmt_core::types::Time;
 
@@ -8,36 +13,53 @@ use crate::endpoint::RttSampling;
 
 impl Sender {
     /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.
-    #[inline]
+    #[inline(always)]
     pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
-        let waits_for_acks = self.endpoint.sack
+        // What is asked after almost every ACK.
+        let sends_new_data_only = self.endpoint.sack
             && self.phase == Phase::Open
             && self.pacer.is_none()
             && self.retransmit.is_none()
-            && self.tail_probe.pending.is_none()
-            && self.packets_in_window() >= self.window
-            && self.has_new_data();
-        if waits_for_acks {
-            // As `next_new_data`, which is asked after almost every ACK.
-            self.cwnd_limited = true;
-            return None;
-        }
-        self.choose_packet(now)
+            && self.tail_probe.pending.is_none();
+        let packet = if sends_new_data_only {
+            self.next_new_data()?
+        } else {
+            self.choose_packet(now)?
+        };
+        let is_new = packet == self.snd_nxt;
+        let cwr = is_new && std::mem::take(&mut self.cwr_pending);
+        let copy = if is_new {
+            self.transmit_new(now);
+            1
+        } else {
+            self.retransmit(now, packet)
+        };
+        Some(OutgoingPacket {
+            packet,
+            copy,
+            cwr,
+            reason: match self.phase {
+                _ if is_new => TransmissionReason::New,
+                Phase::Open => TransmissionReason::TailProbe,
+                Phase::Loss { .. } => TransmissionReason::Timeout,
+                Phase::Recovery { .. } => TransmissionReason::FastRetransmit,
+            },
+        })
     }
 
-    fn choose_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
+    #[inline(never)]
+    fn choose_packet(&mut self, now: Time) -> Option<u64> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
         let retransmit = self.retransmit.take();
         let urgent = retransmit.or_else(|| self.tail_probe.pending.take());
-        let packet = match urgent.filter(|packet| self.is_still_needed(*packet)) {
-            Some(packet) => packet,
-            None if !self.endpoint.sack => self.next_without_sack()?,
-            None if self.phase == Phase::Open => self.next_new_data()?,
-            None => self.next_seg()?,
-        };
-        Some(self.transmit(now, packet))
+        match urgent.filter(|packet| self.is_still_needed(*packet)) {
+            Some(packet) => Some(packet),
+            None if !self.endpoint.sack => self.next_without_sack(),
+            None if self.phase == Phase::Open => self.next_new_data(),
+            None => self.next_seg(),
+        }
     }
 
     /// Whether a packet chosen before pacing delayed it must still be sent.
@@ -51,37 +73,63 @@ impl Sender {
         }
     }
 
-    fn transmit(&mut self, now: Time, packet: u64) -> OutgoingPacket {
-        let mut cwr = false;
+    /// Sends the next new packet.
+    #[inline(always)]
+    fn transmit_new(&mut self, now: Time) {
+        self.restart_if_idle(now);
+        let packet = self.snd_nxt;
+        self.snd_nxt += 1;
+        self.pipe += 1;
+        self.outstanding.push_back(Outstanding {
+            sent: now,
+            transmissions: 1,
+            ..Outstanding::default()
+        });
+        if self.endpoint.rtt_sampling == RttSampling::PerWindow {
+            self.timed_packet.get_or_insert((packet, now));
+        }
+        self.note_transmission(now, packet, 1);
+        if self.deadline.is_none() || self.endpoint.tail_loss_probe {
+            self.arm_timer_after_send(now);
+        }
+    }
+
+    /// Sends a packet again, and returns the number of this copy.
+    #[inline(never)]
+    fn retransmit(&mut self, now: Time, packet: u64) -> u32 {
+        self.restart_if_idle(now);
+        // Karn: after a retransmission, the running measurement is ambiguous.
+        self.timed_packet = None;
+        self.repeated_below = self.repeated_below.max(packet + 1);
+        let index = self.index(packet);
+        let entry = &mut self.outstanding[index];
+        self.pipe -= entry.in_pipe();
+        entry.transmissions += 1;
+        entry.sent = now;
+        entry.retransmitted = true;
+        self.pipe += entry.in_pipe();
+        let copy = entry.transmissions;
+        self.note_transmission(now, packet, copy);
+        if self.rack.is_some() && packet == self.snd_una {
+            // As in Linux: the timer restarts when the first outstanding packet is retransmitted.
+            self.deadline = self.rtt.deadline(now);
+        } else if self.deadline.is_none() {
+            self.arm_timer_after_send(now);
+        }
+        copy
+    }
+
+    #[inline]
+    fn restart_if_idle(&mut self, now: Time) {
         if self.snd_nxt == self.snd_una && self.snd_nxt > 0 {
             self.cc.on_restart(now);
             self.window = floor_u64(self.cc.cwnd());
         }
-        let copy = if packet == self.snd_nxt {
-            self.snd_nxt += 1;
-            self.pipe += 1;
-            self.outstanding.push_back(Outstanding {
-                sent: now,
-                transmissions: 1,
-                ..Outstanding::default()
-            });
-            if self.endpoint.rtt_sampling == RttSampling::PerWindow {
-                self.timed_packet.get_or_insert((packet, now));
-            }
-            cwr = std::mem::take(&mut self.cwr_pending);
-            1
-        } else {
-            // Karn: after a retransmission, the running measurement is ambiguous.
-            self.timed_packet = None;
-            let index = self.index(packet);
-            let entry = &mut self.outstanding[index];
-            self.pipe -= entry.in_pipe();
-            entry.transmissions += 1;
-            entry.sent = now;
-            entry.retransmitted = true;
-            self.pipe += entry.in_pipe();
-            entry.transmissions
-        };
+    }
+
+    /// Notes that copy `copy` of a packet is sent `now`.
+    #[inline(always)]
+    fn note_transmission(&mut self, now: Time, packet: u64, copy: u32) {
         if packet == self.send_cursor {
             self.send_cursor += 1;
         }
@@ -94,25 +142,11 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.order.push_back((packet, copy, now));
         }
-        self.note_rate(now, packet);
-        self.pace(now);
-        if self.rack.is_some() && copy > 1 && packet == self.snd_una {
-            // As in Linux: the timer restarts when the first outstanding packet is retransmitted.
-            self.deadline = self.rtt.deadline(now);
-        } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
-            self.arm_timer_after_send(now);
+        if self.rates.is_some() {
+            self.note_rate(now, packet);
         }
-        let reason = match self.phase {
-            _ if copy == 1 => TransmissionReason::New,
-            Phase::Open => TransmissionReason::TailProbe,
-            Phase::Loss { .. } => TransmissionReason::Timeout,
-            Phase::Recovery { .. } => TransmissionReason::FastRetransmit,
-        };
-        OutgoingPacket {
-            packet,
-            copy,
-            cwr,
-            reason,
+        if self.pacer.is_some() {
+            self.pace(now);
         }
     }
 }

@@ -359,6 +359,8 @@ impl CoupledQueue {
 }
 
 impl Gateway for CoupledQueue {
+    type Departure = Served;
+
     fn enqueue(&mut self, _now: Time, packet: Queued) -> Fate {
         if self.held >= self.capacity {
             return Fate::Dropped(packet);

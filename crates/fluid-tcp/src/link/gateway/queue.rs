@@ -81,6 +81,8 @@ impl<L: Link, Q: Queue + ?Sized> QueuedLink<L, Q> {
 }
 
 impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
+    type Departure = Served;
+
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {

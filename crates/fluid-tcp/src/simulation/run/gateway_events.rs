@@ -6,7 +6,7 @@ use super::events::Alarm;
 use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
-use crate::link::gateway::{Fate, Gateway, Queued, Served};
+use crate::link::gateway::{Departure, Fate, Gateway, Queued, Served};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
@@ -26,6 +26,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// Whether the proxy, if there is one, accepts a packet. The proxy answers in any case.
+    #[expect(
+        clippy::inline_always,
+        reason = "as an argument, every packet would be stored in memory first"
+    )]
+    #[inline(always)]
     fn proxy_accepts(&mut self, now: Time, transmission: Transmission) -> bool {
         let Some(proxy) = &mut self.proxy else {
             return true;
@@ -181,6 +186,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// Counts and reports the slots used and the packets that have left the queue by `now`.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(super) fn process_departures(&mut self, now: Time) {
         while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
@@ -188,9 +195,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
         self.gateway.departed(now, |packet| {
             self.served += 1;
-            let left = packet.left.unwrap_or(packet.service.end);
-            let lost = packet.service.arrival.is_none();
-            on_served(connections, probe, packet, Some(left), lost);
+            let left = packet.left().unwrap_or(packet.end());
+            on_served(connections, probe, packet, Some(left), packet.is_lost());
         });
     }
 
@@ -200,23 +206,28 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 }
 
 /// Tallies and reports a packet whose service has begun. It left the buffer at `left`, or is still there.
-#[inline]
-pub(super) fn on_served<P: Probe>(
+#[expect(clippy::inline_always, reason = "every packet takes this way")]
+#[inline(always)]
+pub(super) fn on_served<D: Departure, P: Probe>(
     connections: &mut [Connection],
     probe: &mut P,
-    served: &Served,
+    served: &D,
     left: Option<Time>,
     lost: bool,
 ) {
-    let transmission = served.packet.transmission;
-    let tally = &mut connections[transmission.flow].tally;
-    tally.on_service(served.service.start.since(served.packet.enqueued));
+    let tally = &mut connections[served.flow()].tally;
+    tally.on_service(served.waited());
     if lost {
         tally.count(Count::Lost);
-        tally.on_gone(transmission.ordinal);
+        tally.on_gone(served.ordinal());
     }
-    if probe.watches() {
-        probe.on_service(transmission, &served.service);
+    if probe.watches()
+        && let Some(Served {
+            packet, service, ..
+        }) = served.details()
+    {
+        let transmission = packet.transmission;
+        probe.on_service(transmission, service);
         if let Some(left) = left {
             probe.on_departure(left, transmission, lost);
         }
