@@ -493,6 +493,7 @@ proptest! {
         rtt_sampling in proptest::sample::select(vec![RttSampling::PerWindow, RttSampling::PerAck, RttSampling::PerSack]),
         cut_from in proptest::sample::select(vec![CutFrom::Flight, CutFrom::Window, CutFrom::Cwnd]),
         like_linux in (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..80),
+        profile in proptest::sample::select(vec![Profile::Rfc, Profile::Ns2, Profile::Linux]),
         delayed_ack in 1u32..4,
         initial_window in 1u32..12,
         rwnd in prop_oneof![1u64..20, Just(1 << 30)],
@@ -526,7 +527,7 @@ proptest! {
             ecn: modern.3,
             pacing: modern.4,
             quick_acks: if modern.1 { 16 } else { 0 },
-            ..Profile::Rfc.endpoint()
+            ..profile.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
         let sender = || Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
