@@ -3,7 +3,9 @@
 //! Each stage records in the metadata what it did. The end line shows a reader that no row is missing.
 
 use crate::types::decimal::MAX;
-use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, to_f64};
+use crate::types::{
+    BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, TraceKind, to_f64,
+};
 
 /// Keys whose value is a whole number.
 const WHOLE_NUMBERS: [&str; 9] = [
@@ -25,7 +27,7 @@ const SLOTS_PER_S: &str = "slots_per_s";
 const DECODE_DELAY_MEDIAN: &str = "decode_delay_median_ns";
 
 /// Further keys that may occur only once. Any other line `# key: value` may be a note of the user.
-const TEXTS: [&str; 4] = ["tool", "command", "scheme", "packing"];
+const TEXTS: [&str; 5] = ["tool", "command", "scheme", "packing", TraceKind::KEY];
 
 /// Values of `packing`: whether packets begin LLDUs of their own or share their bytes (docs/simulator.md, Sec. 2.1).
 const PACKINGS: [&str; 2] = ["packet", "bytes"];
@@ -145,6 +147,12 @@ impl Metadata {
         self.number("lldu_header_bytes").map(Bytes)
     }
 
+    /// What the rows are, from `trace_kind`; `None` if the head does not say, which is treated as capacity.
+    #[must_use]
+    pub fn trace_kind(&self) -> Option<TraceKind> {
+        self.get(TraceKind::KEY)?.parse().ok()
+    }
+
     /// Sets `key`; an existing entry keeps its position.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = one_line(&value.into());
@@ -208,6 +216,8 @@ impl Metadata {
                 "more than zero"
             } else if key == "packing" && !PACKINGS.contains(&value.as_str()) {
                 "packet or bytes"
+            } else if key == TraceKind::KEY && !TraceKind::NAMES.contains(&value.as_str()) {
+                "capacity or probe"
             } else {
                 continue;
             };
