@@ -9,7 +9,7 @@ use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::{
     DecodeDelays, LinkSummary, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
 };
-use tmt_core::types::{Metadata, Span};
+use tmt_core::types::{Metadata, Span, TraceKind};
 
 use super::tcp::typed;
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
@@ -87,6 +87,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(found) = wrong_unit(rate.per_second().map(f64::recip), delay_s) {
         let question = unit_question("--unit", reader.metadata());
         warning!("apply", "{found}: {question}");
+    }
+    if let Some(text) = TraceKind::probe_warning(reader.metadata()) {
+        warning!("apply", "{text}");
     }
     let feedback = FeedbackDelay::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let named = |text: String| render_keys(&text, typed);
