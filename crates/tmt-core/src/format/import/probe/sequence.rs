@@ -366,10 +366,10 @@ impl<R: Records> Sequence<R> {
             }
             return Ok(false);
         };
-        let missing = until - last.number - 1;
-        if missing <= 0 || !self.has_numbers {
+        if !self.has_numbers || until <= last.number + 1 {
             return Ok(false);
         }
+        let missing = until - last.number - 1;
         self.check_missing(missing, last.number, until)?;
         let (rise, run) = match self.interval {
             Some(interval) => (interval, 1),
