@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor};
 
+use tmt_core::format::Carries;
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Key, Lines, Remark, Rule,
-    Slots, ValueKind, render_keys,
+    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Key, Lines, Remark,
+    Rule, Slots, ValueKind, render_keys,
 };
-use tmt_core::format::Carries;
 use tmt_core::types::{Metadata, Slot, Span, Time, TraceKind};
 use tmt_core::{Error, Result};
 
@@ -136,7 +136,10 @@ fn a_format_from_outside_the_crate_is_registered_and_opened() {
         .into_iter()
         .find(|(key, _)| key.name == "trace")
         .unwrap();
-    assert!(formats.starts_with(&["mahimahi"]) && formats.ends_with(&["gaps"]), "{formats:?}");
+    assert!(
+        formats.starts_with(&["mahimahi"]) && formats.ends_with(&["gaps"]),
+        "{formats:?}"
+    );
 
     let gaps = importers.find("gaps").unwrap();
     let mut texts = Texts([("trace", "1.5\r\n0\n2\n")].into());

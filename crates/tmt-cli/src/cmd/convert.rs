@@ -93,7 +93,11 @@ impl TypedValueParser for FormatParser {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next();
-    first.into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+    first
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 impl clap::Args for Args {
@@ -148,7 +152,11 @@ pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
             let Some(importer) = importer else {
                 let is_input = known.kind == ValueKind::Input;
                 let help = format!("Input of {} [default: stdin, also `-`]", formats.join(", "));
-                return if is_input { arg.help(help) } else { arg.hide(true) };
+                return if is_input {
+                    arg.help(help)
+                } else {
+                    arg.hide(true)
+                };
             };
             match importer.keys().iter().find(|key| key.name == known.name) {
                 Some(key) => arg.help(capital(key.help)),
@@ -316,7 +324,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         import.head.set(TraceKind::KEY, kind.to_string());
         if kind != importer.kind() {
             let by_format = importer.kind();
-            note!("convert", "kind {kind} (--kind) instead of {by_format}, that of the format");
+            note!(
+                "convert",
+                "kind {kind} (--kind) instead of {by_format}, that of the format"
+            );
         }
     }
     let mut head = provenance::new_head(&command);
@@ -344,11 +355,7 @@ fn open(
 }
 
 /// Reads the whole input, and fails if something was assumed or cannot be carried.
-fn refuse_assumptions(
-    importer: &dyn Importer,
-    given: &Given,
-    inputs: &mut Inputs<'_>,
-) -> Outcome {
+fn refuse_assumptions(importer: &dyn Importer, given: &Given, inputs: &mut Inputs<'_>) -> Outcome {
     let mut said: Vec<(Effect, String)> = Vec::new();
     let mut import = open(importer, given, inputs, &mut |remark| {
         said.push((remark.effect, remark.text));

@@ -81,7 +81,9 @@ impl Files for Inputs<'_> {
         let mut input = BufReader::with_capacity(BUFFER, self.bytes(key)?);
         let first = input.fill_buf()?;
         if first.is_empty() {
-            return Err(io::Error::other(tmt_core::Error::from(ErrorKind::EmptyTrace).of_input(key)));
+            return Err(io::Error::other(
+                tmt_core::Error::from(ErrorKind::EmptyTrace).of_input(key),
+            ));
         }
         match recognise(first) {
             FileKind::Compressed(compression) => {
@@ -155,10 +157,7 @@ pub(super) fn guess(given: &Given) -> String {
             [] => {}
             [only] => return format!("; by its content {name} looks like {only}: --from {only}"),
             _ => {
-                return format!(
-                    "; by its content {name} could be {}",
-                    formats.join(" or ")
-                );
+                return format!("; by its content {name} could be {}", formats.join(" or "));
             }
         }
     }

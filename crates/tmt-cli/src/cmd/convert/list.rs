@@ -37,9 +37,9 @@ fn table(formats: &[ForeignFormat]) -> String {
     for format in formats {
         for (direction, carries) in [("in", format.reads), ("out", format.writes)] {
             let Some(carries) = carries else { continue };
-            let marks = carries.named().map(|(_, is_carried)| {
-                if is_carried { "yes" } else { "-" }.to_owned()
-            });
+            let marks = carries
+                .named()
+                .map(|(_, is_carried)| if is_carried { "yes" } else { "-" }.to_owned());
             let row = std::iter::once(direction.to_owned()).chain(marks);
             report.row(format.name, row.chain([format.about.to_owned()]));
         }

@@ -152,7 +152,12 @@ impl Records for Frames {
                 TRACE.name,
                 counted(self.errors, "frame")
             );
-            findings.push(Finding::note("frames-in-error", self.errors, "frames", text));
+            findings.push(Finding::note(
+                "frames-in-error",
+                self.errors,
+                "frames",
+                text,
+            ));
         }
         findings
     }

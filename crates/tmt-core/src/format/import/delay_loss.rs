@@ -262,10 +262,7 @@ mod tests {
     /// An interval of 10 ms, a propagation of 100 ns, and `more`.
     fn settings(more: &[(&'static str, &str)]) -> Given {
         let mut given = Given::default();
-        for (key, value) in [
-            (INTERVAL.name, "10ms"),
-            (PROPAGATION.name, "100ns"),
-        ] {
+        for (key, value) in [(INTERVAL.name, "10ms"), (PROPAGATION.name, "100ns")] {
             given.set(key, value);
         }
         for (key, value) in more {
@@ -359,7 +356,11 @@ mod tests {
             // 3.6 ms in ns, read as us.
             ("3646000\n4000000\n", "us", true),
         ] {
-            let settings = settings(&[(DELAY_UNIT, unit), (PROPAGATION.name, "0s"), (LLDU.name, "1500B")]);
+            let settings = settings(&[
+                (DELAY_UNIT, unit),
+                (PROPAGATION.name, "0s"),
+                (LLDU.name, "1500B"),
+            ]);
             let (_, findings) = convert(Some(delay), None, settings).unwrap();
             assert_eq!(
                 findings.len(),
@@ -392,7 +393,8 @@ mod tests {
 
     #[test]
     fn round_trips_are_halved() {
-        let (delays, _) = convert(Some("1000\n"), None, settings(&[(ROUND_TRIP.name, "")])).unwrap();
+        let (delays, _) =
+            convert(Some("1000\n"), None, settings(&[(ROUND_TRIP.name, "")])).unwrap();
         assert_eq!(delays, [400]);
     }
 

@@ -291,7 +291,7 @@ impl<R: Records> Slots for ProbeSlots<R> {
         let mut findings = self.sequence.records().findings();
         findings.extend(self.sequence.findings());
         findings.extend(self.delays.findings());
-        if !self.has_lldu {
+        if !self.has_lldu && self.packets > 0 {
             let text = format!(
                 "a slot is one probe: the trace has the rate of the probes, not the capacity of the link (`{}` states what a slot carries)",
                 LLDU.name

@@ -35,7 +35,9 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(|field| {
         let field = field.trim_ascii();
         let inner = field.strip_prefix(b"\"");
-        inner.and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(field)
+        inner
+            .and_then(|inner| inner.strip_suffix(b"\""))
+            .unwrap_or(field)
     })
 }
 
@@ -144,6 +146,9 @@ impl Answers {
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
+        if self.rows == 0 {
+            return Vec::new();
+        }
         let trace = TRACE.name;
         let unit = if self.has_unit {
             ""

@@ -89,8 +89,7 @@ impl Log {
             Line::Answer(number, round_trip) => {
                 let Some(round_trip) = round_trip else {
                     let found = format!("'{}'", shown(text));
-                    let expected =
-                        "an answer with its round trip, `time=… ms` (ping -s 16 or more measures it)";
+                    let expected = "an answer with its round trip, `time=… ms` (ping -s 16 or more measures it)";
                     return Err(lines.error(ErrorKind::format(found, expected)));
                 };
                 let delay = nanos(round_trip, Unit::Milliseconds, "time");
@@ -149,7 +148,12 @@ impl Log {
             let errors = counted(self.errors, "packet");
             let text =
                 format!("{trace}: errors returned for {errors}, lost unless there is an answer");
-            findings.push(Finding::note("errors-returned", self.errors, "packets", text));
+            findings.push(Finding::note(
+                "errors-returned",
+                self.errors,
+                "packets",
+                text,
+            ));
         }
         if self.others > 0 {
             let text = format!(

@@ -97,8 +97,7 @@ impl Delays {
                 counted(self.raised, "delay"),
                 self.propagation
             );
-            let finding =
-                Finding::warning("delays-below-propagation", self.raised, "delays", text);
+            let finding = Finding::warning("delays-below-propagation", self.raised, "delays", text);
             findings.push(finding.not_carried());
         }
         if self.negative > 0 {

@@ -1,6 +1,6 @@
 //! The order of sending: from records in the order of a file to packets by number, with those that are missing.
 //!
-//! A number without a record is a lost packet. Its send time lies on the line between its neighbours. Records may come
+//! A number without a record is a lost packet, as is one that is only said to be lost. Its send time lies on the line between its neighbours. Records may come
 //! late by up to [`WINDOW`] others, which bounds the memory.
 
 use std::collections::BTreeMap;
@@ -88,7 +88,8 @@ pub(super) struct Sequence<R> {
     ended: bool,
     /// Highest number so far.
     highest: Option<i128>,
-    /// Numbers below are known to have been sent.
+    /// The lowest number that is known to have been sent, and the one after the highest.
+    known_from: i128,
     known_until: i128,
     missing: Option<Missing>,
     ready: Option<Held>,
@@ -118,6 +119,7 @@ impl<R: Records> Sequence<R> {
             read: 0,
             ended: false,
             highest: None,
+            known_from: i128::MAX,
             known_until: i128::MIN,
             missing: None,
             ready: None,
@@ -232,13 +234,14 @@ impl<R: Records> Sequence<R> {
         let is_lost = record.fate == Fate::Lost;
         let number = record.number.map(|number| self.unwrapped(number));
         if let Some(number) = number {
+            self.known_from = self.known_from.min(number);
             self.known_until = self.known_until.max(number + 1);
         }
         let sent = match (number, self.interval, record.sent) {
+            // A number that is known to be lost is a missing one, unless it has a time of its own.
+            (Some(_), _, None) if is_lost => return Ok(()),
             (Some(number), Some(interval), _) => number * interval,
             (_, _, Some(sent)) => i128::from(sent),
-            // A number that is known to be lost is a missing one.
-            _ if is_lost => return Ok(()),
             _ => {
                 let kind =
                     ErrorKind::format("a packet without a time", "a time, as of those before");
@@ -251,9 +254,17 @@ impl<R: Records> Sequence<R> {
         };
         self.read += 1;
         let is_behind = self.highest.is_some_and(|highest| key.0 < highest);
-        let held = Held { number, sent, fate: record.fate };
+        let held = Held {
+            number,
+            sent,
+            fate: record.fate,
+        };
         let is_emitted = self.last.is_some_and(|last| {
-            let last = if self.has_numbers { last.number } else { last.sent };
+            let last = if self.has_numbers {
+                last.number
+            } else {
+                last.sent
+            };
             key.0 < last || (key.0 == last && self.has_numbers)
         });
         if is_emitted {
@@ -284,7 +295,11 @@ impl<R: Records> Sequence<R> {
         };
         let (modulus, last) = (i128::from(modulus), self.known_until - 1);
         let ahead = (number - last).rem_euclid(modulus);
-        last + if ahead >= modulus / 2 { ahead - modulus } else { ahead }
+        last + if ahead >= modulus / 2 {
+            ahead - modulus
+        } else {
+            ahead
+        }
     }
 
     /// Makes `held` the next packet, after those missing before it.
@@ -320,11 +335,12 @@ impl<R: Records> Sequence<R> {
 
     /// Prepares the packets before the first one with a record.
     fn lead(&mut self, first: Held) -> Result<()> {
-        let begin = self.records.totals().first.filter(|_| self.has_numbers);
-        let missing = begin.map_or(0, |begin| first.number - i128::from(begin));
-        if missing <= 0 {
+        let stated = self.records.totals().first.map_or(i128::MAX, i128::from);
+        let begin = stated.min(self.known_from);
+        if !self.has_numbers || begin >= first.number {
             return Ok(());
         }
+        let missing = first.number - begin;
         self.check_missing(missing, first.number - missing - 1, first.number)?;
         let next = self.pending.values().next();
         let (rise, run) = match (self.interval, next) {
@@ -400,7 +416,11 @@ impl<R: Records> Sequence<R> {
             last.sent - first.sent - self.stepped,
             last.number - first.number,
         );
-        let mean = if run > 0 { rise / run } else { elapsed.max(0) / (held.number - last.number) };
+        let mean = if run > 0 {
+            rise / run
+        } else {
+            elapsed.max(0) / (held.number - last.number)
+        };
         let step = elapsed - mean * (held.number - last.number);
         let is_back = elapsed < -ROUNDING;
         if is_back || (run > 0 && step.abs() > LEAST_STEP.max(STEP_DISTANCES * mean)) {
@@ -441,7 +461,7 @@ impl<R: Records> Sequence<R> {
             "missing-numbers",
             odd.missing,
             format!(
-                "{} without an answer: lost, sent at times on the line between their neighbours",
+                "{} by missing numbers: lost, sent at times on the line between their neighbours",
                 counted(odd.missing, "packet")
             ),
         );
@@ -523,7 +543,10 @@ impl<R: Records> Sequence<R> {
             let finding = Finding::note("losses-at-ends-unknown", count, "ends", text);
             findings.push(finding.not_carried());
         }
-        if let Some(stated) = totals.received.filter(|stated| *stated != self.odd.received) {
+        if let Some(stated) = totals
+            .received
+            .filter(|stated| *stated != self.odd.received)
+        {
             let text = format!(
                 "the summary says {stated} received, the lines have {}: lines are missing, or belong to another run",
                 self.odd.received
