@@ -159,10 +159,10 @@ fn clock_steps_are_counted_and_an_interval_removes_them() {
     let line = |number: u32, at: f64| {
         format!("[{at:.6}] 64 bytes from 192.0.2.1: icmp_seq={number} ttl=5 time=0.0 ms\n")
     };
-    let steady: String = (1..=5).map(|n| line(n, 100.0 + f64::from(n))).collect();
+    let steady: String = (1..=5).map(|n| line(n, 10_000.0 + f64::from(n))).collect();
     for (step, goes_back) in [(3600.0, false), (-2.0, true), (-3600.0, true)] {
         let after: String = (6..=9)
-            .map(|n| line(n, 100.0 + step + f64::from(n)))
+            .map(|n| line(n, 10_000.0 + step + f64::from(n)))
             .collect();
         let log = format!("{steady}{after}");
         let (slots, findings) = convert(&log, &[P0]);
