@@ -283,7 +283,7 @@ fn the_kind_of_a_trace_survives_every_stage_and_every_format() {
         run(&format!("{convert} -o a.csv"));
         run("inject --channel bernoulli:0.1 --seed 1 a.csv -o b.arrow");
         run("slice --rows 0..3 b.arrow -o c.parquet");
-        run("slice c.parquet -o d.csv");
+        run("slice --rebase c.parquet -o d.csv");
         let applied = run("apply --scheme none d.csv -o e.csv");
         let line = format!("# trace_kind: {kind}\n");
         for name in ["a.csv", "d.csv", "e.csv"] {

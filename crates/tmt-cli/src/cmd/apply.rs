@@ -9,7 +9,7 @@ use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::{
     DecodeDelays, LinkSummary, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
 };
-use tmt_core::types::{Metadata, Span, TraceKind};
+use tmt_core::types::{Metadata, Span};
 
 use super::tcp::typed;
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let question = unit_question("--unit", reader.metadata());
         warning!("apply", "{found}: {question}");
     }
-    if let Some(text) = TraceKind::probe_warning(reader.metadata()) {
+    if let Some(text) = reader.metadata().probe_warning() {
         warning!("apply", "{text}");
     }
     let feedback = FeedbackDelay::resolve(args.feedback_delay, reader.metadata(), decode_delay);

@@ -32,6 +32,9 @@ const TEXTS: [&str; 5] = ["tool", "command", "scheme", "packing", TraceKind::KEY
 /// Values of `packing`: whether packets begin LLDUs of their own or share their bytes (docs/simulator.md, Sec. 2.1).
 const PACKINGS: [&str; 2] = ["packet", "bytes"];
 
+/// What to say of a trace of probes that is used as a link.
+const PROBES: &str = "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; fit the channel with `tmt fit TRACE`, and use it at the real rate of the link: `tmt synth --rate RATE --lldu SIZE --duration TIME | tmt inject --channel CHANNEL`";
+
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
 ///
 /// ```
@@ -151,6 +154,12 @@ impl Metadata {
     #[must_use]
     pub fn trace_kind(&self) -> Option<TraceKind> {
         self.get(TraceKind::KEY)?.parse().ok()
+    }
+
+    /// What to say of a trace of probes that is used as a link; `None` for any other trace.
+    #[must_use]
+    pub fn probe_warning(&self) -> Option<&'static str> {
+        (self.trace_kind() == Some(TraceKind::Probe)).then_some(PROBES)
     }
 
     /// Sets `key`; an existing entry keeps its position.

@@ -21,15 +21,6 @@ impl TraceKind {
 
     /// Its values.
     pub const NAMES: [&'static str; 2] = ["capacity", "probe"];
-
-    /// What to say of a trace of probes that is used as a link; `None` for any other trace.
-    #[must_use]
-    pub fn probe_warning(head: &super::Metadata) -> Option<String> {
-        let is_probe = head.trace_kind() == Some(Self::Probe);
-        is_probe.then(|| {
-            "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; `tmt fit TRACE` gives the channel, to be used at the link's real rate: `tmt synth --rate RATE --lldu SIZE --duration TIME | tmt inject --channel CHANNEL`".to_owned()
-        })
-    }
 }
 
 impl FromStr for TraceKind {

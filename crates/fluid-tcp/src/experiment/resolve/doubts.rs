@@ -2,7 +2,7 @@
 
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::stats::{early_repeat, or_interleaver, unit_question, wrong_unit};
-use tmt_core::types::{Bytes, Metadata, Span, Time, TraceKind};
+use tmt_core::types::{Bytes, Metadata, Span, Time};
 
 use crate::experiment::counted::counted;
 use crate::experiment::note::Note;
@@ -64,7 +64,7 @@ impl Experiment {
 
 /// Says if a trace holds probes; `place` goes before the text.
 pub(super) fn probes(place: &str, head: &Metadata) -> Option<Note> {
-    let warning = TraceKind::probe_warning(head)?;
+    let warning = head.probe_warning()?;
     Some(Note::warning(format!("{place}{warning}")))
 }
 
