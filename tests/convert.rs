@@ -325,7 +325,7 @@ fn a_kind_that_differs_is_refused_when_traces_are_put_together() {
     ran.fails(1, &["trace_kind: found capacity, expected probe"]);
     folder.write(
         "c.csv",
-        &folder.read("a.csv").replace("kind: probe", "kind: guess"),
+        folder.read("a.csv").replace("kind: probe", "kind: guess"),
     );
     let ran = tmt("stats c.csv").within(&folder).run();
     ran.fails(

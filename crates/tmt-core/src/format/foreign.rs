@@ -5,6 +5,10 @@ use serde::Serialize;
 
 /// What files of a format can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent properties, each a column of a table"
+)]
 pub struct Carries {
     /// When the link could deliver: its rate over time.
     pub capacity: bool,
