@@ -302,7 +302,7 @@ fn the_kind_of_a_trace_survives_every_stage_and_every_format() {
         }
     }
     // What the head does not say is not added.
-    let made = tmt("synth --rate 1Mbps --lldu 100B --duration 1ms")
+    let made = tmt("synth --rate 1Mbps --lldu 100B --duration 1ms --decode-delay 1ms")
         .run()
         .ok();
     assert!(!made.text().contains("trace_kind"));

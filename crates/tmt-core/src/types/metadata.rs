@@ -33,7 +33,7 @@ const TEXTS: [&str; 5] = ["tool", "command", "scheme", "packing", TraceKind::KEY
 const PACKINGS: [&str; 2] = ["packet", "bytes"];
 
 /// What to say of a trace of probes that is used as a link.
-const PROBES: &str = "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; fit the channel with `tmt fit TRACE`, and use it at the real rate of the link: `tmt synth --rate RATE --lldu SIZE --duration TIME | tmt inject --channel CHANNEL`";
+const PROBES: &str = "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; fit the channel with `tmt fit TRACE`, and use it at the real rate of the link: `tmt synth --rate RATE --lldu SIZE --duration TIME --decode-delay DELAY | tmt inject --channel CHANNEL`";
 
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
 ///
