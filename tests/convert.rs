@@ -1,6 +1,6 @@
 //! `tmt convert`: what becomes of measured delays and losses, what is told about them, and what is refused.
 
-use crate::common::{Folder, Ran, plain, tmt};
+use crate::common::{Folder, Ran, bash, plain, tmt};
 
 /// Converts a pair of files, 10 ms apart, with further flags.
 fn convert(delays: &str, losses: &str, flags: &str) -> Ran {
@@ -252,4 +252,217 @@ fn conversions_refuse_a_bad_line_in_the_file_that_holds_it() {
         );
     }
     assert!(!folder.path("out.csv").exists());
+}
+
+/// A log of ping with dates, in which packets 3 and 6 are lost; answers are 10 ms away.
+const PING: &str = "PING x (192.0.2.1) 56(84) bytes of data.\n\
+    [1.010000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=58 time=10.0 ms\n\
+    [2.020000] 64 bytes from 192.0.2.1: icmp_seq=2 ttl=58 time=20.0 ms\n\
+    [4.010000] 64 bytes from 192.0.2.1: icmp_seq=4 ttl=58 time=10.0 ms\n\
+    [5.010000] 64 bytes from 192.0.2.1: icmp_seq=5 ttl=58 time=10.0 ms\n\
+    6 packets transmitted, 4 received, 33% packet loss, time 5000ms\n";
+
+#[test]
+fn the_kind_of_a_trace_survives_every_stage_and_every_format() {
+    let folder = Folder::new();
+    folder.write("ping.log", PING);
+    folder.write("opportunities.txt", "1\n2\n3\n4\n");
+    for (convert, kind) in [
+        ("convert --from ping ping.log", "probe"),
+        (
+            "convert --from mahimahi --rtt 60ms opportunities.txt",
+            "capacity",
+        ),
+        ("convert --from ping --kind capacity ping.log", "capacity"),
+        (
+            "convert --from mahimahi --rtt 60ms --kind probe opportunities.txt",
+            "probe",
+        ),
+    ] {
+        let run = |words: &str| tmt(words).within(&folder).run().ok();
+        run(&format!("{convert} -o a.csv"));
+        run("inject --channel bernoulli:0.1 --seed 1 a.csv -o b.arrow");
+        run("slice --rows 0..3 b.arrow -o c.parquet");
+        run("slice --rebase c.parquet -o d.csv");
+        let applied = run("apply --scheme none d.csv -o e.csv");
+        let line = format!("# trace_kind: {kind}\n");
+        for name in ["a.csv", "d.csv", "e.csv"] {
+            assert!(folder.read(name).contains(&line), "{convert}: {name}");
+        }
+        let warned = tmt("tcp --duration 1s --lldu 1500B e.csv")
+            .within(&folder)
+            .run();
+        for ran in [&applied, &warned] {
+            assert_eq!(
+                ran.stderr.contains("warning: the trace holds probes"),
+                kind == "probe",
+                "{convert}: {}",
+                ran.stderr
+            );
+        }
+    }
+    // What the head does not say is not added.
+    let made = tmt("synth --rate 1Mbps --lldu 100B --duration 1ms --decode-delay 1ms")
+        .run()
+        .ok();
+    assert!(!made.text().contains("trace_kind"));
+}
+
+#[test]
+fn a_kind_that_differs_is_refused_when_traces_are_put_together() {
+    let folder = Folder::new();
+    folder.write("ping.log", PING);
+    for (kind, name) in [("probe", "a.csv"), ("capacity", "b.csv")] {
+        tmt("convert --from ping ping.log --kind")
+            .arg(kind)
+            .arg("-o")
+            .arg(name)
+            .within(&folder)
+            .run()
+            .ok();
+    }
+    let ran = tmt("slice a.csv b.csv --gap 1s").within(&folder).run();
+    ran.fails(1, &["trace_kind: found capacity, expected probe"]);
+    folder.write(
+        "c.csv",
+        folder.read("a.csv").replace("kind: probe", "kind: guess"),
+    );
+    let ran = tmt("stats c.csv").within(&folder).run();
+    ran.fails(
+        1,
+        &["# trace_kind: found 'guess', expected capacity or probe"],
+    );
+}
+
+#[test]
+fn strict_names_what_was_assumed_or_not_carried_and_writes_nothing() {
+    let folder = Folder::new();
+    folder.write("ping.log", PING);
+    folder.write("answers.csv", "time,rtt_ms\n1.5,10\n2.5,20\n");
+    let run = |words: &str| tmt(words).within(&folder).run();
+    for (words, reasons) in [
+        (
+            "convert --strict --from ping ping.log",
+            &[
+                "assumed: ping measures round trips",
+                "assumed: propagation 5ms",
+            ][..],
+        ),
+        (
+            "convert --strict --from ping --round-trip --propagation 0s answers.csv",
+            &[
+                "not carried: ",
+                "no lost packets",
+                "assumed: trace: times are those of the answers",
+            ],
+        ),
+    ] {
+        let ran = run(&format!("{words} -o out.csv")).fails(1, reasons);
+        assert!(!ran.stderr.contains("slots ("), "{}", ran.stderr);
+        assert!(!folder.path("out.csv").exists());
+        assert_eq!(run(words).fails(1, reasons).stdout, b"");
+    }
+    let words = "convert --strict --from ping --round-trip --propagation min";
+    let file = run(&format!("{words} ping.log")).ok();
+    let relaxed = run("convert --from ping ping.log").ok();
+    assert_eq!(plain(file.text()), plain(relaxed.text()));
+    // A pipe is kept, so that it can be read twice.
+    let words = "convert --strict --from ping --round-trip --propagation 5ms";
+    let pipe = tmt(words).input(PING).run().ok();
+    assert_eq!(plain(pipe.text()), plain(relaxed.text()));
+}
+
+#[test]
+fn a_missing_or_unknown_format_is_refused_with_a_guess() {
+    let folder = Folder::new();
+    folder.write("ping.log", PING);
+    folder.write("frames.txt", "0 5\n2 6\n");
+    folder.write("random.txt", "what is this\n");
+    folder.write("empty.txt", "");
+    let run = |words: &str| tmt(words).within(&folder).run();
+    for (words, reasons) in [
+        (
+            "convert ping.log",
+            &["--from is missing", "ping.log looks like ping: --from ping"][..],
+        ),
+        (
+            "convert --from pin frames.txt",
+            &[
+                "unknown format 'pin'",
+                "did you mean 'ping'?",
+                "--from crawdad",
+            ],
+        ),
+        (
+            "convert random.txt",
+            &["--from is missing: expected a format"],
+        ),
+    ] {
+        run(words).fails(2, reasons);
+    }
+    let random = run("convert random.txt");
+    assert!(!random.stderr.contains("looks like"), "{}", random.stderr);
+    let piped = tmt("convert").input(PING).run();
+    piped.fails(2, &["<stdin> looks like ping"]);
+    run("convert --from ping --decode-delay 1ms ping.log").fails(
+        2,
+        &["--decode-delay does not apply to ping: it is an option of delay-loss, mahimahi"],
+    );
+    for format in ["ping", "mahimahi", "crawdad --interval 1s"] {
+        run(&format!("convert --from {format} empty.txt -o out.csv"))
+            .fails(1, &["empty.txt: found no row"]);
+    }
+    assert!(!folder.path("out.csv").exists());
+}
+
+#[test]
+fn help_has_the_options_of_one_format_and_manual_pages_those_of_all() {
+    let general = tmt("convert --help").run().ok();
+    assert!(
+        !general.text().contains("--propagation <"),
+        "{}",
+        general.text()
+    );
+    for help in ["convert --from ping --help", "convert --help --from=ping"] {
+        let own = tmt(help).run().ok();
+        assert!(own.text().contains("--propagation <"), "{}", own.text());
+        assert!(!own.text().contains("--delay-unit"), "{}", own.text());
+    }
+    assert_eq!(tmt("help convert").run().ok().text(), general.text());
+    for all in ["man convert", "completions bash"] {
+        let all = tmt(all).run().ok().text().replace('\\', "");
+        for (key, _) in tmt_core::format::import::Importers::default().keys() {
+            let is_flag = key.kind != tmt_core::format::import::ValueKind::Input;
+            assert!(
+                !is_flag || all.contains(&format!("--{}", key.name)),
+                "{}",
+                key.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_compressed_file_is_read_as_the_file() {
+    let folder = Folder::new();
+    folder.write("ping.log", PING);
+    let plain = tmt("convert --from ping ping.log")
+        .within(&folder)
+        .run()
+        .ok();
+    for command in ["gzip -k ping.log", "zstd -q ping.log"] {
+        bash(&folder, command).ok();
+    }
+    for name in ["ping.log.gz", "ping.log.zst"] {
+        let ran = tmt("convert --from ping")
+            .arg(name)
+            .within(&folder)
+            .run()
+            .ok();
+        assert_eq!(ran.text(), plain.text(), "{name}");
+    }
+    tmt("convert ping.log.gz")
+        .within(&folder)
+        .run()
+        .fails(2, &["looks like ping"]);
 }

@@ -123,7 +123,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -144,6 +144,7 @@ const COMMANDS: [&str; 23] = [
     "model --list --json",
     "validate --json 000-fig6 --seeds 2 --duration 60s",
     "validate --list --json",
+    "convert --list --json",
     "synth --list --json",
     "synth --scenario internet --show-parameters --json",
     "synth --list-codes --json",

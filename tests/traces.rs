@@ -240,6 +240,77 @@ fn tmobile_umts_down_is_what_is_known_of_it_and_passes_the_chain() {
     mahimahi("mahimahi/TMobile-UMTS-driving.down", 156_262, "2.02", 5753);
 }
 
+/// Packets sent and lost, and the longest burst, of a trace that was converted.
+fn facts(arguments: &str, path: &str) -> Option<(u64, u64, u64)> {
+    let folder = traces()?;
+    let (_, stats) = converted(arguments, &[("", &folder.join(path))]);
+    let bursts = stats["bursts"].as_array().unwrap();
+    let longest = bursts.iter().map(|bar| number(&bar["value"])).max();
+    Some((
+        number(&stats["slots"]),
+        number(&stats["slots_erased"]),
+        longest.unwrap_or(0),
+    ))
+}
+
+#[test]
+fn the_pings_over_starlink_and_lte_lose_what_their_summaries_say() {
+    for (path, sent, lost) in [
+        ("starlink_20240527_111234471_ping_111648884", 149, 21),
+        ("starlink_20240527_112657543_ping_113111980", 149, 3),
+        ("starlink_20240528_111436693_ping_111740829", 149, 18),
+        ("att_20240527_112703353_ping_113119263", 150, 0),
+        ("verizon_20240527_112659840_ping_113122409", 150, 0),
+    ] {
+        let path = format!("nuwins-starlink/{path}.out");
+        let Some((slots, erased, _)) = facts("--from ping", &path) else {
+            return;
+        };
+        assert_eq!((slots, erased), (sent, lost), "{path}");
+    }
+}
+
+#[test]
+fn tables_of_answers_have_no_losses_and_files_without_answers_are_refused() {
+    let Some(folder) = traces() else { return };
+    for (path, answers) in [
+        ("starlink_20240527_111234471_ping_111648884", 128),
+        ("starlink_20240527_112657543_ping_113111980", 146),
+        ("starlink_20240528_111436693_ping_111740829", 131),
+    ] {
+        let path = format!("nuwins-starlink/{path}.csv");
+        assert_eq!(facts("--from ping", &path), Some((answers, 0, 0)), "{path}");
+    }
+    for (ending, reason) in [
+        ("out", "found no received packet among 146 sent"),
+        ("csv", ":2:1: found time 's', expected seconds since 1970"),
+    ] {
+        let path = format!("nuwins-starlink/starlink_20240527_110122357_ping_110138720.{ending}");
+        let ran = tmt("convert --from ping").arg(folder.join(path)).run();
+        ran.fails(1, &[reason]);
+    }
+}
+
+#[test]
+fn the_frames_of_an_802_11_testbed_are_lost_as_known() {
+    // Counted by `awk`: 301 less the lines of a file.
+    for (link, lost) in [
+        ("node3-8_sdec5-4", 88),
+        ("node4-1_sdec3-8", 6),
+        ("node4-3_sdec7-4", 66),
+        ("node5-2_sdec3-8", 82),
+        ("node5-8_sdec1-2", 59),
+    ] {
+        let path = format!("sensorlab-lqe/rutgers_dbm-10_{link}.txt");
+        let arguments = "--from crawdad --interval 100ms --packets 301";
+        let Some((slots, erased, longest)) = facts(arguments, &path) else {
+            return;
+        };
+        assert_eq!((slots, erased), (301, lost), "{path}");
+        assert!(longest <= 4, "{path}: {longest}");
+    }
+}
+
 #[test]
 fn the_main_job_of_the_readme_gives_a_report() {
     let Some(folder) = traces() else { return };

@@ -14,6 +14,8 @@ mod synth;
 pub(crate) mod tcp;
 mod validate;
 
+pub(crate) use convert::focused;
+
 use clap::Subcommand;
 use strum::IntoStaticStr;
 

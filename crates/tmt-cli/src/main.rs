@@ -21,10 +21,11 @@ mod quantity;
 mod stderr;
 mod table;
 
+use std::ffi::OsString;
 use std::num::NonZero;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use rayon::ThreadPoolBuilder;
 
 use crate::cmd::Command;
@@ -65,11 +66,20 @@ struct Cli {
     command: Command,
 }
 
+impl Cli {
+    /// Reads the arguments, the name of the program first.
+    fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let tmt = cmd::focused(Self::command(), &arguments);
+        let mut matches = tmt.try_get_matches_from(arguments)?;
+        Self::from_arg_matches_mut(&mut matches)
+    }
+}
+
 /// Threads that `--jobs` can request on a machine with fewer cores.
 const MIN_JOBS_LIMIT: usize = 8;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };

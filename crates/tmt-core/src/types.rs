@@ -4,9 +4,11 @@ pub(crate) mod decimal;
 mod error;
 mod metadata;
 mod slot;
+mod trace_kind;
 mod units;
 
 pub use error::{Error, ErrorKind, Position, Result};
 pub use metadata::*;
 pub use slot::*;
+pub use trace_kind::TraceKind;
 pub use units::*;

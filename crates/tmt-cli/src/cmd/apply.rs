@@ -88,6 +88,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let question = unit_question("--unit", reader.metadata());
         warning!("apply", "{found}: {question}");
     }
+    if let Some(text) = reader.metadata().probe_warning() {
+        warning!("apply", "{text}");
+    }
     let feedback = FeedbackDelay::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let named = |text: String| render_keys(&text, typed);
     let (feedback_delay, origin) =

@@ -1,19 +1,26 @@
-//! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 11).
+//! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 12).
 //!
 //! Flags, help and errors derive from the descriptions of the formats (`tmt_core::format::import`).
 
-use std::io::{self, BufRead, BufReader};
+mod inputs;
+mod list;
 
-use clap::builder::{PossibleValuesParser, ValueParser};
+use std::ffi::OsString;
+
+use clap::builder::{
+    PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser,
+};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::import::{
-    self, Files, Given, ImportError, Importer, Importers, Key, Slots, ValueKind, render_keys,
+    self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Key, Remark, Severity,
+    Slots, ValueKind, render_keys,
 };
+use tmt_core::model::nearest;
 use tmt_core::pipeline::{StageError, produce};
-use tmt_core::types::{Metadata, Time};
+use tmt_core::types::{Metadata, Time, TraceKind};
 
+use self::inputs::Inputs;
 use crate::exit::{Failure, Outcome, headline, note, warning};
-use crate::input::{self, is_file};
 use crate::output::{OutputArgs, end_of_slots, refuse_shared_files};
 use crate::provenance;
 use crate::table::counted;
@@ -21,48 +28,160 @@ use crate::table::counted;
 const AFTER_HELP: &str = "The delay in a PHY trace excludes propagation, and 0 means erased. A measured one-way delay D \
     therefore becomes max(1 ns, D - P), with P from --propagation, and rtt_ns = 2 P is stored in the metadata.\n\n\
     Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt \\\n    \
-    --interval 10ms --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
+    --interval 10ms --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv\n  \
+    tmt convert --from ping ping.log > phy.csv";
 
 /// Placeholder of a format's input, which is positional.
 const INPUT: &str = "TRACE";
 
-/// Flags of `tmt convert`: those below, and one per key of the formats.
+/// Flags of every format.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Format of the input; `tmt convert --from FORMAT --help` shows its options
+    #[arg(long, value_name = "FORMAT", value_parser = FormatParser, hide_possible_values = true)]
+    from: Option<String>,
+    /// What a row is: a delivery opportunity of the link (capacity), or a sample of its delay and loss (probe) [default: by
+    /// the format]
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_parser = PossibleValuesParser::new(TraceKind::NAMES).try_map(|kind| kind.parse::<TraceKind>())
+    )]
+    kind: Option<TraceKind>,
+    /// Refuse to convert if anything has to be assumed, or cannot be carried; reads the input twice
+    #[arg(long)]
+    strict: bool,
+    /// List the formats with what each can carry
+    #[arg(long, conflicts_with_all = ["from", "kind", "strict"])]
+    list: bool,
+    /// Print JSON, with --list
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+/// Flags of `tmt convert`: those of every format, and one per key of the formats.
 #[derive(Debug)]
 pub(crate) struct Args {
-    from: String,
+    common: Common,
     given: Given,
     output: OutputArgs,
+}
+
+/// Reads any name, and offers those of the formats for completion: an unknown one is refused with a guess.
+#[derive(Debug, Clone)]
+struct FormatParser;
+
+impl TypedValueParser for FormatParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names: Vec<&str> = Importers::default().iter().map(Importer::name).collect();
+        Some(Box::new(names.into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// `text` with a capital letter at its start.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next();
+    first
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let importers = Importers::default();
-        let names: Vec<&str> = importers.iter().map(Importer::name).collect();
-        let formats = importers.iter();
-        let lines = formats.map(|format| format!("  {:<10}  {}", format.name(), format.about()));
-        let list = lines.collect::<Vec<_>>().join("\n");
-        let from = Arg::new("from")
-            .long("from")
-            .value_name("FORMAT")
-            .required(true)
-            .value_parser(PossibleValuesParser::new(&names))
-            .help("Format of the input");
+        let count = importers.iter().count();
         let keys = importers.keys().into_iter().map(|(key, formats)| {
-            let help = if formats.len() == names.len() {
-                let (first, rest) = key.help.split_at(1);
-                first.to_uppercase() + rest
+            let help = if formats.len() == count {
+                capital(key.help)
             } else {
                 format!("{}: {}", formats.join(", "), key.help)
             };
             flag(key).help(help)
         });
-        let command = command.arg(from).args(keys);
-        OutputArgs::augment_args(command).after_help(format!("Formats:\n{list}\n\n{AFTER_HELP}"))
+        let width = importers.iter().map(|format| format.name().len()).max();
+        let width = width.unwrap_or(0);
+        let lines = importers
+            .iter()
+            .map(|format| format!("  {:<width$}  {}", format.name(), format.about()));
+        let list = lines.collect::<Vec<_>>().join("\n");
+        let command = Common::augment_args(command).args(keys);
+        OutputArgs::augment_args(command).after_help(format!(
+            "Formats (--list shows what each can carry):\n{list}\n\n{AFTER_HELP}"
+        ))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// `tmt` with a help of `tmt convert` that fits the arguments: only options of the format that `--from` names, none of a
+/// format without it. Manual pages and completions have all.
+pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    if !words.contains(&"convert") {
+        return tmt;
+    }
+    let name = words.iter().enumerate().find_map(|(at, word)| match *word {
+        "--from" => words.get(at + 1).copied(),
+        word => word.strip_prefix("--from="),
+    });
+    let importers = Importers::default();
+    let importer = name.and_then(|name| importers.find(name));
+    let keys = importers.keys();
+    tmt.mut_subcommand("convert", |convert| {
+        let convert = convert.mut_args(|arg| {
+            let Some((known, formats)) = keys.iter().find(|(key, _)| arg.get_id() == key.name)
+            else {
+                return arg;
+            };
+            let Some(importer) = importer else {
+                let is_input = known.kind == ValueKind::Input;
+                let help = format!("Input of {} [default: stdin, also `-`]", formats.join(", "));
+                return if is_input {
+                    arg.help(help)
+                } else {
+                    arg.hide(true)
+                };
+            };
+            match importer.keys().iter().find(|key| key.name == known.name) {
+                Some(key) => arg.help(capital(key.help)),
+                None => arg.hide(true),
+            }
+        });
+        match importer {
+            None => convert,
+            Some(importer) => {
+                let carries = importer.carries().named();
+                let carried = carries.iter().filter(|(_, is_carried)| *is_carried);
+                let carried: Vec<&str> = carried.map(|(name, _)| *name).collect();
+                convert.after_help(format!(
+                    "Format {}: {}.\nIt carries {}; a row of the trace is a {}.",
+                    importer.name(),
+                    importer.about(),
+                    carried.join(", "),
+                    match importer.kind() {
+                        TraceKind::Capacity => "delivery opportunity (kind capacity)",
+                        TraceKind::Probe => "sample of delay and loss (kind probe)",
+                    }
+                ))
+            }
+        }
+    })
 }
 
 impl FromArgMatches for Args {
@@ -78,7 +197,7 @@ impl FromArgMatches for Args {
             }
         }
         Ok(Self {
-            from: matches.get_one("from").cloned().unwrap_or_default(),
+            common: Common::from_arg_matches(matches)?,
             given,
             output: OutputArgs::from_arg_matches(matches)?,
         })
@@ -101,6 +220,7 @@ fn flag(key: &'static Key) -> Arg {
             arg.long(key.name).value_name("DURATION")
         }
         ValueKind::Size => arg.long(key.name).value_name("SIZE"),
+        ValueKind::Count => arg.long(key.name).value_name("N"),
         ValueKind::OneOf(words) => {
             let words = PossibleValuesParser::new(words);
             arg.long(key.name).value_name("WORD").value_parser(words)
@@ -119,63 +239,51 @@ fn typed(name: &str) -> String {
     }
 }
 
-/// Input files of a format, each with its key and its path as typed; `-` is stdin.
-struct Inputs<'a> {
-    format: &'static str,
-    files: Vec<(&'static Key, &'a str)>,
+/// The format that `--from` names.
+fn importer(args: &Args) -> Outcome<&'static dyn Importer> {
+    let importers = Importers::default();
+    let names: Vec<&str> = importers.iter().map(Importer::name).collect();
+    let known = names.join(", ");
+    let Some(name) = &args.common.from else {
+        let guess = inputs::guess(&args.given);
+        return Err(Failure::usage(format!(
+            "--from is missing: expected a format, one of {known}{guess}"
+        )));
+    };
+    importers.find(name).ok_or_else(|| {
+        let meant = nearest(name, names.iter().copied());
+        let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
+        let guess = inputs::guess(&args.given);
+        Failure::usage(format!(
+            "unknown format '{name}' of --from{meant}: expected one of {known}{guess}"
+        ))
+    })
 }
 
-impl<'a> Inputs<'a> {
-    fn new(importer: &dyn Importer, given: &'a Given) -> Self {
-        let path = |key: &'static Key| match key.kind {
-            ValueKind::Input => Some((key, given.text(key.name).unwrap_or("-"))),
-            ValueKind::File => Some((key, given.text(key.name)?)),
-            _ => None,
-        };
-        Self {
-            format: importer.name(),
-            files: importer.keys().iter().filter_map(path).collect(),
-        }
-    }
-
-    fn path(&self, key: &str) -> Option<&'a str> {
-        let found = self.files.iter().find(|(known, _)| known.name == key);
-        found.map(|(_, path)| *path)
-    }
-
-    /// Name of the whole input in messages: its file if it has only one, else the format.
-    fn name(&self) -> &str {
-        let input = self
-            .files
-            .iter()
-            .find(|(key, _)| key.kind == ValueKind::Input);
-        input.map_or(self.format, |(_, path)| input::shown(Some(path)))
-    }
-
-    /// The failure, with the name of the file concerned.
-    fn failure(&self, error: &tmt_core::Error) -> Failure {
-        let path = error.input().and_then(|key| self.path(key));
-        let name = path.map_or_else(|| self.name(), |path| input::shown(Some(path)));
-        Failure::input(name, error)
-    }
-}
-
-impl Files for Inputs<'_> {
-    fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
-        let input = input::open_or("convert", self.path(key))?;
-        Ok(Box::new(BufReader::new(input)))
-    }
-
-    fn can_reopen(&self, key: &'static str) -> bool {
-        self.path(key).is_some_and(is_file)
-    }
+/// Refuses options that the format does not have, with the names of those that have them.
+fn refuse_foreign_options(importer: &dyn Importer, given: &Given) -> Outcome {
+    let is_own = |key: &Key| importer.keys().iter().any(|own| own.name == key.name);
+    let keys = Importers::default().keys();
+    let foreign = keys
+        .iter()
+        .find(|(key, _)| given.has(key.name) && !is_own(key));
+    foreign.map_or(Ok(()), |(key, formats)| {
+        Err(Failure::usage(format!(
+            "{} does not apply to {}: it is an option of {}",
+            typed(key.name),
+            importer.name(),
+            formats.join(", ")
+        )))
+    })
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let importer = Importers::default()
-        .find(&args.from)
-        .ok_or_else(|| Failure::usage(format!("unknown format '{}' of --from", args.from)))?;
-    let mut inputs = Inputs::new(importer, &args.given);
+    if args.common.list {
+        return list::run(args.common.json, args.output.output.as_deref());
+    }
+    let importer = importer(args)?;
+    refuse_foreign_options(importer, &args.given)?;
+    let mut inputs = Inputs::new(importer, &args.given, args.common.strict);
     let paths = inputs.files.iter().map(|(_, path)| *path);
     refuse_shared_files(paths.chain(args.output.output.as_deref()))?;
     args.output.form()?;
@@ -189,12 +297,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "{stdins} cannot both be stdin; name a file"
         )));
     }
-    let opened = import::open(importer, &args.given, &mut inputs, &mut |text| {
-        note!("convert", "{}", render_keys(&text, typed));
-    });
-    let import = opened.map_err(|error| match error {
-        ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
-        ImportError::Input(error) => inputs.failure(&error),
+    if args.common.strict {
+        refuse_assumptions(importer, &args.given, &mut inputs)?;
+    }
+    let mut import = open(importer, &args.given, &mut inputs, &mut |remark| {
+        let text = render_keys(&remark.text, typed);
+        if remark.effect == Effect::NotCarried {
+            headline!("convert", "{text}");
+        } else {
+            note!("convert", "{text}");
+        }
     })?;
 
     let mut command = format!("tmt convert --from {}", inputs.format);
@@ -206,15 +318,89 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => {}
         }
     }
+    let kind = args.common.kind.unwrap_or(importer.kind());
+    if let Some(kind) = args.common.kind {
+        command.push_str(&format!(" --kind {kind}"));
+        import.head.set(TraceKind::KEY, kind.to_string());
+        if kind != importer.kind() {
+            let by_format = importer.kind();
+            note!(
+                "convert",
+                "kind {kind} (--kind) instead of {by_format}, that of the format"
+            );
+        }
+    }
     let mut head = provenance::new_head(&command);
     for (key, value) in import.head.iter() {
         head.set(key, value);
     }
     head.push("stage", command.clone());
-    let rows = write_slots(&args.output, &head, &inputs, import.slots)?;
+    let rows = write_slots(&args.output, &head, &inputs, kind, import.slots)?;
     let settings = command.trim_start_matches("tmt convert ");
     headline!("convert", "{} ({settings})", counted(rows, "slot"));
     Ok(())
+}
+
+/// Starts a conversion.
+fn open(
+    importer: &dyn Importer,
+    given: &Given,
+    inputs: &mut Inputs<'_>,
+    note: &mut dyn FnMut(Remark),
+) -> Outcome<Import> {
+    import::open(importer, given, inputs, note).map_err(|error| match error {
+        ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
+        ImportError::Input(error) => inputs.failure(&error),
+    })
+}
+
+/// Reads the whole input, and fails if something was assumed or cannot be carried.
+fn refuse_assumptions(importer: &dyn Importer, given: &Given, inputs: &mut Inputs<'_>) -> Outcome {
+    let mut said: Vec<(Effect, String)> = Vec::new();
+    let mut import = open(importer, given, inputs, &mut |remark| {
+        said.push((remark.effect, remark.text));
+    })?;
+    loop {
+        match import.slots.next_slot() {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => return Err(inputs.failure(&error)),
+        }
+    }
+    let findings = import.slots.findings().into_iter();
+    said.extend(findings.map(|finding| (finding.effect, finding.text)));
+    let lines = said.iter().filter_map(|(effect, text)| {
+        let text = render_keys(text, typed);
+        match effect {
+            Effect::Fact => None,
+            Effect::Assumed => Some(format!("assumed: {text}")),
+            Effect::NotCarried => Some(format!("not carried: {text}")),
+        }
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::failed(format!(
+        "{}: refused by --strict\n  {}",
+        inputs.name(),
+        lines.join("\n  ")
+    )))
+}
+
+/// Prints what was found in the input.
+fn print_findings(findings: &[Finding], kind: TraceKind) {
+    for finding in findings {
+        let text = render_keys(&finding.text, typed);
+        match (finding.severity, finding.effect) {
+            (Severity::Note, Effect::NotCarried) => headline!("convert", "{text}"),
+            (Severity::Note, _) => note!("convert", "{text}"),
+            // Who says that the rows are capacity knows what they are.
+            (Severity::Warning, _)
+                if finding.name == "rate-of-probes" && kind == TraceKind::Capacity => {}
+            (Severity::Warning, _) => warning!("convert", "{text}"),
+        }
+    }
 }
 
 /// Slots per batch.
@@ -225,6 +411,7 @@ fn write_slots(
     output: &OutputArgs,
     head: &Metadata,
     inputs: &Inputs<'_>,
+    kind: TraceKind,
     mut slots: Box<dyn Slots>,
 ) -> Outcome<u64> {
     let mut writer = output.create(head)?;
@@ -249,12 +436,7 @@ fn write_slots(
             return Err(inputs.failure(&error));
         }
     }
-    for text in slots.findings() {
-        note!("convert", "{}", render_keys(&text, typed));
-    }
-    for text in slots.warnings() {
-        warning!("convert", "{}", render_keys(&text, typed));
-    }
+    print_findings(&slots.findings(), kind);
     if rows == 0 {
         // An input without rows is refused: no output must look like a trace.
         let name = inputs.name();

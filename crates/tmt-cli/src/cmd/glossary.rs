@@ -1,6 +1,6 @@
 //! `tmt help`: the help of a command, or an entry of the glossary.
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::CommandFactory as _;
 use tmt_core::model::nearest;
 
 use crate::Cli;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if command.is_some() {
         let words = args.words.iter().map(String::as_str);
         let asked = ["tmt"].into_iter().chain(words).chain(["--help"]);
-        let printed = match Cli::try_parse_from(asked) {
+        let printed = match Cli::read(asked.map(Into::into).collect()) {
             Ok(_) => Ok(()),
             Err(help) => help.print(),
         };

@@ -4,20 +4,35 @@
 //! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
 //! crates are added to an [`Importers`].
 
+pub mod crawdad;
 pub mod delay_loss;
+mod finding;
 mod keys;
 mod lines;
 pub mod mahimahi;
+pub mod ping;
+mod probe;
 
 use std::io::{self, BufRead};
 
+pub use finding::{Effect, Finding, Remark, Severity};
 pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
+use lines::whole_lines;
 
-use crate::types::{Bytes, Error, Metadata, Result, Slot, Span};
+use crate::format::foreign::{Carries, ForeignFormat};
+use crate::types::{Bytes, Error, Metadata, Result, Slot, Span, TraceKind};
 
 /// All formats of this crate.
-pub static FORMATS: [&dyn Importer; 2] = [&delay_loss::Format, &mahimahi::Format];
+pub static FORMATS: &[&dyn Importer] = &[
+    &delay_loss::Format,
+    &mahimahi::Format,
+    &ping::Format,
+    &crawdad::Format,
+];
+
+/// Bytes from the start of a file that [`Importer::recognises`] gets; fewer if the file is shorter.
+pub const FIRST_BYTES: usize = 4096;
 
 /// Importer of a format of another tool.
 pub trait Importer: Sync {
@@ -27,6 +42,16 @@ pub trait Importer: Sync {
     /// Content of its files, in one line.
     fn about(&self) -> &'static str;
 
+    /// What a row of its traces is: a delivery opportunity, or a probe.
+    fn kind(&self) -> TraceKind;
+
+    /// What a conversion takes from its files.
+    fn carries(&self) -> Carries;
+
+    /// Whether a file that starts with `first`, its first [`FIRST_BYTES`] bytes, decompressed, is probably of this format.
+    /// Only a guess for messages: a format is never chosen by it.
+    fn recognises(&self, first: &[u8]) -> bool;
+
     /// Its keys, in the order in which the recorded command line lists them.
     ///
     /// A key that several formats have takes the same kind of value in all of them.
@@ -34,7 +59,8 @@ pub trait Importer: Sync {
 
     /// Starts a conversion with the values of `given`, which have been checked against [`Importer::keys`].
     ///
-    /// Assumptions that affect the result are reported to `note`, with keys between backticks ([`render_keys`]).
+    /// What is assumed, and what cannot be carried, is reported to `note`, with keys between backticks ([`render_keys`]).
+    /// The head needs no `trace_kind`: [`open`] writes it.
     ///
     /// # Errors
     /// Values that do not fit together, or an input that must be read first and is invalid.
@@ -42,7 +68,7 @@ pub trait Importer: Sync {
         &self,
         given: &Given,
         files: &mut dyn Files,
-        note: &mut dyn FnMut(String),
+        note: &mut dyn FnMut(Remark),
     ) -> Result<Import, ImportError>;
 }
 
@@ -76,13 +102,8 @@ pub trait Slots: Send {
     /// The first invalid line; if there are several inputs, with the key of the input.
     fn next_slot(&mut self) -> Result<Option<Slot>>;
 
-    /// Peculiarities of the input that was read so far, such as CRLF line ends; one sentence each.
-    fn findings(&self) -> Vec<String>;
-
-    /// What casts doubt on the slots read, in the same form.
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
+    /// Peculiarities of the input that was read so far, such as CRLF line ends.
+    fn findings(&self) -> Vec<Finding>;
 }
 
 /// Why a conversion cannot start.
@@ -126,6 +147,23 @@ impl Importers {
         self.iter().find(|importer| importer.name() == name)
     }
 
+    /// All importers as a list of formats.
+    pub fn described(&self) -> impl Iterator<Item = ForeignFormat> {
+        self.iter().map(|importer| ForeignFormat {
+            name: importer.name(),
+            about: importer.about(),
+            reads: Some(importer.carries()),
+            writes: None,
+        })
+    }
+
+    /// Names of the formats that recognise a file by its first bytes ([`FIRST_BYTES`]).
+    #[must_use]
+    pub fn recognise(&self, first: &[u8]) -> Vec<&'static str> {
+        let matching = self.iter().filter(|importer| importer.recognises(first));
+        matching.map(Importer::name).collect()
+    }
+
     /// The keys of all formats, each once, with the names of the formats that have it.
     #[must_use]
     pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
@@ -150,13 +188,27 @@ pub fn open(
     importer: &dyn Importer,
     given: &Given,
     files: &mut dyn Files,
-    note: &mut dyn FnMut(String),
+    note: &mut dyn FnMut(Remark),
 ) -> Result<Import, ImportError> {
     given
         .check(importer.name(), importer.keys())
         .map_err(ImportError::Refused)?;
-    importer.open(given, files, note)
+    let mut import = importer.open(given, files, note)?;
+    let mut head = Metadata::new();
+    head.set(TraceKind::KEY, importer.kind().to_string());
+    for (key, value) in import.head.iter() {
+        head.set(key, value);
+    }
+    import.head = head;
+    Ok(import)
 }
+
+/// Key of the input of a format that reads one file.
+const TRACE: Key = Key::new(
+    "trace",
+    ValueKind::Input,
+    "the trace [default: stdin, also `-`]",
+);
 
 /// Key of the delay of received slots if the input contains none.
 const DECODE_DELAY: Key = Key::new(
@@ -173,7 +225,7 @@ const RTT: Key = Key::new(
 );
 
 /// The delay of slots without a measured one; reports it if it is assumed.
-fn decode_delay(settings: &mut Given, note: &mut dyn FnMut(String)) -> Span {
+fn decode_delay(settings: &mut Given, note: &mut dyn FnMut(Remark)) -> Span {
     let words = "the input contains no delays; every received slot gets 1ns";
     settings.assume(DECODE_DELAY.name, "1ns", words, note);
     settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX)
@@ -184,14 +236,14 @@ fn set_rtt(
     head: &mut Metadata,
     given: &Given,
     propagation: Option<Span>,
-    note: &mut dyn FnMut(String),
+    note: &mut dyn FnMut(Remark),
 ) {
     let twice = propagation.and_then(|propagation| propagation.checked_mul(2));
     match given.get::<Span>(RTT.name).or(twice) {
         Some(rtt) => head.set("rtt_ns", rtt.as_nanos().to_string()),
-        None => note(
-            "the round-trip time is unknown; the head gets no rtt_ns (`rtt` sets it)".to_owned(),
-        ),
+        None => note(Remark::not_carried(
+            "the round-trip time is unknown; the head gets no rtt_ns (`rtt` sets it)",
+        )),
     }
 }
 

@@ -3,7 +3,9 @@
 //! Each stage records in the metadata what it did. The end line shows a reader that no row is missing.
 
 use crate::types::decimal::MAX;
-use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, to_f64};
+use crate::types::{
+    BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, TraceKind, to_f64,
+};
 
 /// Keys whose value is a whole number.
 const WHOLE_NUMBERS: [&str; 9] = [
@@ -25,10 +27,13 @@ const SLOTS_PER_S: &str = "slots_per_s";
 const DECODE_DELAY_MEDIAN: &str = "decode_delay_median_ns";
 
 /// Further keys that may occur only once. Any other line `# key: value` may be a note of the user.
-const TEXTS: [&str; 4] = ["tool", "command", "scheme", "packing"];
+const TEXTS: [&str; 5] = ["tool", "command", "scheme", "packing", TraceKind::KEY];
 
 /// Values of `packing`: whether packets begin LLDUs of their own or share their bytes (docs/simulator.md, Sec. 2.1).
 const PACKINGS: [&str; 2] = ["packet", "bytes"];
+
+/// What to say of a trace of probes that is used as a link.
+const PROBES: &str = "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; fit the channel with `tmt fit TRACE`, and use it at the real rate of the link: `tmt synth --rate RATE --lldu SIZE --duration TIME --decode-delay DELAY | tmt inject --channel CHANNEL`";
 
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
 ///
@@ -145,6 +150,18 @@ impl Metadata {
         self.number("lldu_header_bytes").map(Bytes)
     }
 
+    /// What the rows are, from `trace_kind`; `None` if the head does not say, which is treated as capacity.
+    #[must_use]
+    pub fn trace_kind(&self) -> Option<TraceKind> {
+        self.get(TraceKind::KEY)?.parse().ok()
+    }
+
+    /// What to say of a trace of probes that is used as a link; `None` for any other trace.
+    #[must_use]
+    pub fn probe_warning(&self) -> Option<&'static str> {
+        (self.trace_kind() == Some(TraceKind::Probe)).then_some(PROBES)
+    }
+
     /// Sets `key`; an existing entry keeps its position.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = one_line(&value.into());
@@ -208,6 +225,8 @@ impl Metadata {
                 "more than zero"
             } else if key == "packing" && !PACKINGS.contains(&value.as_str()) {
                 "packet or bytes"
+            } else if key == TraceKind::KEY && !TraceKind::NAMES.contains(&value.as_str()) {
+                "capacity or probe"
             } else {
                 continue;
             };

@@ -12,7 +12,7 @@ use crate::link::Packing;
 use crate::link::timeline::Timeline;
 
 impl Experiment {
-    /// Warnings on a trace that was read: a unit that is probably wrong, a PHY trace in place of a timeline, and a size
+    /// Warnings on a trace that was read: probes in place of slots, a unit that is probably wrong, a PHY trace in place of a timeline, and a size
     /// of LLDUs that is assumed.
     pub(super) fn doubts(
         &self,
@@ -22,7 +22,7 @@ impl Experiment {
         usable_until: Time,
         (packing, per_packet): (Packing, u64),
     ) -> Vec<Note> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Note> = probes("", head).into_iter().collect();
         let period = timeline.rate().map(|rate| 1.0 / rate);
         let delay = timeline.median_delay().map(Span::as_secs_f64);
         if let Some(found) = wrong_unit(period, delay) {
@@ -60,6 +60,12 @@ impl Experiment {
         }
         warnings
     }
+}
+
+/// Says if a trace holds probes; `place` goes before the text.
+pub(super) fn probes(place: &str, head: &Metadata) -> Option<Note> {
+    let warning = head.probe_warning()?;
+    Some(Note::warning(format!("{place}{warning}")))
 }
 
 /// Says if a timeline was generated with another RTT than that of the run.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tmt_core::types::{Bytes, Time};
 
+use super::doubts::probes;
 use super::packing::{fill_warning, packing_text};
 use super::rows::{keep_known, loop_period};
 use crate::experiment::counted::counted;
@@ -30,6 +31,7 @@ impl Experiment {
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
         notes.extend(read.notes);
+        notes.extend(probes(&format!("{name}: "), &head));
         // The metadata of this file take precedence: the parameters describe the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),

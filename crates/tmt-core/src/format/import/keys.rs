@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use super::finding::Remark;
 use crate::types::{Bytes, Span};
 
 /// A named setting of an importer. The command line makes a flag of it.
@@ -36,6 +37,8 @@ pub enum ValueKind {
     DurationOr(&'static str),
     /// A size above zero, with unit.
     Size,
+    /// A whole number above zero.
+    Count,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -86,6 +89,11 @@ impl Key {
                 canonical::<Span>(text, None).map_err(|error| format!("{error}, or '{word}'"))
             }
             ValueKind::Size => canonical(text, Some(Bytes(0))),
+            ValueKind::Count => {
+                let count: Option<u64> = text.parse().ok().filter(|count| *count > 0);
+                let count = count.ok_or("expected a whole number above 0")?;
+                Ok(count.to_string())
+            }
             ValueKind::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
             ValueKind::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
         }
@@ -143,10 +151,10 @@ impl Given {
         key: &'static str,
         value: &str,
         words: &str,
-        note: &mut dyn FnMut(String),
+        note: &mut dyn FnMut(Remark),
     ) {
         if !self.has(key) {
-            note(format!("{words} (`{key}`)"));
+            note(Remark::assumed(format!("{words} (`{key}`)")));
             self.set(key, value);
         }
     }

@@ -1,7 +1,8 @@
-//! Files with one number per line, as read by all importers.
+//! Text files that are read line by line, as by most importers.
 
 use std::io::BufRead;
 
+use super::finding::{Finding, counted};
 use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result};
@@ -9,12 +10,24 @@ use crate::types::{Error, ErrorKind, Position, Result};
 /// Longest accepted line, bytes with its line end.
 const LONGEST_LINE: usize = 4096;
 
+/// The lines of the first bytes of a file: the last one only if it has its end, or if the file has no other.
+pub(super) fn whole_lines(first: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    let whole = match first.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => &first[..end],
+        None => first,
+    };
+    let first = whole.strip_prefix(b"\xef\xbb\xbf").unwrap_or(whole);
+    first.split(|byte| *byte == b'\n')
+}
+
 /// Reads the lines of a file one by one and counts those that end in CRLF.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
     line: u64,
+    /// Lines that end in LF, with or without CR.
+    ended: u64,
     crlf: u64,
 }
 
@@ -25,6 +38,7 @@ impl<R: BufRead> Lines<R> {
             input,
             buffer: Vec::new(),
             line: 0,
+            ended: 0,
             crlf: 0,
         }
     }
@@ -35,17 +49,25 @@ impl<R: BufRead> Lines<R> {
         self.line
     }
 
-    /// A sentence about the lines of the input `file` that end in CRLF; `None` if there are none.
+    /// What is to be said of the line ends of the input `file`: `crlf` or `mixed-line-ends`; `None` if all are LF.
     #[must_use]
-    pub fn finding(&self, file: &str) -> Option<String> {
-        let lines = self.crlf;
-        match lines {
-            0 => None,
-            1 => Some(format!("{file}: 1 line ends in CRLF; its CR was removed")),
-            _ => Some(format!(
-                "{file}: {lines} lines end in CRLF; the CRs were removed"
-            )),
-        }
+    pub fn finding(&self, file: &str) -> Option<Finding> {
+        let (crlf, ended) = (self.crlf, self.ended);
+        let (end, removed) = match crlf {
+            0 => return None,
+            1 => ("ends", "its CR was"),
+            _ => ("end", "the CRs were"),
+        };
+        Some(if crlf == ended {
+            let lines = counted(crlf, "line");
+            let text = format!("{file}: {lines} {end} in CRLF; {removed} removed");
+            Finding::note("crlf", crlf, "lines", text)
+        } else {
+            let text = format!(
+                "{file}: mixed line ends: {crlf} of {ended} lines {end} in CRLF, the others in LF; {removed} removed"
+            );
+            Finding::warning("mixed-line-ends", crlf, "lines", text)
+        })
     }
 
     /// Reads the next line; returns false at the end of the file.
@@ -68,6 +90,7 @@ impl<R: BufRead> Lines<R> {
         }
         if self.buffer.ends_with(b"\n") {
             self.buffer.pop();
+            self.ended += 1;
         }
         if self.buffer.ends_with(b"\r") {
             self.buffer.pop();

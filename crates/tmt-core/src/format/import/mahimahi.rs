@@ -8,14 +8,12 @@
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, ValueKind,
-    decode_delay, rate_bps, set_rtt,
+    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
+    Slots, TRACE, decode_delay, rate_bps, set_rtt, whole_lines,
 };
+use crate::format::foreign::Carries;
 use crate::format::unit::Unit;
-use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
-
-/// Key of the input.
-const TRACE: &str = "trace";
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time, TraceKind};
 
 /// Importer of mahimahi traces.
 #[derive(Debug)]
@@ -30,20 +28,31 @@ impl Importer for Format {
         "one delivery opportunity of 1504 B per line, in whole milliseconds"
     }
 
+    fn kind(&self) -> TraceKind {
+        TraceKind::Capacity
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::NOTHING.capacity()
+    }
+
+    fn recognises(&self, first: &[u8]) -> bool {
+        let times: Option<Vec<u64>> = whole_lines(first)
+            .map(|line| std::str::from_utf8(line.trim_ascii()).ok()?.parse().ok())
+            .collect();
+        // Lines of 0 and 1 are losses.
+        times.is_some_and(|times| times.is_sorted() && times.last().is_some_and(|last| *last > 1))
+    }
+
     fn keys(&self) -> &'static [Key] {
-        const INPUT: Key = Key::new(
-            TRACE,
-            ValueKind::Input,
-            "the trace [default: stdin, also `-`]",
-        );
-        &[INPUT, DECODE_DELAY, RTT]
+        &[TRACE, DECODE_DELAY, RTT]
     }
 
     fn open(
         &self,
         given: &Given,
         files: &mut dyn Files,
-        note: &mut dyn FnMut(String),
+        note: &mut dyn FnMut(Remark),
     ) -> Result<Import, ImportError> {
         let mut settings = given.clone();
         let delay = decode_delay(&mut settings, note);
@@ -52,15 +61,15 @@ impl Importer for Format {
         // `LinkQueue::rationalize` of mahimahi serves as many bytes of the queue as an opportunity has room for.
         head.set("packing", "bytes");
         // The rate belongs in the head, so a file is read an extra time for it, which a pipe does not allow.
-        if !files.can_reopen(TRACE) {
-            note(
-                "the rate of a pipe is not known in advance; the head gets no rate_bps".to_owned(),
-            );
+        if !files.can_reopen(TRACE.name) {
+            note(Remark::not_carried(
+                "the rate of a pipe is not known in advance; the head gets no rate_bps",
+            ));
         } else if let Some(rate) = mean_rate(files)? {
             head.set("rate_bps", rate.to_string());
         }
         set_rtt(&mut head, given, None, note);
-        let input = files.open(TRACE).map_err(Error::from)?;
+        let input = files.open(TRACE.name).map_err(Error::from)?;
         let slots = Box::new(Mahimahi::new(input, delay));
         Ok(Import {
             head,
@@ -72,7 +81,7 @@ impl Importer for Format {
 
 /// Mean rate of a trace, bit/s, over the period after which mahimahi repeats it, which is its last time.
 fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
-    let mut trace = Mahimahi::new(files.open(TRACE)?, Span::ZERO);
+    let mut trace = Mahimahi::new(files.open(TRACE.name)?, Span::ZERO);
     let (mut last, mut slots) = (Time::ZERO, 0);
     while let Some(slot) = trace.next_slot()? {
         slots += 1;
@@ -138,8 +147,8 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
         })
     }
 
-    fn findings(&self) -> Vec<String> {
-        self.lines.finding(TRACE).into_iter().collect()
+    fn findings(&self) -> Vec<Finding> {
+        self.lines.finding(TRACE.name).into_iter().collect()
     }
 }
 

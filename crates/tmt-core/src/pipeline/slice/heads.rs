@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::types::{BitRate, Metadata};
+use crate::types::{BitRate, Metadata, TraceKind};
 
 /// How traces are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Join {
 const RATE: &str = "rate_bps";
 
 /// Keys by which a head describes its link. Traces of one link have the same values.
-const LINK: [&str; 7] = [
+const LINK: [&str; 8] = [
     RATE,
     "lldu_bytes",
     "lldu_header_bytes",
@@ -25,6 +25,7 @@ const LINK: [&str; 7] = [
     "rtt_ns",
     "interleaver_ns",
     "propagation_removed_ns",
+    TraceKind::KEY,
 ];
 
 /// Keys of how the first trace was made, which the others need not share.
@@ -62,6 +63,9 @@ pub fn differences(heads: &[&Metadata], how: Join) -> Vec<Difference> {
         let (first, other) = (first.get(key), other.get(key));
         if key == RATE && how == Join::Merged {
             first.is_some() != other.is_some()
+        } else if key == TraceKind::KEY {
+            // A head that does not say is that of a capacity.
+            (first == Some("probe")) != (other == Some("probe"))
         } else {
             first != other
         }

@@ -1,0 +1,128 @@
+//! What a conversion has to say: what it assumed before it began, and what it found in its input.
+
+use std::fmt;
+
+/// What something means for the result of a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: a fact about the input, or what follows from it by the rules of docs/trace-format.md, Sec. 12.
+    Fact,
+    /// The result rests on something that neither the input nor a key says.
+    Assumed,
+    /// Something of the input, or of what the trace needs, is missing in the result.
+    NotCarried,
+}
+
+/// What a conversion says before it reads its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// What it means for the result.
+    pub effect: Effect,
+    /// A sentence, with keys between backticks ([`render_keys`](super::render_keys)).
+    pub text: String,
+}
+
+impl Remark {
+    /// A fact.
+    pub fn fact(text: impl Into<String>) -> Self {
+        let (effect, text) = (Effect::Fact, text.into());
+        Self { effect, text }
+    }
+
+    /// Something that is assumed.
+    pub fn assumed(text: impl Into<String>) -> Self {
+        let (effect, text) = (Effect::Assumed, text.into());
+        Self { effect, text }
+    }
+
+    /// Something that is missing in the result.
+    pub fn not_carried(text: impl Into<String>) -> Self {
+        let (effect, text) = (Effect::NotCarried, text.into());
+        Self { effect, text }
+    }
+}
+
+/// Whether a finding casts doubt on the slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It does not: the slots are what the input says.
+    Note,
+    /// Without it the slots would mislead.
+    Warning,
+}
+
+/// A peculiarity of an input, named and counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Name, which stays the same between versions; lower case with hyphens.
+    pub name: &'static str,
+    /// How often it was found.
+    pub count: u64,
+    /// What is counted, in the plural: `lines`, `packets`.
+    pub unit: &'static str,
+    /// Whether it casts doubt on the slots.
+    pub severity: Severity,
+    /// What it means for the result.
+    pub effect: Effect,
+    /// A sentence with the count and the remedy, with keys between backticks.
+    pub text: String,
+}
+
+impl Finding {
+    /// A peculiarity that leaves the slots what the input says.
+    pub fn note(
+        name: &'static str,
+        count: u64,
+        unit: &'static str,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            name,
+            count,
+            unit,
+            severity: Severity::Note,
+            effect: Effect::Fact,
+            text: text.into(),
+        }
+    }
+
+    /// A peculiarity that casts doubt on the slots.
+    pub fn warning(
+        name: &'static str,
+        count: u64,
+        unit: &'static str,
+        text: impl Into<String>,
+    ) -> Self {
+        let severity = Severity::Warning;
+        Self {
+            severity,
+            ..Self::note(name, count, unit, text)
+        }
+    }
+
+    /// The same, as something that was assumed.
+    #[must_use]
+    pub fn assumed(self) -> Self {
+        let effect = Effect::Assumed;
+        Self { effect, ..self }
+    }
+
+    /// The same, as something that is missing in the result.
+    #[must_use]
+    pub fn not_carried(self) -> Self {
+        let effect = Effect::NotCarried;
+        Self { effect, ..self }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// `count` with a noun in the right number.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}

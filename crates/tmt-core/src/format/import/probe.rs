@@ -1,0 +1,324 @@
+//! Probes: packets that were sent to sample delay and loss, as ping, irtt and their like record them.
+//!
+//! A format reads its files into [`Record`]s, in the order of the file. [`open`] does the rest, the same for all: the order
+//! of sending, lost packets at the times of their missing numbers (`sequence.rs`), delays without propagation
+//! (`delays.rs`), the head, and what is to be said of all that (docs/trace-format.md, Sec. 12.1). Memory is bounded.
+
+mod delays;
+mod sequence;
+
+use super::{
+    Files, Finding, Given, Import, ImportError, Key, Remark, Slots, ValueKind, decode_delay,
+    rate_bps, set_rtt,
+};
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
+use delays::Delays;
+use sequence::Sequence;
+
+/// Key of the time between packets.
+pub(super) const INTERVAL: Key = Key::new(
+    "interval",
+    ValueKind::Period,
+    "time between two packets; the times of the file are then not used [default: the times of the file]",
+);
+
+/// Key of the unit of the delays, of formats that have one.
+pub(super) const DELAY_UNIT: &str = "delay-unit";
+
+/// Key of the digit that means lost, of formats that have one.
+pub(super) const LOST: &str = "lost";
+
+/// Key of the propagation.
+pub(super) const PROPAGATION: Key = Key::new(
+    "propagation",
+    ValueKind::DurationOr("min"),
+    "propagation P, removed from every delay: a duration, or `min` for the smallest delay of a received \
+     packet [default: min; a pipe needs a duration]",
+);
+
+/// Key of delays that are round trips.
+pub(super) const ROUND_TRIP: Key = Key::new(
+    "round-trip",
+    ValueKind::Switch,
+    "the delays are round trips; half of each is the one-way delay",
+);
+
+/// Key of the size of a packet.
+pub(super) const LLDU: Key = Key::new(
+    "lldu",
+    ValueKind::Size,
+    "size of a packet, written as `lldu_bytes` and, with an interval, used for `rate_bps`",
+);
+
+/// Key of the number of packets sent, of formats whose files do not have it.
+pub(super) const PACKETS: Key = Key::new(
+    "packets",
+    ValueKind::Count,
+    "number of packets sent, the first of which has number 0: those before the first and after the last one in the file \
+     are lost [default: unknown]",
+);
+
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was lost.
+    Lost,
+    /// It was received, with this delay in ns, which clocks that differ can make negative; `None` if it was not measured.
+    Received(Option<i64>),
+}
+
+/// A packet as a file records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Sequence number; `None` if the file has no numbers, so that its packets follow each other.
+    pub(super) number: Option<u64>,
+    /// When it was sent, ns since any time; `None` if the file does not say.
+    pub(super) sent: Option<i64>,
+    /// What became of it.
+    pub(super) fate: Fate,
+}
+
+/// What a file says about all of its packets, such as the summary of ping. All `None` if it says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Totals {
+    /// Number of the first packet that was sent.
+    pub(super) first: Option<u64>,
+    /// Packets sent.
+    pub(super) sent: Option<u64>,
+    /// Packets received, each once.
+    pub(super) received: Option<u64>,
+}
+
+/// Source of the records of a file.
+pub(super) trait Records: Send {
+    /// The next record, in the order of the file; `None` at the end.
+    ///
+    /// # Errors
+    /// The first invalid line.
+    fn next_record(&mut self) -> Result<Option<Record>>;
+
+    /// From which number on sequence numbers begin again at 0; `None` if they do not.
+    fn modulus(&self) -> Option<u64> {
+        None
+    }
+
+    /// What is known of all packets after what was read so far.
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+
+    /// An error at the line read last.
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind)
+    }
+
+    /// Peculiarities of the files themselves.
+    fn findings(&self) -> Vec<Finding>;
+}
+
+/// A format of probes, as [`open`] needs it.
+pub(super) struct Shape<'a, R> {
+    /// Name of the format.
+    pub(super) format: &'static str,
+    /// Keys of the inputs.
+    pub(super) inputs: &'a [&'static str],
+    /// Whether the files have delays.
+    pub(super) has_delays: bool,
+    /// What messages name as the place of delays, of losses.
+    pub(super) places: (&'static str, &'static str),
+    /// Opens the files; called twice if they are read twice.
+    pub(super) make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+}
+
+/// Starts a conversion; `settings` are the `given` values and what the format has assumed.
+///
+/// # Errors
+/// A pipe that would have to be read twice, a file without send times without an interval, or an invalid first line.
+pub(super) fn open<R: Records + 'static>(
+    shape: &Shape<'_, R>,
+    given: &Given,
+    mut settings: Given,
+    files: &mut dyn Files,
+    note: &mut dyn FnMut(Remark),
+) -> Result<Import, ImportError> {
+    let typed = given.get::<Span>(PROPAGATION.name);
+    if !shape.has_delays {
+        decode_delay(&mut settings, note);
+    } else if typed.is_none() {
+        let smallest = smallest_delay(shape, &settings, files)?;
+        settings.set(PROPAGATION.name, smallest.to_string());
+    }
+    let mut head = Metadata::new();
+    if let Some(lldu) = given.get::<Bytes>(LLDU.name) {
+        head.set("lldu_bytes", lldu.0.to_string());
+        let interval = given.get(INTERVAL.name);
+        if let Some(rate) = interval.and_then(|interval| rate_bps(lldu, 1, interval)) {
+            head.set("rate_bps", rate.to_string());
+        }
+    }
+    let propagation = settings.get::<Span>(PROPAGATION.name);
+    set_rtt(&mut head, given, propagation, note);
+    if let Some(propagation) = propagation {
+        let nanos = propagation.as_nanos();
+        head.set("propagation_removed_ns", nanos.to_string());
+        let how = match typed {
+            Some(_) => "as given",
+            None => "the smallest delay of a received packet",
+        };
+        let text = format!("propagation {propagation} ({how}) is removed from every delay");
+        note(if given.has(PROPAGATION.name) {
+            Remark::fact(text)
+        } else {
+            Remark::assumed(format!("{text} (`{}`)", PROPAGATION.name))
+        });
+    }
+    if settings.has(ROUND_TRIP.name) {
+        head.set("one_way_delay", "half of the measured round trip");
+    }
+    let slots = Box::new(ProbeSlots::open(shape, &settings, files, note)?);
+    Ok(Import {
+        head,
+        settings,
+        slots,
+    })
+}
+
+/// First of two passes: finds the smallest one-way delay of a received packet.
+fn smallest_delay<R: Records>(
+    shape: &Shape<'_, R>,
+    settings: &Given,
+    files: &mut dyn Files,
+) -> Result<Span, ImportError> {
+    let name = PROPAGATION.name;
+    let is_read = |key: &&&'static str| settings.has(key) || shape.inputs.len() == 1;
+    let mut read = shape.inputs.iter().filter(is_read);
+    if read.any(|key| !files.can_reopen(key)) {
+        let refusal = format!(
+            "`{name}` min reads the input twice, which a pipe does not allow: expected `{name}` with a duration"
+        );
+        return Err(ImportError::Refused(refusal));
+    }
+    let mut slots = ProbeSlots::open(shape, settings, files, &mut |_| {})?;
+    while slots.next_slot()?.is_some() {}
+    Ok(slots.delays.smallest().ok_or_else(|| {
+        let kind = ErrorKind::format(
+            "no received packet, so no smallest delay",
+            "at least one, or a given propagation",
+        );
+        Error::new(kind).of_input(shape.inputs[0])
+    })?)
+}
+
+/// The slots of a file of probes.
+struct ProbeSlots<R> {
+    sequence: Sequence<R>,
+    delays: Delays,
+    packets: u64,
+    lost: u64,
+    /// What messages name as the place of losses.
+    losses: &'static str,
+    /// The digit that means lost, if the format has one.
+    lost_digit: Option<u8>,
+    /// Whether the size that a slot carries is given.
+    has_lldu: bool,
+}
+
+impl<R: Records> ProbeSlots<R> {
+    /// Opens the files; `settings` define the meaning of their numbers.
+    fn open(
+        shape: &Shape<'_, R>,
+        settings: &Given,
+        files: &mut dyn Files,
+        note: &mut dyn FnMut(Remark),
+    ) -> Result<Self, ImportError> {
+        let interval = settings.get::<Span>(INTERVAL.name);
+        let mut sequence = Sequence::new((shape.make)(settings, files)?, interval);
+        match sequence.has_times()? {
+            Some(false) if interval.is_none() => {
+                let refusal = format!(
+                    "{} needs `{}`: the input contains no send times",
+                    shape.format, INTERVAL.name
+                );
+                return Err(ImportError::Refused(refusal));
+            }
+            Some(true) if interval.is_some() && !sequence.has_numbers() => {
+                let refusal = format!(
+                    "`{}` does not apply to an input with times and without sequence numbers: which packets are missing is not known",
+                    INTERVAL.name
+                );
+                return Err(ImportError::Refused(refusal));
+            }
+            Some(true) if interval.is_some() => note(Remark::fact(format!(
+                "the send times of the input are not used (`{}`)",
+                INTERVAL.name
+            ))),
+            _ => {}
+        }
+        let (delays, losses) = shape.places;
+        Ok(Self {
+            sequence,
+            delays: Delays::new(settings, delays),
+            packets: 0,
+            lost: 0,
+            losses,
+            lost_digit: settings
+                .text(LOST)
+                .map(|digit| b'0' + u8::from(digit == "1")),
+            has_lldu: settings.has(LLDU.name),
+        })
+    }
+}
+
+impl<R: Records> Slots for ProbeSlots<R> {
+    fn next_slot(&mut self) -> Result<Option<Slot>> {
+        let Some((since, fate)) = self.sequence.next()? else {
+            return Ok(None);
+        };
+        let delay = match fate {
+            Fate::Lost => Span::ZERO,
+            Fate::Received(delay) => self.delays.decoding_delay(delay),
+        };
+        let too_large = |sum| Error::new(ErrorKind::SumTooLarge { sum });
+        let tx_time = u64::try_from(since).ok().and_then(Time::from_nanos);
+        let tx_time = tx_time.ok_or_else(|| too_large("packet number × interval"))?;
+        self.packets += 1;
+        self.lost += u64::from(fate == Fate::Lost);
+        let slot = Slot::new(tx_time, delay);
+        slot.map(Some).ok_or_else(|| too_large("send time + delay"))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.sequence.records().findings();
+        findings.extend(self.sequence.findings());
+        findings.extend(self.delays.findings());
+        if !self.has_lldu && self.packets > 0 {
+            let text = format!(
+                "a slot is one probe: the trace has the rate of the probes, not the capacity of the link (`{}` states what a slot carries)",
+                LLDU.name
+            );
+            findings.push(Finding::warning(
+                "rate-of-probes",
+                self.packets,
+                "packets",
+                text,
+            ));
+        }
+        if let Some(digit) = self.lost_digit.filter(|_| self.lost * 2 > self.packets) {
+            let as_read = digit - b'0';
+            let text = format!(
+                "{}: {} of {} packets are lost if {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
+                self.losses,
+                self.lost,
+                self.packets,
+                1 - as_read
+            );
+            findings.push(Finding::warning(
+                "polarity-suspected",
+                self.lost,
+                "packets",
+                text,
+            ));
+        }
+        findings
+    }
+}

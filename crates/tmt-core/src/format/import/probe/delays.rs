@@ -1,0 +1,114 @@
+//! From measured delays to decoding delays: d = max(1 ns, D − P) (docs/trace-format.md, Sec. 12.1).
+
+use super::super::finding::{Finding, counted};
+use super::super::{DECODE_DELAY, Given};
+use super::{DELAY_UNIT, PROPAGATION, ROUND_TRIP};
+use crate::types::Span;
+
+/// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best. A round
+/// trip over two GEO hops takes about 1.1 s.
+const LEAST_TOO_LONG: Span = Span::from_millis(1500);
+
+/// A largest delay below which the delays are probably in a larger unit: light travels 2 km in this time.
+const LEAST_OF_A_NETWORK: Span = Span::from_micros(10);
+
+/// Maps measured delays, and remembers what was odd about them.
+#[derive(Debug)]
+pub(super) struct Delays {
+    /// Whether a measured delay is a round trip.
+    round_trip: bool,
+    /// Removed from every delay.
+    propagation: Span,
+    /// Delay of received packets without a measured one.
+    decode_delay: Span,
+    /// What messages name as the place of the delays.
+    place: &'static str,
+    /// Whether the unit of the delays was a choice.
+    has_unit: bool,
+    smallest: Option<Span>,
+    largest: Span,
+    raised: u64,
+    negative: u64,
+    /// The most negative delay, ns.
+    most_negative: i64,
+}
+
+impl Delays {
+    /// Maps by these settings.
+    pub(super) fn new(settings: &Given, place: &'static str) -> Self {
+        Self {
+            round_trip: settings.has(ROUND_TRIP.name),
+            propagation: settings.get(PROPAGATION.name).unwrap_or(Span::ZERO),
+            decode_delay: settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX),
+            place,
+            has_unit: settings.has(DELAY_UNIT),
+            smallest: None,
+            largest: Span::ZERO,
+            raised: 0,
+            negative: 0,
+            most_negative: 0,
+        }
+    }
+
+    /// The smallest one-way delay so far; a negative one counts as 0.
+    pub(super) fn smallest(&self) -> Option<Span> {
+        self.smallest
+    }
+
+    /// The decoding delay of a received packet with this measured delay, ns.
+    pub(super) fn decoding_delay(&mut self, measured: Option<i64>) -> Span {
+        let Some(measured) = measured else {
+            return self.decode_delay;
+        };
+        if measured < 0 {
+            self.negative += 1;
+            self.most_negative = self.most_negative.min(measured);
+        }
+        let nanos = u64::try_from(measured).unwrap_or(0);
+        let nanos = if self.round_trip { nanos / 2 } else { nanos };
+        let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        self.smallest = Some(self.smallest.map_or(delay, |smallest| smallest.min(delay)));
+        self.largest = self.largest.max(delay);
+        self.raised += u64::from(measured >= 0 && delay < self.propagation);
+        let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
+        Span::from_nanos(nanos).unwrap_or(Span::MAX)
+    }
+
+    /// What was odd.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let place = self.place;
+        let smallest = self.smallest.unwrap_or(Span::ZERO);
+        let asks = |which: &str, delay: Span| {
+            format!(
+                "{place}: the {which} delay is {delay}: are the delays in another unit (`{DELAY_UNIT}`)?"
+            )
+        };
+        if self.has_unit && smallest >= LEAST_TOO_LONG {
+            let text = asks("smallest", smallest);
+            findings.push(Finding::warning("unit-suspected", 1, "delays", text));
+        } else if self.has_unit && self.smallest.is_some() && self.largest < LEAST_OF_A_NETWORK {
+            let text = asks("largest", self.largest);
+            findings.push(Finding::warning("unit-suspected", 1, "delays", text));
+        }
+        if self.raised > 0 {
+            let text = format!(
+                "{place}: {} below the propagation of {}, taken as 1 ns",
+                counted(self.raised, "delay"),
+                self.propagation
+            );
+            let finding = Finding::warning("delays-below-propagation", self.raised, "delays", text);
+            findings.push(finding.not_carried());
+        }
+        if self.negative > 0 {
+            let least = Span::from_nanos(self.most_negative.unsigned_abs()).unwrap_or(Span::MAX);
+            let text = format!(
+                "{place}: {} below 0 (the lowest: -{least}), taken as 1 ns: the clocks of sender and receiver differ",
+                counted(self.negative, "delay")
+            );
+            let finding = Finding::warning("negative-delays", self.negative, "delays", text);
+            findings.push(finding.not_carried());
+        }
+        findings
+    }
+}

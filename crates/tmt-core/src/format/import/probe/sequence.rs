@@ -1,0 +1,559 @@
+//! The order of sending: from records in the order of a file to packets by number, with those that are missing.
+//!
+//! A number without a record is a lost packet, as is one that is only said to be lost. Its send time lies on the line between its neighbours. Records may come
+//! late by up to [`WINDOW`] others, which bounds the memory.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::super::finding::{Finding, counted};
+use super::{Fate, INTERVAL, Record, Records};
+use crate::types::{ErrorKind, Result, Span};
+
+/// Records that are held back because one that was sent earlier may follow.
+const WINDOW: usize = 4096;
+
+/// Most numbers in a row that may be missing; more are an error of the file rather than losses.
+const MOST_MISSING: i128 = 10_000_000;
+
+/// Least step of a clock, ns: a send time that differs by more from the one expected by the mean distance so far, and by
+/// more than [`STEP_DISTANCES`] such distances.
+const LEAST_STEP: i128 = 1_000_000_000;
+
+/// As many mean distances are no step of a clock.
+const STEP_DISTANCES: i128 = 3;
+
+/// By so much a send time may be before the one of the packet before without being a step of a clock, ns: the round trips
+/// that ping prints are rounded to 1 ms from 100 ms on.
+const ROUNDING: i128 = 1_000_000;
+
+/// A packet whose record was read.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    /// Number, or position in the file.
+    number: i128,
+    /// ns since any time; 0 if times are not used.
+    sent: i128,
+    fate: Fate,
+}
+
+/// Missing numbers from `next` to before `until`, sent on a line: `time` at `number`, `rise` ns every `run` packets.
+#[derive(Debug)]
+struct Missing {
+    next: i128,
+    until: i128,
+    number: i128,
+    time: i128,
+    rise: i128,
+    run: i128,
+}
+
+impl Missing {
+    fn next(&mut self) -> Option<i128> {
+        (self.next < self.until).then(|| {
+            let since = self.next - self.number;
+            self.next += 1;
+            self.time + (self.rise * since).div_euclid(self.run)
+        })
+    }
+}
+
+/// What was odd about numbers and times.
+#[derive(Debug, Default)]
+struct Odd {
+    missing: u64,
+    duplicates: u64,
+    reordered: u64,
+    late: u64,
+    steps: u64,
+    steps_back: u64,
+    /// The largest step, ns.
+    largest_step: i128,
+    raised: u64,
+    received: u64,
+}
+
+/// Puts records into the order of sending.
+pub(super) struct Sequence<R> {
+    records: R,
+    /// The first record that can have a time.
+    peeked: Option<Record>,
+    interval: Option<i128>,
+    has_numbers: bool,
+    /// Records by number, or by time if there are no numbers.
+    pending: BTreeMap<(i128, u64), Held>,
+    /// Records read.
+    read: u64,
+    /// Whether all records were read.
+    ended: bool,
+    /// Highest number so far.
+    highest: Option<i128>,
+    /// The lowest number that is known to have been sent, and the one after the highest.
+    known_from: i128,
+    known_until: i128,
+    missing: Option<Missing>,
+    ready: Option<Held>,
+    /// First and last packet in the order of sending, with the times as read.
+    first: Option<Held>,
+    last: Option<Held>,
+    /// Sum of all steps of the clock, ns.
+    stepped: i128,
+    /// Time of the first slot.
+    zero: Option<i128>,
+    /// Time of the last slot.
+    now: i128,
+    /// Whether the packets after the last one received were returned.
+    closed: bool,
+    odd: Odd,
+}
+
+impl<R: Records> Sequence<R> {
+    /// Reads `records`; with an interval packet number n is sent at n × interval, whatever the file says.
+    pub(super) fn new(records: R, interval: Option<Span>) -> Self {
+        Self {
+            records,
+            peeked: None,
+            interval: interval.map(|interval| i128::from(interval.as_nanos())),
+            has_numbers: true,
+            pending: BTreeMap::new(),
+            read: 0,
+            ended: false,
+            highest: None,
+            known_from: i128::MAX,
+            known_until: i128::MIN,
+            missing: None,
+            ready: None,
+            first: None,
+            last: None,
+            stepped: 0,
+            zero: None,
+            now: i128::MIN,
+            closed: false,
+            odd: Odd::default(),
+        }
+    }
+
+    /// The records themselves.
+    pub(super) fn records(&self) -> &R {
+        &self.records
+    }
+
+    /// Whether the records have numbers. Call [`Self::has_times`] first.
+    pub(super) fn has_numbers(&self) -> bool {
+        self.has_numbers
+    }
+
+    /// Whether the records have send times; `None` if there is no record that could. Reads the first of these.
+    ///
+    /// # Errors
+    /// Those of the records.
+    pub(super) fn has_times(&mut self) -> Result<Option<bool>> {
+        while let Some(record) = self.records.next_record()? {
+            self.has_numbers = record.number.is_some();
+            if record.number.is_none() || record.sent.is_some() || record.fate != Fate::Lost {
+                self.peeked = Some(record);
+                return Ok(Some(record.sent.is_some()));
+            }
+            self.hold(record)?;
+        }
+        self.ended = true;
+        Ok(None)
+    }
+
+    /// The next packet in the order of sending: ns since the first one, and what became of it.
+    ///
+    /// # Errors
+    /// Those of the records, numbers that are too far apart, or no received packet at all.
+    pub(super) fn next(&mut self) -> Result<Option<(i128, Fate)>> {
+        loop {
+            if let Some(time) = self.missing.as_mut().and_then(Missing::next) {
+                self.odd.missing += 1;
+                return Ok(Some((self.slot_time(time), Fate::Lost)));
+            }
+            self.missing = None;
+            if let Some(held) = self.ready.take() {
+                self.odd.received += u64::from(held.fate != Fate::Lost);
+                return Ok(Some((self.slot_time(held.sent), held.fate)));
+            }
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Time of the next slot since the first one. Times do not fall.
+    fn slot_time(&mut self, time: i128) -> i128 {
+        let zero = *self.zero.get_or_insert(time);
+        self.odd.raised += u64::from(time < self.now);
+        self.now = self.now.max(time);
+        self.now - zero
+    }
+
+    /// Prepares the next packet with a record and the missing ones before it, or those after the last; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        while !self.ended && self.pending.len() <= WINDOW {
+            let record = match self.peeked.take() {
+                Some(record) => Some(record),
+                None => self.records.next_record()?,
+            };
+            match record {
+                // Without numbers and times there is nothing to wait for.
+                Some(record) if record.number.is_none() && record.sent.is_none() => {
+                    self.follow(record)?;
+                    return Ok(true);
+                }
+                Some(record) => self.hold(record)?,
+                None => self.ended = true,
+            }
+        }
+        match self.pending.pop_first() {
+            Some((_, held)) => self.place(held).map(|()| true),
+            None if self.closed => Ok(false),
+            None => self.close(),
+        }
+    }
+
+    /// Takes a record that follows the one before it.
+    fn follow(&mut self, record: Record) -> Result<()> {
+        let Some(interval) = self.interval else {
+            let kind = ErrorKind::format("a packet without a time", "a time, as of those before");
+            return Err(self.records.error(kind));
+        };
+        let number = i128::from(self.read);
+        self.read += 1;
+        self.ready = Some(Held {
+            number,
+            sent: number * interval,
+            fate: record.fate,
+        });
+        Ok(())
+    }
+
+    /// Holds a record back until those that were sent before it must have been read.
+    fn hold(&mut self, record: Record) -> Result<()> {
+        let is_lost = record.fate == Fate::Lost;
+        let number = record.number.map(|number| self.unwrapped(number));
+        if let Some(number) = number {
+            self.known_from = self.known_from.min(number);
+            self.known_until = self.known_until.max(number + 1);
+        }
+        let sent = match (number, self.interval, record.sent) {
+            // A number that is known to be lost is a missing one, unless it has a time of its own.
+            (Some(_), _, None) if is_lost => return Ok(()),
+            (Some(number), Some(interval), _) => number * interval,
+            (_, _, Some(sent)) => i128::from(sent),
+            _ => {
+                let kind =
+                    ErrorKind::format("a packet without a time", "a time, as of those before");
+                return Err(self.records.error(kind));
+            }
+        };
+        let (key, number) = match number {
+            Some(number) => ((number, 0), number),
+            None => ((sent, self.read), 0),
+        };
+        self.read += 1;
+        let is_behind = self.highest.is_some_and(|highest| key.0 < highest);
+        let held = Held {
+            number,
+            sent,
+            fate: record.fate,
+        };
+        let is_emitted = self.last.is_some_and(|last| {
+            let last = if self.has_numbers {
+                last.number
+            } else {
+                last.sent
+            };
+            key.0 < last || (key.0 == last && self.has_numbers)
+        });
+        if is_emitted {
+            self.odd.late += u64::from(!is_lost);
+            return Ok(());
+        }
+        match self.pending.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(held);
+                self.odd.reordered += u64::from(is_behind && !is_lost);
+                self.highest = Some(self.highest.map_or(key.0, |highest| highest.max(key.0)));
+            }
+            // An answer after it was given up.
+            Entry::Occupied(mut place) if place.get().fate == Fate::Lost && !is_lost => {
+                place.insert(held);
+                self.odd.reordered += u64::from(is_behind);
+            }
+            Entry::Occupied(_) => self.odd.duplicates += u64::from(!is_lost),
+        }
+        Ok(())
+    }
+
+    /// The number without the wraps of the counter: the one nearest to the highest so far.
+    fn unwrapped(&self, number: u64) -> i128 {
+        let number = i128::from(number);
+        let (Some(modulus), true) = (self.records.modulus(), self.known_until > i128::MIN) else {
+            return number;
+        };
+        let (modulus, last) = (i128::from(modulus), self.known_until - 1);
+        let ahead = (number - last).rem_euclid(modulus);
+        last + if ahead >= modulus / 2 {
+            ahead - modulus
+        } else {
+            ahead
+        }
+    }
+
+    /// Makes `held` the next packet, after those missing before it.
+    fn place(&mut self, mut held: Held) -> Result<()> {
+        if !self.has_numbers {
+            held.number = self.last.map_or(0, |last| last.number + 1);
+        }
+        let Some(last) = self.last else {
+            self.first = Some(held);
+            self.last = Some(held);
+            self.ready = Some(held);
+            return self.lead(held);
+        };
+        self.watch_clock(last, held);
+        let missing = held.number - last.number - 1;
+        if missing > 0 {
+            self.check_missing(missing, last.number, held.number)?;
+            // Times that fall are raised, and with them those between.
+            let from = last.sent.max(self.now);
+            self.missing = Some(Missing {
+                next: last.number + 1,
+                until: held.number,
+                number: last.number,
+                time: from,
+                rise: (held.sent - from).max(0),
+                run: held.number - last.number,
+            });
+        }
+        self.last = Some(held);
+        self.ready = Some(held);
+        Ok(())
+    }
+
+    /// Prepares the packets before the first one with a record.
+    fn lead(&mut self, first: Held) -> Result<()> {
+        let stated = self.records.totals().first.map_or(i128::MAX, i128::from);
+        let begin = stated.min(self.known_from);
+        if !self.has_numbers || begin >= first.number {
+            return Ok(());
+        }
+        let missing = first.number - begin;
+        self.check_missing(missing, first.number - missing - 1, first.number)?;
+        let next = self.pending.values().next();
+        let (rise, run) = match (self.interval, next) {
+            (Some(interval), _) => (interval, 1),
+            (None, Some(next)) => ((next.sent - first.sent).max(0), next.number - first.number),
+            (None, None) => return Err(self.unplaced(missing)),
+        };
+        self.missing = Some(Missing {
+            next: first.number - missing,
+            until: first.number,
+            number: first.number,
+            time: first.sent,
+            rise,
+            run,
+        });
+        Ok(())
+    }
+
+    /// Prepares the packets after the last one with a record; false if there are none.
+    fn close(&mut self) -> Result<bool> {
+        self.closed = true;
+        let totals = self.records.totals();
+        let stated = totals
+            .first
+            .zip(totals.sent)
+            .map(|(first, sent)| i128::from(first) + i128::from(sent));
+        let until = self.known_until.max(stated.unwrap_or(i128::MIN));
+        let (Some(first), Some(last)) = (self.first, self.last) else {
+            let sent = totals.sent.unwrap_or(0);
+            if self.read == 0 && (sent > 0 || self.known_until > i128::MIN) {
+                let kind = ErrorKind::format(
+                    match sent {
+                        0 => "no received packet".to_owned(),
+                        _ => format!("no received packet among {sent} sent"),
+                    },
+                    "at least one: without it neither delays nor send times are known",
+                );
+                return Err(self.records.error(kind));
+            }
+            return Ok(false);
+        };
+        if !self.has_numbers || until <= last.number + 1 {
+            return Ok(false);
+        }
+        let missing = until - last.number - 1;
+        self.check_missing(missing, last.number, until)?;
+        let (rise, run) = match self.interval {
+            Some(interval) => (interval, 1),
+            None if last.number > first.number => (
+                (last.sent - first.sent - self.stepped).max(0),
+                last.number - first.number,
+            ),
+            None => return Err(self.unplaced(missing)),
+        };
+        self.missing = Some(Missing {
+            next: last.number + 1,
+            until,
+            number: last.number,
+            time: last.sent.max(self.now),
+            rise,
+            run,
+        });
+        Ok(true)
+    }
+
+    /// Counts a step of the clock between two packets.
+    fn watch_clock(&mut self, last: Held, held: Held) {
+        let (Some(first), None, true) = (self.first, self.interval, self.has_numbers) else {
+            return;
+        };
+        let elapsed = held.sent - last.sent;
+        let (rise, run) = (
+            last.sent - first.sent - self.stepped,
+            last.number - first.number,
+        );
+        let mean = if run > 0 {
+            rise / run
+        } else {
+            elapsed.max(0) / (held.number - last.number)
+        };
+        let step = elapsed - mean * (held.number - last.number);
+        let is_back = elapsed < -ROUNDING;
+        if is_back || (run > 0 && step.abs() > LEAST_STEP.max(STEP_DISTANCES * mean)) {
+            self.odd.steps += 1;
+            self.odd.steps_back += u64::from(is_back);
+            self.stepped += step;
+            if step.abs() > self.odd.largest_step.abs() {
+                self.odd.largest_step = step;
+            }
+        }
+    }
+
+    fn check_missing(&self, missing: i128, last: i128, next: i128) -> Result<()> {
+        if missing <= MOST_MISSING {
+            return Ok(());
+        }
+        let found = format!("packet {next} after packet {last}");
+        let expected = format!("at most {MOST_MISSING} missing numbers between two packets");
+        Err(self.records.error(ErrorKind::format(found, expected)))
+    }
+
+    fn unplaced(&self, missing: i128) -> crate::types::Error {
+        let found = format!("1 received packet and {missing} lost ones without a time");
+        let expected = "two received packets, between whose times lost ones are placed";
+        self.records.error(ErrorKind::format(found, expected))
+    }
+
+    /// What was odd.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let odd = &self.odd;
+        let mut note = |name, count: u64, text: String| {
+            if count > 0 {
+                findings.push(Finding::note(name, count, "packets", text));
+            }
+        };
+        note(
+            "missing-numbers",
+            odd.missing,
+            format!(
+                "{} by missing numbers: lost, sent at times on the line between their neighbours",
+                counted(odd.missing, "packet")
+            ),
+        );
+        note(
+            "duplicates",
+            odd.duplicates,
+            format!(
+                "{} more than once; the first answer counts",
+                counted(odd.duplicates, "packet")
+            ),
+        );
+        note(
+            "reordered",
+            odd.reordered,
+            format!(
+                "{} after a later one; the trace is in the order of sending",
+                counted(odd.reordered, "packet")
+            ),
+        );
+        if odd.late > 0 {
+            let text = format!(
+                "{} after more than {WINDOW} later ones or again so late, and ignored",
+                counted(odd.late, "packet")
+            );
+            let finding = Finding::warning("late-beyond-window", odd.late, "packets", text);
+            findings.push(finding.not_carried());
+        }
+        if odd.steps > 0 {
+            let sign = if odd.largest_step < 0 { "-" } else { "" };
+            let largest = u64::try_from(odd.largest_step.unsigned_abs()).ok();
+            let largest = largest.and_then(Span::from_nanos).unwrap_or(Span::MAX);
+            let kept = if odd.steps_back > 0 {
+                "send times that go back are raised to the one before"
+            } else {
+                "the times are kept"
+            };
+            let text = format!(
+                "{}: a send time differs from the one expected by the mean distance by {sign}{largest}; {kept} (`{}` gives times without steps)",
+                counted(odd.steps, "clock step"),
+                INTERVAL.name
+            );
+            let finding = Finding::warning("clock-steps", odd.steps, "steps", text);
+            findings.push(if odd.steps_back > 0 {
+                finding.not_carried()
+            } else {
+                finding
+            });
+        } else if odd.raised > 0 {
+            let text = format!(
+                "{} by up to 1 ms before the one before, raised to it",
+                counted(odd.raised, "send time")
+            );
+            findings.push(Finding::note("times-raised", odd.raised, "packets", text));
+        }
+        findings.extend(self.doubts_on_totals());
+        findings
+    }
+
+    /// What the file does not say of its first and last packets, and where what it says differs from what it holds.
+    fn doubts_on_totals(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if !self.has_numbers || !self.closed {
+            return findings;
+        }
+        let totals = self.records.totals();
+        let mut unknown = Vec::new();
+        if totals.first.is_none() {
+            unknown.push("before the first");
+        }
+        if totals.first.and(totals.sent).is_none() {
+            unknown.push("after the last");
+        }
+        if !unknown.is_empty() {
+            let count = unknown.len() as u64;
+            let text = format!(
+                "how many packets were lost {} one received is unknown: the input does not say how many were sent",
+                unknown.join(" and ")
+            );
+            let finding = Finding::note("losses-at-ends-unknown", count, "ends", text);
+            findings.push(finding.not_carried());
+        }
+        if let Some(stated) = totals
+            .received
+            .filter(|stated| *stated != self.odd.received)
+        {
+            let text = format!(
+                "the summary says {stated} received, the lines have {}: lines are missing, or belong to another run",
+                self.odd.received
+            );
+            let off = stated.abs_diff(self.odd.received);
+            findings.push(Finding::warning("summary-differs", off, "packets", text));
+        }
+        findings
+    }
+}
