@@ -1,20 +1,21 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
+pub(crate) mod figures;
+
 use std::iter;
 
 use serde::Serialize;
-use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
-use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally, ratio, unit_question, wrong_unit};
+use tmt_core::stats::{TraceStats, TraceTally, unit_question, wrong_unit};
 use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
-use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
+use crate::table::{Report, write};
+
+use self::figures::figures;
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -104,69 +105,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn table(stats: &TraceStats) -> String {
     let mut report = Report::new(["", "value"]);
-    let mut row = |name: &str, value: String| report.row(name, [value]);
-    row("slots", stats.slots.to_string());
-    row("first slot s", seconds(stats.first_ns));
-    row("last slot s", seconds(stats.last_ns));
-    row(
-        "slot period, mean us",
-        number(stats.slot_period_s.map(|s| s * 1e6), 3),
-    );
-    row(
-        "slot period, max ms",
-        millis(Some(stats.longest_slot_period_s)),
-    );
-    row("slots per second", number(stats.slots_per_s, 3));
-    row("rate bps", number(stats.rate_bps, 0));
-    row("slots erased", stats.slots_erased.to_string());
-    row("erasure ratio", share(stats.erasure_ratio));
-    row("P(received after received), alpha", share(stats.alpha));
-    row("P(erased after erased), beta", share(stats.beta));
-    for (name, lengths) in [("burst", &stats.bursts), ("gap", &stats.gaps)] {
-        row(
-            &format!("{name}s"),
-            lengths.values().sum::<u64>().to_string(),
-        );
-        row(
-            &format!("{name} length, mean"),
-            number(mean_length(lengths), 3),
-        );
-        row(&format!("{name} length, longest"), longest(lengths));
-    }
-    let delays = [
-        ("decoding delay", Some(stats.decode_delay_s)),
-        ("one-way delay", stats.delay_s),
-    ];
-    for (name, delay) in delays {
-        let Some(delay) = delay else { continue };
-        for (which, quantile) in Quantiles::ALL {
-            row(&format!("{name} {which} ms"), millis(quantile(&delay)));
-        }
-    }
-    for (attempts, count) in stats.attempts.range(..=SHOWN_ATTEMPTS) {
-        row(
-            &format!("received in attempt {attempts}"),
-            count.to_string(),
-        );
-    }
-    let later = later(&stats.attempts);
-    if later > 0 {
-        row("received in later attempts", later.to_string());
+    for (name, value) in figures(stats) {
+        report.row(&name, [value.text()]);
     }
     report.to_string()
-}
-
-/// A time in seconds as in a trace.
-fn seconds(nanos: u64) -> String {
-    let mut text = Vec::new();
-    encode::seconds(nanos, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// Mean of run lengths.
-fn mean_length(lengths: &RunLengths) -> Option<f64> {
-    ratio(
-        lengths.iter().map(|(length, count)| length * count).sum(),
-        lengths.values().sum(),
-    )
 }
