@@ -6,11 +6,13 @@ mod link;
 mod plausible;
 mod reordering;
 pub mod runs;
+mod segments;
 mod slot_rate;
 mod trace;
 
 pub use decode_delay::*;
 pub use link::*;
 pub use plausible::*;
+pub use segments::*;
 pub use slot_rate::*;
 pub use trace::*;

@@ -1,21 +1,24 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
 pub(crate) mod figures;
+mod segments;
 
 use std::iter;
 
 use serde::Serialize;
 use tmt_core::pipeline::collect;
-use tmt_core::stats::{TraceStats, TraceTally, unit_question, wrong_unit};
+use tmt_core::stats::{SegmentTally, Segments, TraceStats, TraceTally, unit_question, wrong_unit};
 use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
+use crate::quantity::whole;
 use crate::table::{Report, write};
 
 use self::figures::figures;
+use self::segments::SegmentArgs;
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +31,11 @@ pub(crate) struct Args {
     /// RTT of the link, half of which is part of the one-way delay [default: from the trace]
     #[arg(long)]
     rtt: Option<Span>,
+    #[command(flatten)]
+    segments: SegmentArgs,
+    /// Seed of what is drawn: what chance gives on the grid of --segments [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
+    seed: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -44,6 +52,18 @@ pub(crate) struct Args {
 struct Params {
     rtt_ns: Option<u64>,
     lldu_bytes: Option<u64>,
+    /// With --segments only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+/// Statistics, and what flags add.
+#[derive(Debug, Serialize)]
+struct Results {
+    #[serde(flatten)]
+    stats: TraceStats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<Segments>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -63,9 +83,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let file = summary.map(|path| Output::create(Some(path)));
     let mut file = file.transpose()?;
+    let seed = args.seed.unwrap_or(1);
+    let settings = args.segments.settings(seed)?;
+    if args.seed.is_some() && settings.is_none() {
+        return Err(Failure::usage(
+            "--seed: expected --segments, nothing else is drawn",
+        ));
+    }
+    let mut segments = settings.map(SegmentTally::new);
     let mut tally = TraceTally::default();
-    collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
-        .map_err(|error| Failure::input(&name, &error))?;
+    collect(&mut reader, |rows| {
+        tally.slots(&rows.slots, &rows.attempts);
+        if let Some(segments) = &mut segments {
+            segments.slots(&rows.slots);
+        }
+    })
+    .map_err(|error| Failure::input(&name, &error))?;
     note_reading("stats", &name, &reader);
     let head = reader.metadata();
     if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
@@ -92,8 +125,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let params = Params {
         rtt_ns: stats.rtt_ns,
         lldu_bytes: stats.lldu_bytes,
+        seed: settings.map(|_| seed),
     };
-    let document = Document::new("tmt.stats/1", params, stats);
+    let results = Results {
+        stats,
+        segments: segments.map(SegmentTally::finish),
+    };
+    let document = Document::new("tmt.stats/1", params, results);
     write(&mut output, args.json, &document, table)?;
     if let Some(file) = &mut file {
         document.summarise(file, shape)?;
@@ -103,10 +141,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-fn table(stats: &TraceStats) -> String {
+fn table(results: &Results) -> String {
     let mut report = Report::new(["", "value"]);
-    for (name, value) in figures(stats) {
+    for (name, value) in figures(&results.stats) {
         report.row(&name, [value.text()]);
     }
-    report.to_string()
+    let mut text = report.to_string();
+    if let Some(found) = &results.segments {
+        text += &segments::tables(found);
+    }
+    text
 }
