@@ -64,7 +64,7 @@ pub enum Stream {
     ReconfigurationErasure = 42,
     /// Events that are uniform over the period of a grid, one draw per event; lane 0 for steps, 1 for outages.
     GridPhase = 60,
-    /// Blocks of a bootstrap over a trace, one draw per block; a lane per figure.
+    /// Blocks of a bootstrap over a trace, one draw per block.
     TraceBlock = 61,
 }
 
