@@ -131,7 +131,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -145,6 +145,7 @@ const COMMANDS: [&str; 27] = [
     "stats --json timeline.csv",
     "stats --json --rtt 0s phy.csv",
     "stats --json --segments --outage 20ms phy.csv",
+    "stats --json --resample 40 --seed 3 phy.csv",
     "stats --json --segments --outage 20ms --step-window 300ms steps.csv",
     "diff --json phy.csv timeline.csv",
     "diff --json slots.csv phy.csv",

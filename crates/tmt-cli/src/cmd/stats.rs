@@ -1,13 +1,16 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
 pub(crate) mod figures;
+mod resample;
 mod segments;
 
 use std::iter;
 
 use serde::Serialize;
 use tmt_core::pipeline::collect;
-use tmt_core::stats::{SegmentTally, Segments, TraceStats, TraceTally, unit_question, wrong_unit};
+use tmt_core::stats::{
+    ResampleTally, SegmentTally, Segments, TraceStats, TraceTally, unit_question, wrong_unit,
+};
 use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note, warning};
@@ -18,6 +21,7 @@ use crate::quantity::whole;
 use crate::table::{Report, write};
 
 use self::figures::figures;
+use self::resample::{Intervals, ResampleArgs};
 use self::segments::SegmentArgs;
 
 /// Flags of `tmt stats`.
@@ -33,7 +37,9 @@ pub(crate) struct Args {
     rtt: Option<Span>,
     #[command(flatten)]
     segments: SegmentArgs,
-    /// Seed of what is drawn: what chance gives on the grid of --segments [default: 1]
+    #[command(flatten)]
+    resample: ResampleArgs,
+    /// Seed of what is drawn: the blocks of --resample, and what chance gives on the grid of --segments [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
     seed: Option<u64>,
     /// Print JSON instead of a table
@@ -52,7 +58,7 @@ pub(crate) struct Args {
 struct Params {
     rtt_ns: Option<u64>,
     lldu_bytes: Option<u64>,
-    /// With --segments only.
+    /// With --segments and --resample only.
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
 }
@@ -64,6 +70,10 @@ struct Results {
     stats: TraceStats,
     #[serde(skip_serializing_if = "Option::is_none")]
     segments: Option<Segments>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resampled: Option<Intervals>,
+    #[serde(skip)]
+    seed: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -85,17 +95,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut file = file.transpose()?;
     let seed = args.seed.unwrap_or(1);
     let settings = args.segments.settings(seed)?;
-    if args.seed.is_some() && settings.is_none() {
+    let resampling = args.resample.settings(seed)?;
+    let is_random = settings.is_some() || resampling.is_some();
+    if args.seed.is_some() && !is_random {
         return Err(Failure::usage(
-            "--seed: expected --segments, nothing else is drawn",
+            "--seed: expected --resample or --segments, nothing else is drawn",
         ));
     }
     let mut segments = settings.map(SegmentTally::new);
+    let mut cells = resampling.map(|_| ResampleTally::default());
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| {
         tally.slots(&rows.slots, &rows.attempts);
         if let Some(segments) = &mut segments {
             segments.slots(&rows.slots);
+        }
+        if let Some(cells) = &mut cells {
+            cells.slots(&rows.slots);
         }
     })
     .map_err(|error| Failure::input(&name, &error))?;
@@ -117,6 +133,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
+    let (rtt, lldu) = (
+        args.rtt.or(head.rtt()),
+        args.trace.read.lldu.or(head.lldu_bytes()),
+    );
+    let resampled = cells.zip(resampling).map(|(cells, settings)| {
+        Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
+    });
     let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
     if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
@@ -125,11 +148,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let params = Params {
         rtt_ns: stats.rtt_ns,
         lldu_bytes: stats.lldu_bytes,
-        seed: settings.map(|_| seed),
+        seed: is_random.then_some(seed),
     };
+    if let Some(resampled) = &resampled {
+        resampled.warn(&stats);
+    }
     let results = Results {
         stats,
         segments: segments.map(SegmentTally::finish),
+        resampled,
+        seed,
     };
     let document = Document::new("tmt.stats/1", params, results);
     write(&mut output, args.json, &document, table)?;
@@ -147,6 +175,9 @@ fn table(results: &Results) -> String {
         report.row(&name, [value.text()]);
     }
     let mut text = report.to_string();
+    if let Some(found) = &results.resampled {
+        text += &found.table(results.seed);
+    }
     if let Some(found) = &results.segments {
         text += &segments::tables(found);
     }

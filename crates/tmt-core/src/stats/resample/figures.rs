@@ -24,7 +24,7 @@ enum Needs {
 }
 
 /// A figure of `tmt stats` with an interval.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Figure {
     /// Its name with its unit, as in JSON.
     pub name: &'static str,
@@ -87,7 +87,7 @@ const fn delay(name: &'static str, label: &'static str, kind: Kind, needs: Needs
         kind,
         needs,
         scale: (1e3, 3),
-        ..ratio(name, label, over, |cell| received(cell))
+        ..ratio(name, label, over, received)
     }
 }
 
