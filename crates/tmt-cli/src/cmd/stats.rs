@@ -85,14 +85,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .chain(&args.summary)
             .map(String::as_str),
     )?;
-    let summary = args.summary.as_deref();
-    refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
-    let shape = summary.map(|path| Shape::of("--summary", path));
-    let shape = shape.transpose()?.unwrap_or(Shape::Json);
-    let (name, mut reader) = args.trace.open("stats", true)?;
-    let mut output = Output::create(args.output.as_deref())?;
-    let file = summary.map(|path| Output::create(Some(path)));
-    let mut file = file.transpose()?;
     let seed = args.seed.unwrap_or(1);
     let settings = args.segments.settings(seed)?;
     let resampling = args.resample.settings(seed)?;
@@ -102,6 +94,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--seed: expected --resample or --segments, nothing else is drawn",
         ));
     }
+    let summary = args.summary.as_deref();
+    refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
+    let shape = summary.map(|path| Shape::of("--summary", path));
+    let shape = shape.transpose()?.unwrap_or(Shape::Json);
+    let (name, mut reader) = args.trace.open("stats", true)?;
+    let mut output = Output::create(args.output.as_deref())?;
+    let file = summary.map(|path| Output::create(Some(path)));
+    let mut file = file.transpose()?;
     let mut segments = settings.map(SegmentTally::new);
     let mut cells = resampling.map(|_| ResampleTally::default());
     let mut tally = TraceTally::default();
