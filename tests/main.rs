@@ -15,6 +15,7 @@ mod common;
 mod convert;
 mod damage;
 mod determinism;
+mod diff;
 mod documents;
 mod extremes;
 mod files;

@@ -119,11 +119,19 @@ fn folder() -> Folder {
         .within(&folder)
         .run()
         .ok();
+    let rows = (0..2000).map(|row| {
+        format!(
+            "{},{}\n",
+            f64::from(row) / 100.0,
+            0.03 + 0.01 * f64::from(row / 500 % 2)
+        )
+    });
+    folder.write("steps.csv", rows.collect::<String>());
     folder
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 29] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -136,6 +144,11 @@ const COMMANDS: [&str; 24] = [
     "apply --scheme arq --scheme none --summary-only --summary - phy.csv",
     "stats --json timeline.csv",
     "stats --json --rtt 0s phy.csv",
+    "stats --json --segments --outage 20ms phy.csv",
+    "stats --json --resample 40 --seed 3 phy.csv",
+    "stats --json --segments --outage 20ms --step-window 300ms steps.csv",
+    "diff --json phy.csv timeline.csv",
+    "diff --json slots.csv phy.csv",
     "audit --json packets.csv",
     "audit --json --timeline phy.csv packets.csv",
     "demo --json",

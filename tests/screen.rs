@@ -270,6 +270,8 @@ fn everything_fits_80_columns() {
         "model tgep --sweep N=1..3 --sweep q=1e-4,1e-3 mu=100",
         "model harq --sweep alpha=0.9..0.99:3 --sweep beta=0.1,0.2",
         "stats phy.csv",
+        "stats --segments --outage 5ms --resample 40 phy.csv",
+        "diff phy.csv bare.csv",
         "apply --summary-only --scheme none --scheme arq --scheme fec:10/12 --scheme harq:10/12 --scheme frame-arq:10/12,rounds=3 phy.csv",
         "help LLDU",
         "help registry",
@@ -280,7 +282,7 @@ fn everything_fits_80_columns() {
     .map(str::to_owned)
     .to_vec();
     let names =
-        "demo convert synth inject stats apply tcp audit model validate completions man help";
+        "demo convert synth inject stats diff apply tcp audit model validate completions man help";
     commands.extend(names.split(' ').map(|name| format!("{name} --help")));
     for command in &commands {
         let ran = tmt(command).env("COLUMNS", "80").within(&folder).run();

@@ -140,6 +140,24 @@ fn starlink(direction: &str, lost: u64, bursts: &[(u64, u64)], delays: [&str; 3]
         delays
     );
     assert_eq!(stats["last_s"], 99.99);
+    // Three lost probes are no outage. The level changes where satellites are assigned: on the uplink nowhere else.
+    let found = tmt("stats --json --segments --resample 200 phy.csv")
+        .within(&scratch)
+        .run()
+        .ok()
+        .results();
+    assert_eq!(found["segments"]["outages"], Value::Array(Vec::new()));
+    let steps = &found["segments"]["grid"]["steps"];
+    if direction == "uplink" {
+        assert_eq!((number(&steps["events"]), number(&steps["within"])), (4, 4));
+        assert!(
+            steps["chance_probability"].as_f64().unwrap() < 0.01,
+            "{steps}"
+        );
+    }
+    let loss = &found["resampled"]["figures"]["erasure_ratio"];
+    let [low, estimate, high] = ["low", "estimate", "high"].map(|end| loss[end].as_f64().unwrap());
+    assert!(low < estimate && estimate < high && high < 0.01, "{loss}");
     through_the_chain(&scratch, &stats, "--lldu 1500B --lldu-header 0B");
 }
 
@@ -159,6 +177,20 @@ fn mahimahi(path: &str, opportunities: u64, mbps: &str, gap: u32) {
         format!("{longest:.3}"),
         format!("{:.3}", f64::from(gap) / 1e3)
     );
+    let found = tmt("stats --json --segments phy.csv")
+        .within(&scratch)
+        .run()
+        .ok()
+        .results();
+    let outages = found["segments"]["outages"].as_array().unwrap();
+    let lengths = outages
+        .iter()
+        .map(|outage| outage["length_s"].as_f64().unwrap());
+    assert_eq!(
+        format!("{:.3}", lengths.fold(0.0, f64::max)),
+        format!("{longest:.3}")
+    );
+    assert!(outages.iter().all(|outage| outage["slots_lost"] == 0));
     // Of a fast link, part of it: packet logs of every scheme are audited.
     let part = if opportunities > 100_000 {
         "--duration 30s"

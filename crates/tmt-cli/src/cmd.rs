@@ -4,12 +4,13 @@ mod apply;
 mod audit;
 mod convert;
 mod demo;
+mod diff;
 mod generate;
 mod glossary;
 mod inject;
 mod model;
 mod slice;
-mod stats;
+pub(crate) mod stats;
 mod synth;
 pub(crate) mod tcp;
 mod validate;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Slice(slice::Args),
     /// Show statistics of a trace: erasures, bursts, delays, rate
     Stats(stats::Args),
+    /// Compare two traces: first difference, heads, statistics side by side
+    Diff(diff::Args),
     /// Apply reliability schemes to a PHY trace, which gives timelines
     Apply(apply::Args),
     /// Simulate TCP over a timeline, a coupled or a synthetic link
@@ -65,6 +68,7 @@ impl Command {
             Self::Inject(args) => inject::run(&args),
             Self::Slice(args) => slice::run(&args),
             Self::Stats(args) => stats::run(&args),
+            Self::Diff(args) => diff::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
             Self::Audit(args) => audit::run(&args),

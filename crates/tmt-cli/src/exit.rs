@@ -1,4 +1,5 @@
-//! Failures of commands and their exit codes: 0 done, 1 bad data or I/O error, 2 usage.
+//! Failures of commands and their exit codes: 0 done, 1 bad data or I/O error, 2 usage. Of a comparison: 0 equal, 1 different,
+//! 2 any error.
 
 use std::fmt;
 use std::io;
@@ -26,6 +27,17 @@ pub(crate) enum Failure {
         /// Remedy.
         help: Option<String>,
     },
+    /// What the command compares differs: no error, and nothing to say.
+    #[error("they differ")]
+    Different,
+    /// As [`Failure::Failed`], of a command whose exit code 1 means something else.
+    #[error("{message}")]
+    Trouble {
+        /// File, line and column if known, then found and expected.
+        message: String,
+        /// Remedy.
+        help: Option<String>,
+    },
     /// The reader of the output pipe has closed it.
     #[error("the reader of the pipe has closed it")]
     ClosedPipe,
@@ -45,6 +57,14 @@ impl Failure {
         Self::Failed {
             message: message.to_string(),
             help: None,
+        }
+    }
+
+    /// The failure with exit code 2 instead of 1.
+    pub(crate) fn into_trouble(self) -> Self {
+        match self {
+            Self::Failed { message, help } => Self::Trouble { message, help },
+            other => other,
         }
     }
 
@@ -172,7 +192,9 @@ fn negative_value(error: &clap::Error, given: impl Iterator<Item = String>) -> O
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {
         Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
+        Err(Failure::Different) => return ExitCode::FAILURE,
         Err(Failure::Usage(message)) => (message, None, 2),
+        Err(Failure::Trouble { message, help }) => (message, help, 2),
         Err(Failure::Failed { message, help }) => (message, help, 1),
     };
     print_line(format_args!("tmt {name}: {message}"));

@@ -7,12 +7,14 @@
 //! batches, buffers are reused, and an error keeps its place between the rows.
 
 mod apply;
+mod compare;
 mod inject;
 mod produce;
 mod slice;
 mod tally;
 
 pub use apply::{Apply, Lane, LaneResult};
+pub use compare::{Compared, FirstDifference, Side, compare};
 pub use inject::{Inject, Injected};
 pub use produce::{Erased, produce, synthesise, synthesise_adapted};
 pub use slice::{

@@ -82,9 +82,12 @@ const EXIT: [(&str, &str); 7] = [
     ("0", "Done. Also if the reader of a pipe has closed it."),
     (
         "1",
-        "Bad data, an I/O error, or a comparison that failed (`tmt validate`, `tmt audit`).",
+        "Bad data, an I/O error, a comparison that failed (`tmt validate`, `tmt audit`), or a difference (`tmt diff`).",
     ),
-    ("2", "Unknown or contradicting arguments."),
+    (
+        "2",
+        "Unknown or contradicting arguments. Of `tmt diff` also bad data and I/O errors.",
+    ),
     ("129", "Ended by SIGHUP, as when its terminal was closed."),
     ("130", "Ended by SIGINT (Ctrl-C)."),
     ("143", "Ended by SIGTERM."),

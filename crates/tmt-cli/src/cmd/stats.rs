@@ -1,20 +1,28 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
+pub(crate) mod figures;
+mod resample;
+mod segments;
+
 use std::iter;
 
 use serde::Serialize;
-use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
-use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally, ratio, unit_question, wrong_unit};
+use tmt_core::stats::{
+    ResampleTally, SegmentTally, Segments, TraceStats, TraceTally, unit_question, wrong_unit,
+};
 use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
-use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
+use crate::quantity::whole;
+use crate::table::{Report, write};
+
+use self::figures::figures;
+use self::resample::{Intervals, ResampleArgs};
+use self::segments::SegmentArgs;
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -27,6 +35,13 @@ pub(crate) struct Args {
     /// RTT of the link, half of which is part of the one-way delay [default: from the trace]
     #[arg(long)]
     rtt: Option<Span>,
+    #[command(flatten)]
+    segments: SegmentArgs,
+    #[command(flatten)]
+    resample: ResampleArgs,
+    /// Seed of what is drawn: the blocks of --resample, and what chance gives on the grid of --segments [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0, u64::MAX))]
+    seed: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -43,6 +58,22 @@ pub(crate) struct Args {
 struct Params {
     rtt_ns: Option<u64>,
     lldu_bytes: Option<u64>,
+    /// With --segments and --resample only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+/// Statistics, and what flags add.
+#[derive(Debug, Serialize)]
+struct Results {
+    #[serde(flatten)]
+    stats: TraceStats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<Segments>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resampled: Option<Intervals>,
+    #[serde(skip)]
+    seed: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -54,6 +85,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .chain(&args.summary)
             .map(String::as_str),
     )?;
+    let seed = args.seed.unwrap_or(1);
+    let settings = args.segments.settings(seed)?;
+    let resampling = args.resample.settings(seed)?;
+    let is_random = settings.is_some() || resampling.is_some();
+    if args.seed.is_some() && !is_random {
+        return Err(Failure::usage(
+            "--seed: expected --resample or --segments, nothing else is drawn",
+        ));
+    }
     let summary = args.summary.as_deref();
     refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
     let shape = summary.map(|path| Shape::of("--summary", path));
@@ -62,9 +102,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let file = summary.map(|path| Output::create(Some(path)));
     let mut file = file.transpose()?;
+    let mut segments = settings.map(SegmentTally::new);
+    let mut cells = resampling.map(|_| ResampleTally::default());
     let mut tally = TraceTally::default();
-    collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
-        .map_err(|error| Failure::input(&name, &error))?;
+    collect(&mut reader, |rows| {
+        tally.slots(&rows.slots, &rows.attempts);
+        if let Some(segments) = &mut segments {
+            segments.slots(&rows.slots);
+        }
+        if let Some(cells) = &mut cells {
+            cells.slots(&rows.slots);
+        }
+    })
+    .map_err(|error| Failure::input(&name, &error))?;
     note_reading("stats", &name, &reader);
     let head = reader.metadata();
     if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
@@ -83,6 +133,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
+    let (rtt, lldu) = (
+        args.rtt.or(head.rtt()),
+        args.trace.read.lldu.or(head.lldu_bytes()),
+    );
+    let resampled = cells.zip(resampling).map(|(cells, settings)| {
+        Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
+    });
     let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
     if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
@@ -91,8 +148,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let params = Params {
         rtt_ns: stats.rtt_ns,
         lldu_bytes: stats.lldu_bytes,
+        seed: is_random.then_some(seed),
     };
-    let document = Document::new("tmt.stats/1", params, stats);
+    if let Some(resampled) = &resampled {
+        resampled.warn(&stats);
+    }
+    let results = Results {
+        stats,
+        segments: segments.map(SegmentTally::finish),
+        resampled,
+        seed,
+    };
+    let document = Document::new("tmt.stats/1", params, results);
     write(&mut output, args.json, &document, table)?;
     if let Some(file) = &mut file {
         document.summarise(file, shape)?;
@@ -102,71 +169,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-fn table(stats: &TraceStats) -> String {
+fn table(results: &Results) -> String {
     let mut report = Report::new(["", "value"]);
-    let mut row = |name: &str, value: String| report.row(name, [value]);
-    row("slots", stats.slots.to_string());
-    row("first slot s", seconds(stats.first_ns));
-    row("last slot s", seconds(stats.last_ns));
-    row(
-        "slot period, mean us",
-        number(stats.slot_period_s.map(|s| s * 1e6), 3),
-    );
-    row(
-        "slot period, max ms",
-        millis(Some(stats.longest_slot_period_s)),
-    );
-    row("slots per second", number(stats.slots_per_s, 3));
-    row("rate bps", number(stats.rate_bps, 0));
-    row("slots erased", stats.slots_erased.to_string());
-    row("erasure ratio", share(stats.erasure_ratio));
-    row("P(received after received), alpha", share(stats.alpha));
-    row("P(erased after erased), beta", share(stats.beta));
-    for (name, lengths) in [("burst", &stats.bursts), ("gap", &stats.gaps)] {
-        row(
-            &format!("{name}s"),
-            lengths.values().sum::<u64>().to_string(),
-        );
-        row(
-            &format!("{name} length, mean"),
-            number(mean_length(lengths), 3),
-        );
-        row(&format!("{name} length, longest"), longest(lengths));
+    for (name, value) in figures(&results.stats) {
+        report.row(&name, [value.text()]);
     }
-    let delays = [
-        ("decoding delay", Some(stats.decode_delay_s)),
-        ("one-way delay", stats.delay_s),
-    ];
-    for (name, delay) in delays {
-        let Some(delay) = delay else { continue };
-        for (which, quantile) in Quantiles::ALL {
-            row(&format!("{name} {which} ms"), millis(quantile(&delay)));
-        }
+    let mut text = report.to_string();
+    if let Some(found) = &results.resampled {
+        text += &found.table(results.seed);
     }
-    for (attempts, count) in stats.attempts.range(..=SHOWN_ATTEMPTS) {
-        row(
-            &format!("received in attempt {attempts}"),
-            count.to_string(),
-        );
+    if let Some(found) = &results.segments {
+        text += &segments::tables(found);
     }
-    let later = later(&stats.attempts);
-    if later > 0 {
-        row("received in later attempts", later.to_string());
-    }
-    report.to_string()
-}
-
-/// A time in seconds as in a trace.
-fn seconds(nanos: u64) -> String {
-    let mut text = Vec::new();
-    encode::seconds(nanos, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// Mean of run lengths.
-fn mean_length(lengths: &RunLengths) -> Option<f64> {
-    ratio(
-        lengths.iter().map(|(length, count)| length * count).sum(),
-        lengths.values().sum(),
-    )
+    text
 }

@@ -62,6 +62,10 @@ pub enum Stream {
     ReconfigurationDelay = 41,
     /// A reconfigured link: erasure of a unit while disturbed, one draw per unit.
     ReconfigurationErasure = 42,
+    /// Events that are uniform over the period of a grid, one draw per event; lane 0 for steps, 1 for outages.
+    GridPhase = 60,
+    /// Blocks of a bootstrap over a trace, one draw per block.
+    TraceBlock = 61,
 }
 
 /// Number of values in [`Draws`], and of bits in the masks made from them.

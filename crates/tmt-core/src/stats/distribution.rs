@@ -9,7 +9,7 @@ use crate::types::Span;
 pub const EXACT_UP_TO: usize = 1_000_000;
 
 /// Bits after the leading one that determine the bucket of a value in [`Distribution::default`]: 1024 buckets per octave.
-const BITS: u32 = 10;
+pub(super) const BITS: u32 = 10;
 
 /// The same at best in [`Distribution::within`]: 512 buckets per octave, values within 0.1 %.
 const BITS_WITHIN: u32 = 9;
@@ -331,7 +331,7 @@ impl Distribution {
 }
 
 /// Bucket of a value above zero: its exponent, followed by the `bits` bits after the leading one.
-fn bucket(nanos: u64, bits: u32) -> u64 {
+pub(super) fn bucket(nanos: u64, bits: u32) -> u64 {
     let exponent = nanos.ilog2();
     let shifted = if exponent >= bits {
         nanos >> (exponent - bits)

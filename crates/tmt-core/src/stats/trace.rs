@@ -129,6 +129,11 @@ impl TraceTally {
         });
     }
 
+    /// The decoding delays of received rows so far.
+    pub(super) fn delays(&self) -> &Distribution {
+        &self.delay
+    }
+
     /// Computes the statistics. `rtt` and `lldu` take precedence over the metadata.
     #[must_use]
     pub fn finish(self, head: &Metadata, rtt: Option<Span>, lldu: Option<Bytes>) -> TraceStats {

@@ -1,19 +1,16 @@
 //! Confidence intervals for runs that are not independent: circular block bootstrap of the mean.
 //!
 //! Runs at neighbouring offsets of one trace are correlated. So blocks of neighbours are drawn instead of single runs
-//! (Politis and Romano 1992). The length of a block follows Politis and White (2004) with the correction of Patton,
-//! Politis and White (2009): b = (2 G² / D)^(1/3) n^(1/3), where G = Σ λ(k/M) |k| R(k), D = 4/3 (Σ λ(k/M) R(k))², λ is the
-//! flat-top window and M twice the lag after which the correlogram is noise.
+//! (Politis and Romano 1992). The length of a block and the widening of the interval are those of [`tmt_core::stats::bootstrap`].
 //!
-//! Deviations: b is at least n/1000, since more blocks cost time without improving the interval. The interval is widened
-//! by t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's for few independent values.
+//! Deviation: a block is at least n/1000 long, since more blocks cost time without improving the interval.
 
-use statrs::distribution::{ContinuousCDF as _, Normal};
-use tmt_core::math::num::{cbrt, floor_u64, log10};
+use tmt_core::math::num::floor_u64;
 use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::stats::bootstrap::{block_length, widening};
 use tmt_core::types::to_f64;
 
-use super::{Estimate, student_t};
+use super::Estimate;
 
 /// Number of resampled means.
 const RESAMPLES: usize = 1_000;
@@ -82,7 +79,11 @@ impl Series {
         let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
         let mut pairs = values.windows(2);
         let same = pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
-        let block = if same { n } else { block_length(&deviations) };
+        let block = if same {
+            n
+        } else {
+            block_length(&deviations, MOST_BLOCKS)
+        };
         let mut sums = Vec::new();
         if !same {
             let mut sum = 0.0;
@@ -128,12 +129,7 @@ impl Series {
             self.resampled.get(tail - 1),
             self.resampled.get(RESAMPLES - tail),
         ) {
-            (Some(low), Some(high)) => {
-                let blocks = n / block;
-                let t = student_t(blocks - 1.0);
-                let z = Normal::standard().inverse_cdf(0.975);
-                Some((high - low) / 2.0 * t / z * (blocks / (blocks - 1.0)).sqrt())
-            }
+            (Some(low), Some(high)) => Some((high - low) / 2.0 * widening(n / block)),
             _ if self.n > 1 => Some(0.0),
             _ => None,
         };
@@ -146,50 +142,9 @@ impl Series {
     }
 }
 
-/// Length of a block, from 1 to a third of the number of values.
-fn block_length(deviations: &[f64]) -> usize {
-    let n = deviations.len();
-    let size = to_f64(n as u64);
-    // At least three blocks are needed; with two or three values each is a block.
-    let (most, least) = ((n / 3).max(1), n.div_ceil(MOST_BLOCKS));
-    // Number of consecutive lags that have to be noise.
-    let quiet = usize::try_from(floor_u64(log10(size).sqrt().ceil()))
-        .unwrap_or(5)
-        .max(5);
-    let root = usize::try_from(floor_u64(size.sqrt().ceil())).unwrap_or(n);
-    let lags = (root + quiet).min(n - 1);
-    let covariance: Vec<f64> = (0..=lags)
-        .map(|lag| {
-            let pairs = deviations.iter().zip(&deviations[lag..]);
-            pairs.map(|(a, b)| a * b).sum::<f64>() / size
-        })
-        .collect();
-    let noise = 2.0 * (log10(size) / size).sqrt() * covariance[0];
-    let is_noise = |lag: usize| covariance.get(lag).is_none_or(|value| value.abs() < noise);
-    let last = (0..=root).find(|last| (last + 1..=last + quiet).all(is_noise));
-    let window = (2 * last.unwrap_or(root)).clamp(1, lags.max(1));
-    let (mut slope, mut spectrum) = (0.0, covariance[0]);
-    for (lag, value) in covariance.iter().enumerate().take(window + 1).skip(1) {
-        let lag = to_f64(lag as u64);
-        let share = lag / to_f64(window as u64);
-        let weight = (2.0 * (1.0 - share)).min(1.0);
-        // Both signs of the lag.
-        slope += 2.0 * weight * lag * value;
-        spectrum += 2.0 * weight * value;
-    }
-    let ratio = 2.0 * slope * slope / (4.0 / 3.0 * spectrum * spectrum);
-    let length = if ratio.is_finite() {
-        cbrt(ratio * size).ceil()
-    } else {
-        1.0
-    };
-    usize::try_from(floor_u64(length))
-        .unwrap_or(most)
-        .clamp(least.min(most), most)
-}
-
 #[cfg(test)]
 mod tests {
+    use tmt_core::math::num::cbrt;
     use tmt_core::math::rng::{Stream, Uniform};
 
     use super::*;
