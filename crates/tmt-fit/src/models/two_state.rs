@@ -1,0 +1,100 @@
+//! What the models of two states share: their text for other tools, sojourns, and other intervals.
+
+use tmt_core::channel::{ChannelSpec, GilbertElliott, Start};
+use tmt_core::math::num;
+
+use super::percent;
+
+/// Changes to the good and to the bad state that are independent have this sum of probabilities.
+const NO_MEMORY: &str = "alpha + beta ≤ 1: losses do not come in bursts, so no process in continuous time gives them";
+
+/// A two-state channel.
+pub(crate) fn channel([alpha, beta, pg, pb]: [f64; 4]) -> GilbertElliott {
+    GilbertElliott {
+        alpha,
+        beta,
+        pg,
+        pb,
+        start: Start::Stationary,
+    }
+}
+
+/// Its text.
+pub(crate) fn process(values: [f64; 4]) -> Result<String, String> {
+    let channel = channel(values);
+    if channel.p_bad().is_none() {
+        return Err("the state never changes".to_owned());
+    }
+    Ok(ChannelSpec::GilbertElliott(channel).to_string())
+}
+
+/// Its parameters as netem takes them.
+pub(crate) fn gemodel([alpha, beta, pg, pb]: [f64; 4]) -> String {
+    let (p, r) = (percent(1.0 - alpha), percent(1.0 - beta));
+    format!("gemodel {p} {r} {} {}", percent(pb), percent(pg))
+}
+
+/// Mean sojourns, slots.
+pub(crate) fn sojourns([alpha, beta, ..]: [f64; 4]) -> Vec<(&'static str, f64)> {
+    vec![("good", 1.0 / (1.0 - alpha)), ("bad", 1.0 / (1.0 - beta))]
+}
+
+/// Rates of leaving each state, per slot interval: the generator whose exponential is the matrix of the chain.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn rates([alpha, beta, ..]: [f64; 4]) -> Result<Vec<(&'static str, f64)>, String> {
+    let (leave, back) = (1.0 - alpha, 1.0 - beta);
+    let kept = 1.0 - leave - back;
+    if kept <= 0.0 {
+        return Err(NO_MEMORY.to_owned());
+    }
+    // −ln(1 − x)/x, whose limit for x → 0 is 1.
+    let x = leave + back;
+    let factor = if x > 0.0 { -num::log1p(-x) / x } else { 1.0 };
+    Ok(vec![("good", leave * factor), ("bad", back * factor)])
+}
+
+/// The parameters for slots that are `ratio` times as far apart.
+///
+/// # Errors
+/// The chain has no generator.
+pub(crate) fn at([alpha, beta, pg, pb]: [f64; 4], ratio: f64) -> Result<[f64; 4], String> {
+    let rates = rates([alpha, beta, pg, pb])?;
+    let [(_, leave), (_, back)] = rates[..] else {
+        return Err(NO_MEMORY.to_owned());
+    };
+    let all = leave + back;
+    // Share of the way to the stationary distribution within the interval.
+    let way = -num::expm1(-all * ratio);
+    let part = |rate: f64| if all > 0.0 { rate / all * way } else { 0.0 };
+    Ok([1.0 - part(leave), 1.0 - part(back), pg, pb])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_the_interval_twice_is_the_interval() {
+        let whole = [0.97, 0.7, 0.001, 0.8];
+        let half = at(whole, 0.5).unwrap();
+        // The square of the matrix at half the interval.
+        let (a, b) = (1.0 - half[0], 1.0 - half[1]);
+        assert!((half[0] * half[0] + a * b - whole[0]).abs() < 1e-14);
+        assert!((half[1] * half[1] + a * b - whole[1]).abs() < 1e-14);
+        let back = at(half, 2.0).unwrap();
+        for (one, other) in back.iter().zip(whole) {
+            assert!((one - other).abs() < 1e-14);
+        }
+        assert!(at([0.5, 0.5, 0.0, 1.0], 2.0).is_err());
+        let (p, share) = (channel(whole).p_bad(), channel(half).p_bad());
+        assert!((p.unwrap() - share.unwrap()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_numbers_of_netem_are_those_of_its_manual() {
+        // p, r, 1-h, 1-k: changes of state, and loss in the bad and in the good state.
+        assert_eq!(gemodel([0.99, 0.833, 0.001, 0.5]), "gemodel 1% 16.7% 50% 0.1%");
+    }
+}
