@@ -151,34 +151,55 @@ impl Bins {
     #[must_use]
     pub fn of_losses(&self, only: Option<u64>) -> Periodicity {
         let wide = self.wide_enough();
-        let hits = |bins: &[Bin]| bins.iter().map(|bin| bin.lost > 0).collect();
-        wide.search(only, &hits)
+        let hits = |_: usize| wide.bins.iter().map(|bin| bin.lost > 0).collect();
+        wide.search(only, &hits, true)
     }
 
     /// Searches for a period of changes of the mean delay.
     #[must_use]
     pub fn of_delays(&self, only: Option<u64>) -> Periodicity {
         let wide = self.wide_enough();
-        let hits = |bins: &[Bin]| {
-            let mean = |bin: &Bin| (bin.received > 0).then(|| bin.delay_s / f64::from(bin.received));
-            let mut changes: Vec<f64> = bins
-                .windows(2)
-                .map(|pair| match (mean(&pair[0]), mean(&pair[1])) {
-                    (Some(one), Some(other)) => (other - one).abs(),
-                    _ => 0.0,
-                })
-                .collect();
-            changes.insert(0, 0.0);
-            let mut sorted = changes.clone();
-            sorted.sort_by(|one, other| other.total_cmp(one));
-            let limit = sorted[bins.len() / 10];
-            changes.iter().map(|change| *change > limit).collect()
-        };
-        wide.search(only, &hits)
+        let hits = |length: usize| wide.largest_changes(length);
+        wide.search(only, &hits, false)
     }
 
-    /// `hits` marks the bins of one period.
-    fn search(&self, only: Option<u64>, hits: &dyn Fn(&[Bin]) -> Vec<bool>) -> Periodicity {
+    /// For each bin, whether the mean delays before and after its begin differ by more than at nine tenths of the bins of
+    /// its period. The means are over a sixteenth of the period.
+    fn largest_changes(&self, length: usize) -> Vec<bool> {
+        let mut sums = vec![(0.0, 0.0)];
+        let mut sum = (0.0, 0.0);
+        for bin in &self.bins {
+            sum = (sum.0 + bin.delay_s, sum.1 + f64::from(bin.received));
+            sums.push(sum);
+        }
+        let mean = |from: usize, to: usize| {
+            let received = sums[to].1 - sums[from].1;
+            (received > 0.0).then(|| (sums[to].0 - sums[from].0) / received)
+        };
+        let span = (length / 16).max(1);
+        let change = |at: usize| {
+            let before = mean(at.saturating_sub(span), at);
+            let after = mean(at, (at + span).min(self.bins.len()));
+            before.zip(after).map_or(0.0, |(one, other)| (other - one).abs())
+        };
+        let changes: Vec<f64> = (0..self.bins.len()).map(change).collect();
+        let mut hits = Vec::with_capacity(changes.len());
+        for period in changes.chunks(length) {
+            let mut sorted = period.to_vec();
+            sorted.sort_by(|one, other| other.total_cmp(one));
+            let limit = sorted[period.len() / 10];
+            hits.extend(period.iter().map(|change| *change > limit));
+        }
+        hits
+    }
+
+    /// `hits` marks bins for a period of so many; `wide` asks for all neighbours of the best phase that are significant.
+    fn search(
+        &self,
+        only: Option<u64>,
+        hits: &dyn Fn(usize) -> Vec<bool>,
+        wide: bool,
+    ) -> Periodicity {
         let per_second = BINS_PER_SECOND >> self.coarse;
         let candidates: Vec<u64> = match only {
             Some(period) => vec![period],
@@ -187,7 +208,7 @@ impl Bins {
         let folded = candidates.iter().filter_map(|seconds| {
             let length = usize::try_from(seconds * per_second).ok()?;
             let periods = self.bins.len() / length;
-            (periods >= FEWEST && length >= 4).then(|| Folded::of(&self.bins, length, hits))
+            (periods >= FEWEST && length >= 4).then(|| Folded::of(&hits(length), length))
         });
         let folded: Vec<Folded> = folded.collect();
         let tried = to_f64(folded.len() as u64);
@@ -202,7 +223,11 @@ impl Bins {
             return Periodicity::None(p_value);
         }
         let width = self.resolution_s();
-        let (from, length) = best.window(tried);
+        let (from, length) = if wide {
+            best.window(tried)
+        } else {
+            (best.middle(), 1)
+        };
         let period_s = to_f64(best.counts.len() as u64) * width;
         // Bins begin at a whole second, periods at time zero.
         let phase_s = to_f64(self.origin_s.unwrap_or(0)) + to_f64(from as u64) * width;
@@ -281,13 +306,13 @@ struct Folded {
 }
 
 impl Folded {
-    fn of(bins: &[Bin], length: usize, hits: &dyn Fn(&[Bin]) -> Vec<bool>) -> Self {
+    fn of(hits: &[bool], length: usize) -> Self {
         let mut counts = vec![0_u64; length];
         let mut periods = 0;
-        for period in bins.chunks_exact(length) {
+        for period in hits.chunks_exact(length) {
             periods += 1;
-            for (count, hit) in counts.iter_mut().zip(hits(period)) {
-                *count += u64::from(hit);
+            for (count, hit) in counts.iter_mut().zip(period) {
+                *count += u64::from(*hit);
             }
         }
         let phases = to_f64(length as u64);
@@ -310,6 +335,14 @@ impl Folded {
             Some(below) => law.map_or(1.0, |law| law.sf(below)),
             None => 1.0,
         }
+    }
+
+    /// The middle one of the phases that have the largest count.
+    fn middle(&self) -> usize {
+        let most = self.counts.iter().copied().max().unwrap_or(0);
+        let best = (0..self.counts.len()).filter(|at| self.counts[*at] == most);
+        let best: Vec<usize> = best.collect();
+        best[best.len() / 2]
     }
 
     /// First phase and number of phases around the largest count that are significant, too.
@@ -375,18 +408,44 @@ mod tests {
             panic!("no period of delays: {:?}", bins.of_delays(None));
         };
         assert_eq!(delays.period_s, 15.0);
+        assert!((delays.phase_s - 12.0).abs() < 0.5, "{delays:?}");
     }
 
     /// Of 300 traces without a period, on average 0.3 would be taken for periodic.
     #[test]
     fn bursts_are_not_taken_for_a_period() {
         let mut found = 0;
-        for text in ["bernoulli:0.01", "gilbert-elliott:alpha=0.9995,beta=0.99,pg=0.001,pb=0.5", "gilbert-elliott:alpha=0.99,beta=0.8"] {
+        let traces = [
+            "bernoulli:0.01", "gilbert-elliott:alpha=0.9995,beta=0.99,pg=0.001,pb=0.5", "gilbert-elliott:alpha=0.99,beta=0.8",
+        ];
+        for text in traces {
             for seed in 0..100 {
                 let bins = bins(&slots(text, 120, seed));
                 found += u32::from(matches!(bins.of_losses(None), Periodicity::Found(_)));
             }
         }
         assert!(found <= 3, "{found}");
+    }
+
+    /// Delays that wander, with steps at random times.
+    #[test]
+    fn wandering_delays_are_not_taken_for_a_period() {
+        use tmt_core::math::rng::{Stream, Uniform};
+        let mut found = 0;
+        for seed in 0..100 {
+            let mut numbers = Uniform::new(seed, Stream::ChannelState);
+            let mut delay = 50.0;
+            let slots: Vec<Slot> = (0..12_000)
+                .map(|number| {
+                    let u = numbers.at(number);
+                    delay = if u < 0.002 { 20.0 + 30_000.0 * u } else { delay + 0.05 * (u - 0.5) };
+                    let at = Time::from_nanos(number * 10_000_000).unwrap();
+                    let nanos = tmt_core::math::num::floor_u64(1e6 * delay).max(1);
+                    Slot::new(at, Span::from_nanos(nanos).unwrap()).unwrap()
+                })
+                .collect();
+            found += u32::from(matches!(bins(&slots).of_delays(None), Periodicity::Found(_)));
+        }
+        assert!(found <= 2, "{found}");
     }
 }
