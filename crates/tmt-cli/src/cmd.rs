@@ -4,6 +4,7 @@ mod apply;
 mod audit;
 mod convert;
 mod demo;
+mod fit;
 mod generate;
 mod glossary;
 mod inject;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Slice(slice::Args),
     /// Show statistics of a trace: erasures, bursts, delays, rate
     Stats(stats::Args),
+    /// Fit models of losses to a trace: Gilbert-Elliott and others
+    Fit(fit::Args),
     /// Apply reliability schemes to a PHY trace, which gives timelines
     Apply(apply::Args),
     /// Simulate TCP over a timeline, a coupled or a synthetic link
@@ -63,6 +66,7 @@ impl Command {
             Self::Inject(args) => inject::run(&args),
             Self::Slice(args) => slice::run(&args),
             Self::Stats(args) => stats::run(&args),
+            Self::Fit(args) => fit::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
             Self::Audit(args) => audit::run(&args),

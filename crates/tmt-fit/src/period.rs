@@ -284,6 +284,49 @@ impl Bins {
     }
 }
 
+/// The text of a `reconfiguration` process that loses as much in the windows of a period, and as much and in bursts as long
+/// on average in the `rest`: disturbances begin with the window, their lengths are uniform. Delays are left as they are.
+///
+/// # Errors
+/// The losses of the rest are no short bursts.
+pub fn reconfiguration(
+    period: &Period,
+    [slots, lost]: [u64; 2],
+    rest: &Sequence,
+) -> Result<String, String> {
+    let share = to_f64(lost) / to_f64(slots.max(1));
+    // Uniform lengths from `shortest` to the window have a mean of half their sum.
+    let (shortest, disturbed) = if share <= 0.5 {
+        (0.0, 2.0 * share)
+    } else {
+        ((2.0 * share - 1.0) * period.window_s, 1.0)
+    };
+    let loss = to_f64(rest.lost()) / to_f64(rest.slots().max(1));
+    if loss > 0.5 {
+        return Err("more than half of the rest is lost".to_owned());
+    }
+    let bursts = rest.burst_count();
+    let burst = if bursts > 0 {
+        to_f64(rest.lost()) / to_f64(bursts)
+    } else {
+        1.0
+    };
+    let span = |seconds: f64| {
+        let nanos = tmt_core::math::num::floor_u64(seconds * 1e9 + 0.5);
+        tmt_core::Span::from_nanos(nanos).unwrap_or(tmt_core::Span::MAX)
+    };
+    let text = format!(
+        "reconfiguration:period={},first={},shortest={},longest={},disturbed={disturbed},loss={loss},burst={burst},spread=0s,jitter=0s,hold=40ms",
+        span(period.period_s),
+        span(period.phase_s),
+        span(shortest),
+        span(period.window_s),
+    );
+    let read = text.parse::<tmt_core::channel::SlotChannel>();
+    read.map_err(|why| why.to_string())?;
+    Ok(text)
+}
+
 /// Neighbouring bins together.
 fn paired(bins: &[Bin]) -> Vec<Bin> {
     let join = |pair: &[Bin]| {
@@ -404,6 +447,14 @@ mod tests {
         // What is left has the losses outside of disturbances.
         let share = to_f64(rest.lost()) / to_f64(rest.slots());
         assert!(share < 0.002, "{share}");
+        // The process that is made of the fit loses as much.
+        let text = reconfiguration(&period, [inside, lost], &rest).unwrap();
+        let again = super::tests::slots(&text, 3000, 8);
+        let share = |slots: &[Slot]| {
+            let lost = slots.iter().filter(|slot| slot.is_erased()).count() as u64;
+            to_f64(lost) / to_f64(slots.len() as u64)
+        };
+        assert!((share(&again) / share(&slots) - 1.0).abs() < 0.25, "{text} {} {}", share(&again), share(&slots));
         let Periodicity::Found(delays) = bins.of_delays(None) else {
             panic!("no period of delays: {:?}", bins.of_delays(None));
         };
