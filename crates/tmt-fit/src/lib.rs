@@ -18,14 +18,16 @@
 //!
 //! The layers, from the bottom to the top; a module uses only modules above it in this list
 //! (`tests/architecture.rs` checks it):
-//! - [`matrix`]: small matrices and their powers.
+//! - `matrix`: small matrices and their powers.
 //! - [`sequence`]: what a fit needs of a trace.
-//! - [`chain`]: likelihood and expected counts of hidden Markov chains.
+//! - `starts`: losses grouped by the gaps between them.
+//! - `law`: what a model says about run lengths and correlation.
+//! - `chain`: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
-//! - [`models`]: the models, one a file, in a registry, with what they say about sequences.
+//! - [`models`]: the models, one a file, in a registry.
 //! - [`goodness`]: how well a model describes a trace.
-//! - [`mod@fit`]: one model or all, and what is reported.
 //! - [`period`]: losses that come with a period, which are set apart.
+//! - [`mod@fit`]: one model or all, and what is reported.
 
 #![cfg_attr(
     test,

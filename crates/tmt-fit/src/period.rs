@@ -79,8 +79,13 @@ pub struct Period {
 pub enum Periodicity {
     /// They have.
     Found(Period),
-    /// Nothing significant; the smallest probability over all periods.
-    None(f64),
+    /// Nothing significant.
+    None {
+        /// Smallest probability over all periods.
+        p_value: f64,
+        /// Longest period that was tried, s: the trace has at least six of it.
+        longest_s: u64,
+    },
     /// Fewer than six periods of a second, or a trace of more than 24 days.
     Untested,
 }
@@ -220,7 +225,9 @@ impl Bins {
         };
         let p_value = (best.p_value * tried).min(1.0);
         if p_value > SIGNIFICANCE {
-            return Periodicity::None(p_value);
+            let bins = folded.iter().map(|one| one.counts.len() as u64).max();
+            let longest_s = bins.unwrap_or(0) / per_second;
+            return Periodicity::None { p_value, longest_s };
         }
         let width = self.resolution_s();
         let (from, length) = if wide {

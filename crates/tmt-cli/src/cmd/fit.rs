@@ -220,6 +220,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     warn(&name, &results, args.model.is_some());
+    if let (Some(link), Some(own)) = (link, interval_s) {
+        warn_extrapolation(&name, &results, link.interval_s, own);
+    } else if let (Some(own), Some("probe")) = (interval_s, head.get("trace_kind")) {
+        headline!(
+            "fit",
+            "{name}: parameters are per probe, one every {:.3} ms; --at-rate and --packet give those per packet of a link",
+            1e3 * own
+        );
+    }
     if args.process {
         let text = results.chosen_process().map_err(Failure::failed)?;
         output.write(format!("{text}\n").as_bytes())?;
@@ -228,6 +237,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
         write(&mut output, args.json, &document, show::table)?;
     }
     output.finish()
+}
+
+/// Warns if sojourns are shorter than what the slots of the trace resolve.
+fn warn_extrapolation(name: &str, results: &results::Shown, interval_s: f64, own_s: f64) {
+    let Some(best) = results.fits.first().filter(|_| interval_s < own_s) else {
+        return;
+    };
+    let lengths = best.sojourns.iter().filter_map(|one| Some((one.state, 1.0 / one.rate_per_s?)));
+    let shortest = lengths.min_by(|one, other| one.1.total_cmp(&other.1));
+    if let Some((state, length)) = shortest.filter(|(_, length)| *length < own_s) {
+        warning!(
+            "fit",
+            "{name}: the {state} state lasts for {:.3} ms on average, less than the {:.3} ms between two slots of the trace: what happens within is an assumption of the model",
+            1e3 * length,
+            1e3 * own_s
+        );
+    }
 }
 
 /// What would mislead.

@@ -127,7 +127,8 @@ fn fit(data: &Data<'_>) -> Fitted {
     });
     Fitted {
         ln_likelihood: total,
-        free: distinct.saturating_sub(2) as u64,
+        // Of each kind, the lengths themselves and their frequencies, which add up to 1: both were taken from the trace.
+        free: (2 * distinct).saturating_sub(2) as u64,
         parameters: parameters.to_vec(),
         law: Box::new(law),
         converged: true,

@@ -43,6 +43,8 @@ pub(super) struct Periods {
     pub(super) losses: Option<Period>,
     /// Smallest probability over all periods if none was found; null if there was no test.
     pub(super) losses_p_value: Option<f64>,
+    /// Longest period without a finding that was tried, s; null if all were found, or none was tried.
+    pub(super) longest_tried_s: Option<u64>,
     /// The period of changes of the delay.
     pub(super) delays: Option<Period>,
     pub(super) delays_p_value: Option<f64>,
@@ -63,12 +65,12 @@ impl Periods {
         rest: &Sequence,
     ) -> Self {
         let split = |found: &Periodicity| match found {
-            Periodicity::Found(period) => (Some(*period), Some(period.p_value)),
-            Periodicity::None(p) => (None, Some(*p)),
-            Periodicity::Untested => (None, None),
+            Periodicity::Found(period) => (Some(*period), Some(period.p_value), None),
+            Periodicity::None { p_value, longest_s } => (None, Some(*p_value), Some(*longest_s)),
+            Periodicity::Untested => (None, None, None),
         };
-        let (losses, losses_p_value) = split(losses);
-        let (delays, delays_p_value) = split(delays);
+        let (losses, losses_p_value, losses_longest) = split(losses);
+        let (delays, delays_p_value, delays_longest) = split(delays);
         let all = inside[1] + rest.lost();
         Self {
             channel: losses
@@ -76,6 +78,7 @@ impl Periods {
                 .and_then(|period| reconfiguration(period, inside, rest).ok()),
             losses,
             losses_p_value,
+            longest_tried_s: losses_longest.or(delays_longest),
             delays,
             delays_p_value,
             slots_inside: inside[0],

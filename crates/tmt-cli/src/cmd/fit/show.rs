@@ -93,8 +93,12 @@ fn periods(periods: &Periods) -> String {
         )
     };
     let none = |what: &str, p: Option<f64>| match p {
-        Some(p) => format!("No period of {what} found (p = {}).", rounded(p, 2)),
-        None => format!("No test for a period of {what}."),
+        Some(p) => format!(
+            "No period of {what} found up to {} s (p = {}).",
+            periods.longest_tried_s.unwrap_or_default(),
+            rounded(p, 2)
+        ),
+        None => format!("No test for a period of {what}: fewer than 6 periods, or not asked for."),
     };
     let losses = match &periods.losses {
         Some(period) => format!(
@@ -188,7 +192,7 @@ fn at_interval(fit: &Fit, at: &AtInterval) -> String {
 }
 
 fn scales(fit: &Fit) -> Report {
-    let headings = ["slots", "correlation", "model", "blocks", "dispersion", "model "];
+    let headings = ["slots", "correlation", "model", "blocks", "dispersion", "error", "model "];
     let mut report = Report::new(headings);
     for scale in &fit.scales {
         report.row(
@@ -198,6 +202,7 @@ fn scales(fit: &Fit) -> Report {
                 number(Some(scale.model_autocorrelation), 4),
                 scale.blocks.to_string(),
                 number(scale.dispersion, 3),
+                number(scale.dispersion_se, 3),
                 number(Some(scale.model_dispersion), 3),
             ],
         );
