@@ -54,7 +54,12 @@ fn dependencies(name: &str) -> String {
 /// The workspace denies `unsafe_code`; only `ctor` lifts it, with a proof beside it.
 #[test]
 fn nothing_is_unsafe_but_the_look_at_stdout() {
-    let paths = ["tmt-core/src", "tmt-fit/src", "fluid-tcp/src", "tmt-cli/src"];
+    let paths = [
+        "tmt-core/src",
+        "tmt-fit/src",
+        "fluid-tcp/src",
+        "tmt-cli/src",
+    ];
     let found = offences(&paths, &["unsafe"]);
     assert!(
         matches!(&found[..], [only] if only.ends_with("#[ctor::ctor(unsafe)]")),

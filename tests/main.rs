@@ -18,6 +18,7 @@ mod determinism;
 mod documents;
 mod extremes;
 mod files;
+mod fit;
 mod formats;
 mod glossary;
 mod goldens;

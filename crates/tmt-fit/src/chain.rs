@@ -165,7 +165,11 @@ impl<const N: usize> Chain<N> {
             let side = usize::from(step.lost);
             let times = visits[side][step.from][step.to] * matrices[side][step.from][step.to];
             for (k, yes) in step.choices {
-                let count = if *yes { &mut result.yes } else { &mut result.no };
+                let count = if *yes {
+                    &mut result.yes
+                } else {
+                    &mut result.no
+                };
                 count[*k] += times;
             }
         }
@@ -217,13 +221,19 @@ fn rescale<const N: usize>(vector: &mut Vector<N>) -> f64 {
     if sum >= SMALL {
         return 0.0;
     }
-    vector.iter_mut().for_each(|value| *value /= sum);
+    for value in vector.iter_mut() {
+        *value /= sum;
+    }
     num::ln(sum)
 }
 
 /// −∞ for what is not a number.
 fn finite(value: f64) -> f64 {
-    if value.is_nan() { f64::NEG_INFINITY } else { value }
+    if value.is_nan() {
+        f64::NEG_INFINITY
+    } else {
+        value
+    }
 }
 
 #[cfg(test)]
@@ -337,6 +347,9 @@ mod tests {
         let data = coded(&[true, false]);
         let never_lost = [0.1, 0.1, 0.0, 0.0];
         assert_eq!(PAIR.ln_likelihood(&data, &never_lost), f64::NEG_INFINITY);
-        assert_eq!(PAIR.evaluate(&data, &never_lost).ln_likelihood, f64::NEG_INFINITY);
+        assert_eq!(
+            PAIR.evaluate(&data, &never_lost).ln_likelihood,
+            f64::NEG_INFINITY
+        );
     }
 }

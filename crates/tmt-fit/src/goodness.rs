@@ -38,7 +38,12 @@ const EXPECTED: f64 = 5.0;
 const CELLS: f64 = 30.0;
 
 /// Compares run lengths with a model that has `parameters` free ones.
-pub(crate) fn test_runs(law: &dyn Law, sequence: &Sequence, lost: bool, parameters: u64) -> RunTest {
+pub(crate) fn test_runs(
+    law: &dyn Law,
+    sequence: &Sequence,
+    lost: bool,
+    parameters: u64,
+) -> RunTest {
     let whole = sequence.whole_lengths(lost);
     let runs: u64 = whole.values().sum();
     let slots: u64 = whole.iter().map(|(length, count)| length * count).sum();
@@ -164,7 +169,11 @@ impl Measured {
         let most = usize::try_from(most).unwrap_or(1);
         let p = law.loss();
         let independent = p * (1.0 - p);
-        let covariance: Vec<f64> = law.both_lost(most).iter().map(|both| both - p * p).collect();
+        let covariance: Vec<f64> = law
+            .both_lost(most)
+            .iter()
+            .map(|both| both - p * p)
+            .collect();
         let measured = SCALES.iter().zip(&self.0);
         let scale = measured.map(|(scale, (autocorrelation, blocks, dispersion))| {
             let m = to_f64(*scale);
@@ -277,18 +286,32 @@ mod tests {
     /// Means of the law itself, by a long run of the process that each model prints.
     #[test]
     fn the_law_of_each_model_is_that_of_its_process() {
-        let mut channel = Channel::new("gilbert-elliott:alpha=0.95,beta=0.8,pg=0.01,pb=0.7".parse().unwrap(), 3);
+        let mut channel = Channel::new(
+            "gilbert-elliott:alpha=0.95,beta=0.8,pg=0.01,pb=0.7"
+                .parse()
+                .unwrap(),
+            3,
+        );
         let trace = Sequence::of((0..4000).map(|_| channel.erases()));
         let coded = Coded::new(&trace);
         for model in MODELS {
-            let data = Data { sequence: &trace, coded: &coded, stop: Options::default().stop };
+            let data = Data {
+                sequence: &trace,
+                coded: &coded,
+                stop: Options::default().stop,
+            };
             let fitted = (model.fit)(&data);
             let text = (model.process)(&fitted, &fitted.values()).unwrap();
             let process: tmt_core::channel::SlotChannel = text.parse().unwrap();
-            let mut losses = tmt_core::channel::Losses::new(&process, 7, tmt_core::channel::Use::Forward);
+            let mut losses =
+                tmt_core::channel::Losses::new(&process, 7, tmt_core::channel::Use::Forward);
             let at = tmt_core::Time::ZERO;
             let long = Sequence::of((0..400_000).map(|_| losses.loses(at, tmt_core::Span::ZERO)));
-            for (scale, limit) in Measured::of(&long).beside(fitted.law.as_ref()).iter().zip([0.02, 0.02, 0.02, 0.02]) {
+            for (scale, limit) in Measured::of(&long)
+                .beside(fitted.law.as_ref())
+                .iter()
+                .zip([0.02, 0.02, 0.02, 0.02])
+            {
                 let off = scale.autocorrelation.unwrap() - scale.model_autocorrelation;
                 assert!(off.abs() < limit, "{}: {scale:?}", model.name);
                 let off = scale.dispersion.unwrap() / scale.model_dispersion;
@@ -297,9 +320,16 @@ mod tests {
             }
             for lost in [false, true] {
                 let test = test_runs(fitted.law.as_ref(), &long, lost, 0);
-                assert!(test.p_value.is_none_or(|p| p > 1e-4), "{}: {test:?}", model.name);
+                assert!(
+                    test.p_value.is_none_or(|p| p > 1e-4),
+                    "{}: {test:?}",
+                    model.name
+                );
                 assert_eq!(test.p_value.is_none(), model.name == "semi-markov");
-                assert!((test.mean_slots.unwrap() / test.model_mean_slots - 1.0).abs() < 0.03, "{test:?}");
+                assert!(
+                    (test.mean_slots.unwrap() / test.model_mean_slots - 1.0).abs() < 0.03,
+                    "{test:?}"
+                );
             }
         }
     }

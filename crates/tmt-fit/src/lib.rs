@@ -18,20 +18,24 @@
 //!
 //! The layers, from the bottom to the top; a module uses only modules above it in this list
 //! (`tests/architecture.rs` checks it):
-//! - `matrix`: small matrices and their powers.
+//! - [`matrix`]: small matrices and their powers.
 //! - [`sequence`]: what a fit needs of a trace.
-//! - `starts`: losses grouped by the gaps between them.
-//! - `law`: what a model says about run lengths and correlation.
-//! - `chain`: likelihood and expected counts of hidden Markov chains.
+//! - [`law`]: what a model says about run lengths and correlation.
+//! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
 //! - [`models`]: the models, one a file, in a registry.
 //! - [`goodness`]: how well a model describes a trace.
 //! - [`period`]: losses that come with a period, which are set apart.
 //! - [`mod@fit`]: one model or all, and what is reported.
 
+#![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 #![cfg_attr(
     test,
-    allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
+    allow(
+        clippy::unwrap_used,
+        clippy::float_cmp,
+        reason = "a test that cannot go on fails; exact numbers"
+    )
 )]
 
 mod chain;
@@ -43,7 +47,6 @@ pub mod models;
 pub mod period;
 pub mod search;
 pub mod sequence;
-mod starts;
 
 pub use fit::{Fit, Options, fit, fit_all, model, never_seen_bound};
 pub use models::MODELS;

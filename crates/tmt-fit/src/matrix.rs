@@ -140,14 +140,12 @@ pub(crate) fn power_with<const N: usize>(b: &Matrix<N>, x: &Matrix<N>, n: u64) -
 
 /// The sum of [`power_with`] relative to the scale of `power`, which is the same power without the sum.
 pub(crate) fn sum_in_scale<const N: usize>(pair: &Pair<N>, ln_scale: f64) -> Matrix<N> {
-    if pair.ln_scale == ln_scale {
-        return pair.sum;
-    }
     scaled(&pair.sum, num::exp(pair.ln_scale - ln_scale))
 }
 
 /// The distribution that `matrix`, whose rows are distributions, leaves as it is: by elimination without subtractions
-/// (Grassmann, Taksar, Heyman 1985), so that small probabilities keep their digits. `None` if it is not unique.
+/// (Grassmann 1985), so that small probabilities keep their digits. `None` if it is not unique.
+#[expect(clippy::needless_range_loop, reason = "rows and columns of one matrix")]
 pub(crate) fn stationary<const N: usize>(matrix: &Matrix<N>) -> Option<Vector<N>> {
     let mut p = *matrix;
     for n in (1..N).rev() {
@@ -197,6 +195,11 @@ fn stationary_by_order<const N: usize>(matrix: &Matrix<N>) -> Option<Vector<N>> 
 pub(crate) type Square = Vec<Vec<f64>>;
 
 /// Eigenvalues, and eigenvectors as columns, of a symmetric matrix, by Jacobi's rotations.
+#[expect(
+    clippy::many_single_char_names,
+    clippy::needless_range_loop,
+    reason = "the symbols of the method, and two rows at a time"
+)]
 pub(crate) fn eigen(matrix: &Square) -> (Vec<f64>, Square) {
     let n = matrix.len();
     let mut a = matrix.clone();

@@ -13,6 +13,7 @@ pub(crate) mod hidden;
 pub(crate) mod netem_state;
 pub(crate) mod semi_markov;
 pub(crate) mod simple_gilbert;
+pub(crate) mod starts;
 pub(crate) mod two_state;
 
 /// All models, the simplest first. A new one is a file and a line here.
@@ -24,6 +25,9 @@ pub static MODELS: &[&Model] = &[
     &netem_state::MODEL,
     &semi_markov::MODEL,
 ];
+
+/// Rates of leaving states, by their names; why there are none.
+pub(crate) type Rates = Result<Vec<(&'static str, f64)>, String>;
 
 /// A model of losses.
 #[derive(Debug)]
@@ -44,7 +48,7 @@ pub struct Model {
     /// Mean sojourns in its states, slots.
     pub(crate) sojourns: fn(&[f64]) -> Vec<(&'static str, f64)>,
     /// Rates of leaving the two states, times the time between two slots; why there are none.
-    pub(crate) rates: fn(&[f64]) -> Result<Vec<(&'static str, f64)>, String>,
+    pub(crate) rates: fn(&[f64]) -> Rates,
     /// The parameters for slots that are `ratio` times as far apart; why there are none.
     pub(crate) at: fn(&[f64], f64) -> Result<Vec<f64>, String>,
 }

@@ -50,7 +50,7 @@ pub struct Bins {
     origin_s: Option<u64>,
     /// Halvings of the number of bins per second.
     coarse: u32,
-    bins: Vec<Bin>,
+    content: Vec<Bin>,
     /// Whether the trace is too long even for bins of a second.
     too_long: bool,
 }
@@ -105,10 +105,10 @@ impl Bins {
             if self.too_long {
                 return;
             }
-            if at >= self.bins.len() {
-                self.bins.resize(at + 1, Bin::default());
+            if at >= self.content.len() {
+                self.content.resize(at + 1, Bin::default());
             }
-            let bin = &mut self.bins[at];
+            let bin = &mut self.content[at];
             bin.slots += 1;
             if slot.is_erased() {
                 bin.lost += 1;
@@ -128,11 +128,11 @@ impl Bins {
     fn halve(&mut self) {
         if BINS_PER_SECOND >> self.coarse == 1 {
             self.too_long = true;
-            self.bins = Vec::new();
+            self.content = Vec::new();
             return;
         }
         self.coarse += 1;
-        self.bins = paired(&self.bins);
+        self.content = paired(&self.content);
     }
 
     fn resolution_s(&self) -> f64 {
@@ -143,8 +143,8 @@ impl Bins {
     fn wide_enough(&self) -> Self {
         let mut wide = self.clone();
         while BINS_PER_SECOND >> wide.coarse > 1 {
-            let with = wide.bins.iter().filter(|bin| bin.slots > 0).count();
-            if with * 10 >= wide.bins.len() * 9 {
+            let with = wide.content.iter().filter(|bin| bin.slots > 0).count();
+            if with * 10 >= wide.content.len() * 9 {
                 break;
             }
             wide.halve();
@@ -156,7 +156,7 @@ impl Bins {
     #[must_use]
     pub fn of_losses(&self, only: Option<u64>) -> Periodicity {
         let wide = self.wide_enough();
-        let hits = |_: usize| wide.bins.iter().map(|bin| bin.lost > 0).collect();
+        let hits = |_: usize| wide.content.iter().map(|bin| bin.lost > 0).collect();
         wide.search(only, &hits, true)
     }
 
@@ -173,7 +173,7 @@ impl Bins {
     fn largest_changes(&self, length: usize) -> Vec<bool> {
         let mut sums = vec![(0.0, 0.0)];
         let mut sum = (0.0, 0.0);
-        for bin in &self.bins {
+        for bin in &self.content {
             sum = (sum.0 + bin.delay_s, sum.1 + f64::from(bin.received));
             sums.push(sum);
         }
@@ -184,10 +184,12 @@ impl Bins {
         let span = (length / 16).max(1);
         let change = |at: usize| {
             let before = mean(at.saturating_sub(span), at);
-            let after = mean(at, (at + span).min(self.bins.len()));
-            before.zip(after).map_or(0.0, |(one, other)| (other - one).abs())
+            let after = mean(at, (at + span).min(self.content.len()));
+            before
+                .zip(after)
+                .map_or(0.0, |(one, other)| (other - one).abs())
         };
-        let changes: Vec<f64> = (0..self.bins.len()).map(change).collect();
+        let changes: Vec<f64> = (0..self.content.len()).map(change).collect();
         let mut hits = Vec::with_capacity(changes.len());
         for period in changes.chunks(length) {
             let mut sorted = period.to_vec();
@@ -212,7 +214,7 @@ impl Bins {
         };
         let folded = candidates.iter().filter_map(|seconds| {
             let length = usize::try_from(seconds * per_second).ok()?;
-            let periods = self.bins.len() / length;
+            let periods = self.content.len() / length;
             (periods >= FEWEST && length >= 4).then(|| Folded::of(&hits(length), length))
         });
         let folded: Vec<Folded> = folded.collect();
@@ -259,7 +261,7 @@ impl Bins {
         let mut segment = Segment::default();
         let mut runs = sequence.segments.iter().flat_map(Segment::iter);
         let mut run = (false, 0);
-        for (at, bin) in self.bins.iter().enumerate() {
+        for (at, bin) in self.content.iter().enumerate() {
             let middle = origin + (to_f64(at as u64) + 0.5) * width;
             let since = (middle - period.phase_s).rem_euclid(period.period_s);
             let is_inside = since < period.window_s;
@@ -338,7 +340,9 @@ pub fn reconfiguration(
 fn paired(bins: &[Bin]) -> Vec<Bin> {
     let join = |pair: &[Bin]| {
         let mut all = Bin::default();
-        pair.iter().for_each(|bin| all.add(bin));
+        for bin in pair {
+            all.add(bin);
+        }
         all
     };
     bins.chunks(2).map(join).collect()
@@ -399,7 +403,8 @@ impl Folded {
     fn window(&self, tried: f64) -> (usize, usize) {
         let n = self.counts.len();
         let level = SIGNIFICANCE / (tried * to_f64(n as u64));
-        let is_high = |at: usize| self.tail(self.counts[at % n]) <= level.max(1e-3 / to_f64(n as u64));
+        let is_high =
+            |at: usize| self.tail(self.counts[at % n]) <= level.max(1e-3 / to_f64(n as u64));
         let best = (0..n).max_by_key(|at| self.counts[*at]).unwrap_or(0);
         let mut from = best + n;
         while from > best + 1 && is_high(from - 1) {
@@ -420,14 +425,16 @@ mod tests {
     use tmt_core::{Span, Time};
 
     /// Slots every 10 ms for this long, with the losses of a process.
-    fn slots(text: &str, seconds: u64, seed: u64) -> Vec<Slot> {
+    fn slots_of(text: &str, seconds: u64, seed: u64) -> Vec<Slot> {
         let process: SlotChannel = text.parse().unwrap();
         let at = |number: u64| Time::from_nanos(number * 10_000_000).unwrap();
         let mut slots: Vec<Slot> = (0..seconds * 100)
             .map(|number| Slot::new(at(number), Span::from_millis(20)).unwrap())
             .collect();
         let on_air = Span::from_millis(10);
-        process.begin(seed, Use::Forward).erase(0, on_air, &mut slots);
+        process
+            .begin(seed, Use::Forward)
+            .erase(0, on_air, &mut slots);
         slots
     }
 
@@ -439,13 +446,20 @@ mod tests {
 
     #[test]
     fn the_reconfigurations_of_starlink_are_found_and_set_apart() {
-        let slots = slots("reconfiguration:first=12s,shortest=20ms,longest=80ms,disturbed=0.6,loss=0.001,burst=1.2", 600, 5);
+        let slots = slots_of(
+            "reconfiguration:first=12s,shortest=20ms,longest=80ms,disturbed=0.6,loss=0.001,burst=1.2",
+            600,
+            5,
+        );
         let bins = bins(&slots);
         let Periodicity::Found(period) = bins.of_losses(None) else {
             panic!("no period: {:?}", bins.of_losses(None));
         };
         assert_eq!((period.period_s, period.phase_s), (15.0, 12.0));
-        assert!(period.window_s <= 0.125 && period.p_value < 1e-6, "{period:?}");
+        assert!(
+            period.window_s <= 0.125 && period.p_value < 1e-6,
+            "{period:?}"
+        );
         let sequence = Sequence::of(slots.iter().map(Slot::is_erased));
         let (rest, [inside, lost]) = bins.without(&sequence, &period);
         assert_eq!(rest.slots() + inside, sequence.slots());
@@ -456,12 +470,17 @@ mod tests {
         assert!(share < 0.002, "{share}");
         // The process that is made of the fit loses as much.
         let text = reconfiguration(&period, [inside, lost], &rest).unwrap();
-        let again = super::tests::slots(&text, 3000, 8);
+        let again = slots_of(&text, 3000, 8);
         let share = |slots: &[Slot]| {
             let lost = slots.iter().filter(|slot| slot.is_erased()).count() as u64;
             to_f64(lost) / to_f64(slots.len() as u64)
         };
-        assert!((share(&again) / share(&slots) - 1.0).abs() < 0.25, "{text} {} {}", share(&again), share(&slots));
+        assert!(
+            (share(&again) / share(&slots) - 1.0).abs() < 0.25,
+            "{text} {} {}",
+            share(&again),
+            share(&slots)
+        );
         let Periodicity::Found(delays) = bins.of_delays(None) else {
             panic!("no period of delays: {:?}", bins.of_delays(None));
         };
@@ -474,11 +493,13 @@ mod tests {
     fn bursts_are_not_taken_for_a_period() {
         let mut found = 0;
         let traces = [
-            "bernoulli:0.01", "gilbert-elliott:alpha=0.9995,beta=0.99,pg=0.001,pb=0.5", "gilbert-elliott:alpha=0.99,beta=0.8",
+            "bernoulli:0.01",
+            "gilbert-elliott:alpha=0.9995,beta=0.99,pg=0.001,pb=0.5",
+            "gilbert-elliott:alpha=0.99,beta=0.8",
         ];
         for text in traces {
             for seed in 0..100 {
-                let bins = bins(&slots(text, 120, seed));
+                let bins = bins(&slots_of(text, 120, seed));
                 found += u32::from(matches!(bins.of_losses(None), Periodicity::Found(_)));
             }
         }
@@ -496,13 +517,20 @@ mod tests {
             let slots: Vec<Slot> = (0..12_000)
                 .map(|number| {
                     let u = numbers.at(number);
-                    delay = if u < 0.002 { 20.0 + 30_000.0 * u } else { delay + 0.05 * (u - 0.5) };
+                    delay = if u < 0.002 {
+                        20.0 + 30_000.0 * u
+                    } else {
+                        delay + 0.05 * (u - 0.5)
+                    };
                     let at = Time::from_nanos(number * 10_000_000).unwrap();
                     let nanos = tmt_core::math::num::floor_u64(1e6 * delay).max(1);
                     Slot::new(at, Span::from_nanos(nanos).unwrap()).unwrap()
                 })
                 .collect();
-            found += u32::from(matches!(bins(&slots).of_delays(None), Periodicity::Found(_)));
+            found += u32::from(matches!(
+                bins(&slots).of_delays(None),
+                Periodicity::Found(_)
+            ));
         }
         assert!(found <= 2, "{found}");
     }

@@ -181,7 +181,9 @@ impl<const N: usize> Place<'_, N> {
                 .collect();
             let longest = step.iter().copied().map(f64::abs).fold(0.0, f64::max);
             if longest > 2.0 {
-                step.iter_mut().for_each(|part| *part *= 2.0 / longest);
+                for part in &mut step {
+                    *part *= 2.0 / longest;
+                }
             }
             let mut theta = self.theta.clone();
             for (k, part) in free.iter().zip(step) {

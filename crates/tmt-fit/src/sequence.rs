@@ -196,7 +196,10 @@ mod tests {
         for (lost, count) in [(true, 2), (true, 1), (false, 0), (false, 4), (true, 1)] {
             segment.push(lost, count);
         }
-        assert_eq!((segment.starts_lost, &segment.runs[..]), (true, &[3, 4, 1][..]));
+        assert_eq!(
+            (segment.starts_lost, &segment.runs[..]),
+            (true, &[3, 4, 1][..])
+        );
         let two = Sequence {
             segments: vec![segment.clone(), segment],
         };

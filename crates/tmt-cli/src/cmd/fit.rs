@@ -233,7 +233,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let text = results.chosen_process().map_err(Failure::failed)?;
         output.write(format!("{text}\n").as_bytes())?;
     } else {
-        let document = Document::new("tmt.fit/1", results.params(args.model.unwrap_or(ALL)), results);
+        let document = Document::new(
+            "tmt.fit/1",
+            results.params(args.model.unwrap_or(ALL)),
+            results,
+        );
         write(&mut output, args.json, &document, show::table)?;
     }
     output.finish()
@@ -244,7 +248,10 @@ fn warn_extrapolation(name: &str, results: &results::Shown, interval_s: f64, own
     let Some(best) = results.fits.first().filter(|_| interval_s < own_s) else {
         return;
     };
-    let lengths = best.sojourns.iter().filter_map(|one| Some((one.state, 1.0 / one.rate_per_s?)));
+    let lengths = best
+        .sojourns
+        .iter()
+        .filter_map(|one| Some((one.state, 1.0 / one.rate_per_s?)));
     let shortest = lengths.min_by(|one, other| one.1.total_cmp(&other.1));
     if let Some((state, length)) = shortest.filter(|(_, length)| *length < own_s) {
         warning!(
@@ -263,8 +270,16 @@ fn warn(name: &str, results: &results::Shown, one: bool) {
         return;
     };
     if results.lost_fitted == 0 || results.lost_fitted == results.slots_fitted {
-        let kind = if results.lost_fitted == 0 { "lost" } else { "received" };
-        let rest = if results.period.losses.is_some() { " outside the windows of the period" } else { "" };
+        let kind = if results.lost_fitted == 0 {
+            "lost"
+        } else {
+            "received"
+        };
+        let rest = if results.period.losses.is_some() {
+            " outside the windows of the period"
+        } else {
+            ""
+        };
         warning!(
             "fit",
             "{name}: found no {kind} slot{rest}: only a bound of the probability is known, and nothing of bursts"
@@ -287,10 +302,16 @@ fn warn(name: &str, results: &results::Shown, one: bool) {
         );
     }
     let tests = [("bursts", &best.bursts), ("gaps", &best.gaps)];
-    let rejected = tests.iter().filter(|(_, test)| test.p_value.is_some_and(|p| p < REJECTED));
+    let rejected = tests
+        .iter()
+        .filter(|(_, test)| test.p_value.is_some_and(|p| p < REJECTED));
     let rejected: Vec<&str> = rejected.map(|(name, _)| *name).collect();
     if !rejected.is_empty() && best.model != "semi-markov" {
-        let which = if one { "the model" } else { "even the best model" };
+        let which = if one {
+            "the model"
+        } else {
+            "even the best model"
+        };
         warning!(
             "fit",
             "{name}: {which}, {}, does not have the lengths of {} of the trace (p < {REJECTED})",

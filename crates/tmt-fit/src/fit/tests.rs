@@ -33,13 +33,31 @@ fn coverage(spec: &str, name: &str, truth: &[f64], slots: u64) -> Vec<u32> {
 #[test]
 fn parameters_are_within_two_standard_errors() {
     for (name, spec, truth, slots) in [
-        ("gilbert-elliott", "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6", &[0.99, 0.9, 0.005, 0.6][..], 30_000),
-        ("gilbert", "gilbert-elliott:alpha=0.99,beta=0.9,pg=0,pb=0.6", &[0.99, 0.9, 0.6], 20_000),
-        ("simple-gilbert", "gilbert-elliott:alpha=0.99,beta=0.7", &[0.99, 0.7], 20_000),
+        (
+            "gilbert-elliott",
+            "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
+            &[0.99, 0.9, 0.005, 0.6][..],
+            30_000,
+        ),
+        (
+            "gilbert",
+            "gilbert-elliott:alpha=0.99,beta=0.9,pg=0,pb=0.6",
+            &[0.99, 0.9, 0.6],
+            20_000,
+        ),
+        (
+            "simple-gilbert",
+            "gilbert-elliott:alpha=0.99,beta=0.7",
+            &[0.99, 0.7],
+            20_000,
+        ),
         ("bernoulli", "bernoulli:0.02", &[0.02], 20_000),
     ] {
         let within = coverage(spec, name, truth, slots);
-        assert!(within.iter().all(|count| *count >= 88), "{spec}: {within:?}");
+        assert!(
+            within.iter().all(|count| *count >= 88),
+            "{spec}: {within:?}"
+        );
     }
 }
 
@@ -83,7 +101,10 @@ fn closed_forms_are_met() {
     let fit = one(&sequence, "simple-gilbert");
     // The state of the first slot is drawn from the stationary distribution, which moves the estimate by less than 1/n.
     for (parameter, expected) in fit.parameters.iter().zip([1.0 - leave, 1.0 - back]) {
-        assert!((parameter.value - expected).abs() < 3.0 / 1500.0 * 0.1, "{parameter:?} {expected}");
+        assert!(
+            (parameter.value - expected).abs() < 3.0 / 1500.0 * 0.1,
+            "{parameter:?} {expected}"
+        );
     }
     // Errors of a binomial share: sqrt(p (1 − p) / n).
     let expected = [(leave, received), (back, lost)];
@@ -104,10 +125,18 @@ fn bic_finds_the_model_that_made_the_trace() {
     for (spec, name) in [
         ("bernoulli:0.03", "bernoulli"),
         ("gilbert-elliott:alpha=0.98,beta=0.7", "simple-gilbert"),
-        ("gilbert-elliott:alpha=0.995,beta=0.95,pg=0,pb=0.5", "gilbert"),
-        ("gilbert-elliott:alpha=0.995,beta=0.95,pg=0.01,pb=0.6", "gilbert-elliott"),
+        (
+            "gilbert-elliott:alpha=0.995,beta=0.95,pg=0,pb=0.5",
+            "gilbert",
+        ),
+        (
+            "gilbert-elliott:alpha=0.995,beta=0.95,pg=0.01,pb=0.6",
+            "gilbert-elliott",
+        ),
     ] {
-        let right = (1..=10).filter(|seed| fit_all(&trace(spec, *seed, 60_000), &Options::default())[0].model == name);
+        let right = (1..=10).filter(|seed| {
+            fit_all(&trace(spec, *seed, 60_000), &Options::default())[0].model == name
+        });
         let right = right.count();
         assert!(right >= 9, "{spec}: {right} of 10");
     }
@@ -123,9 +152,16 @@ fn bic_finds_four_states() {
     let sequence = Sequence::of((0..300_000).map(|_| losses.loses(at, tmt_core::Span::ZERO)));
     let fits = fit_all(&sequence, &Options::default());
     assert_eq!(fits[0].model, "netem-state");
-    for (parameter, truth) in fits[0].parameters.iter().zip([0.005, 0.05, 0.25, 0.7, 0.01]) {
+    for (parameter, truth) in fits[0]
+        .parameters
+        .iter()
+        .zip([0.005, 0.05, 0.25, 0.7, 0.01])
+    {
         let error = parameter.error.as_ref().unwrap();
-        assert!((parameter.value - truth).abs() < 3.0 * error, "{parameter:?} {truth}");
+        assert!(
+            (parameter.value - truth).abs() < 3.0 * error,
+            "{parameter:?} {truth}"
+        );
     }
 }
 
@@ -139,8 +175,14 @@ fn other_values_fit_a_trace_without_memory_as_well() {
 
 #[test]
 fn probabilities_at_the_end_of_their_range_have_no_error() {
-    let fit = one(&trace("gilbert-elliott:alpha=0.98,beta=0.7", 1, 50_000), "gilbert-elliott");
-    let pg = fit.without_error.iter().find(|one| one.parameter == "pg" || one.parameter == "pb");
+    let fit = one(
+        &trace("gilbert-elliott:alpha=0.98,beta=0.7", 1, 50_000),
+        "gilbert-elliott",
+    );
+    let pg = fit
+        .without_error
+        .iter()
+        .find(|one| one.parameter == "pg" || one.parameter == "pb");
     assert!(pg.is_some(), "{fit:#?}");
     assert!(fit.converged);
 }
@@ -148,11 +190,17 @@ fn probabilities_at_the_end_of_their_range_have_no_error() {
 #[test]
 fn traces_of_one_kind_have_a_bound_only() {
     for lost in [false, true] {
-        let fits = fit_all(&Sequence::of(std::iter::repeat_n(lost, 1000)), &Options::default());
+        let fits = fit_all(
+            &Sequence::of(std::iter::repeat_n(lost, 1000)),
+            &Options::default(),
+        );
         assert_eq!(fits.len(), 1);
         assert_eq!(fits[0].model, "bernoulli");
         assert!(fits[0].log_likelihood.abs() < 1e-12);
-        assert_eq!(fits[0].parameters[0].error, Err(format!("at the end of its range, {}", u8::from(lost))));
+        assert_eq!(
+            fits[0].parameters[0].error,
+            Err(format!("at the end of its range, {}", u8::from(lost)))
+        );
     }
     assert!((never_seen_bound(1000) * 1000.0 / 3.0 - 1.0).abs() < 0.005);
     // 0.05 = (1 − p)^n.
@@ -168,16 +216,29 @@ fn texts_of_processes_are_read_back() {
         at_interval_s: Some(0.003),
         ..Options::default()
     };
-    for spec in ["gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6", "gilbert-elliott:alpha=0.98,beta=0.3", "bernoulli:0.1"] {
+    for spec in [
+        "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
+        "gilbert-elliott:alpha=0.98,beta=0.3",
+        "bernoulli:0.1",
+    ] {
         for fit in fit_all(&trace(spec, 3, 20_000), &options) {
             let later = fit.at_interval.as_ref().and_then(|at| at.process.as_ref());
-            for text in [Some(&fit.process), later].into_iter().flatten().filter_map(|texts| texts.channel.as_ref()) {
-                let process: SlotChannel = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+            for text in [Some(&fit.process), later]
+                .into_iter()
+                .flatten()
+                .filter_map(|texts| texts.channel.as_ref())
+            {
+                let process: SlotChannel =
+                    text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
                 let again: SlotChannel = process.to_string().parse().unwrap();
                 assert_eq!(process, again);
                 if let Some(loss) = process.erasure_probability(tmt_core::Span::ZERO) {
                     let share = to_f64(trace(spec, 3, 20_000).lost()) / 20_000.0;
-                    assert!((loss - share).abs() < 0.1 * share, "{}: {loss} {share}", fit.model);
+                    assert!(
+                        (loss - share).abs() < 0.1 * share,
+                        "{}: {loss} {share}",
+                        fit.model
+                    );
                 }
             }
         }
@@ -191,13 +252,20 @@ fn rises<const N: usize>(chain: &Chain<N>, coded: &Coded, mut theta: Vec<f64>) {
     for _ in 0..10 {
         let next_theta = em_step(&theta, &now);
         let next = chain.evaluate(coded, &next_theta);
-        let (before, after) = (chain.stationary(&theta).unwrap(), chain.stationary(&next_theta).unwrap());
+        let (before, after) = (
+            chain.stationary(&theta).unwrap(),
+            chain.stationary(&next_theta).unwrap(),
+        );
         let of_first_states: f64 = (0..N)
             .filter(|state| now.first[*state] > 0.0)
             .map(|state| now.first[state] * num::ln(after[state] / before[state]))
             .sum();
         let least = now.ln_likelihood + of_first_states.min(0.0) - 1e-9;
-        assert!(next.ln_likelihood >= least, "{} {least}", next.ln_likelihood);
+        assert!(
+            next.ln_likelihood >= least,
+            "{} {least}",
+            next.ln_likelihood
+        );
         (now, theta) = (next, next_theta);
     }
 }

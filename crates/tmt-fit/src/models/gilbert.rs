@@ -22,22 +22,57 @@ pub(crate) static MODEL: Model = Model {
 };
 
 /// Why ns-3 has no such model.
-pub(super) const NOT_IN_NS3: &str = "ns-3 has no error model with hidden states; give it the losses as a list";
+pub(super) const NOT_IN_NS3: &str =
+    "ns-3 has no error model with hidden states; give it the losses as a list";
 
 /// Choices: to leave the good state, to leave the bad state, to lose in the bad state.
 static CHAIN: Chain<2> = Chain {
     choices: 3,
     steps: &[
-        Step { lost: false, from: 0, to: 0, choices: &[(0, false)] },
-        Step { lost: false, from: 0, to: 1, choices: &[(0, true), (2, false)] },
-        Step { lost: true, from: 0, to: 1, choices: &[(0, true), (2, true)] },
-        Step { lost: false, from: 1, to: 0, choices: &[(1, true)] },
-        Step { lost: false, from: 1, to: 1, choices: &[(1, false), (2, false)] },
-        Step { lost: true, from: 1, to: 1, choices: &[(1, false), (2, true)] },
+        Step {
+            lost: false,
+            from: 0,
+            to: 0,
+            choices: &[(0, false)],
+        },
+        Step {
+            lost: false,
+            from: 0,
+            to: 1,
+            choices: &[(0, true), (2, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 1,
+            choices: &[(0, true), (2, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 0,
+            choices: &[(1, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 1,
+            choices: &[(1, false), (2, false)],
+        },
+        Step {
+            lost: true,
+            from: 1,
+            to: 1,
+            choices: &[(1, false), (2, true)],
+        },
     ],
 };
 
-const PB: Output = Output { name: "pb", of: |theta| theta[2], needs: &[2] };
+const PB: Output = Output {
+    name: "pb",
+    of: |theta| theta[2],
+    needs: &[2],
+};
 
 fn all(values: &[f64]) -> [f64; 4] {
     [values[0], values[1], 0.0, values[2]]

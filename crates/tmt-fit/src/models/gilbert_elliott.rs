@@ -3,10 +3,10 @@
 use super::gilbert::NOT_IN_NS3;
 use super::hidden::Output;
 use super::simple_gilbert::PERSISTENCE;
+use super::starts::{groups, share};
 use super::{Data, Fitted, Model, hidden, two_state};
 use crate::chain::{Chain, Step};
 use crate::sequence::Sequence;
-use crate::starts::{groups, share};
 
 pub(crate) static MODEL: Model = Model {
     name: "gilbert-elliott",
@@ -25,20 +25,68 @@ pub(crate) static MODEL: Model = Model {
 pub(crate) static CHAIN: Chain<2> = Chain {
     choices: 4,
     steps: &[
-        Step { lost: false, from: 0, to: 0, choices: &[(0, false), (2, false)] },
-        Step { lost: true, from: 0, to: 0, choices: &[(0, false), (2, true)] },
-        Step { lost: false, from: 0, to: 1, choices: &[(0, true), (3, false)] },
-        Step { lost: true, from: 0, to: 1, choices: &[(0, true), (3, true)] },
-        Step { lost: false, from: 1, to: 0, choices: &[(1, true), (2, false)] },
-        Step { lost: true, from: 1, to: 0, choices: &[(1, true), (2, true)] },
-        Step { lost: false, from: 1, to: 1, choices: &[(1, false), (3, false)] },
-        Step { lost: true, from: 1, to: 1, choices: &[(1, false), (3, true)] },
+        Step {
+            lost: false,
+            from: 0,
+            to: 0,
+            choices: &[(0, false), (2, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 0,
+            choices: &[(0, false), (2, true)],
+        },
+        Step {
+            lost: false,
+            from: 0,
+            to: 1,
+            choices: &[(0, true), (3, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 1,
+            choices: &[(0, true), (3, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 0,
+            choices: &[(1, true), (2, false)],
+        },
+        Step {
+            lost: true,
+            from: 1,
+            to: 0,
+            choices: &[(1, true), (2, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 1,
+            choices: &[(1, false), (3, false)],
+        },
+        Step {
+            lost: true,
+            from: 1,
+            to: 1,
+            choices: &[(1, false), (3, true)],
+        },
     ],
 };
 
 const LOSS: [Output; 2] = [
-    Output { name: "pg", of: |theta| theta[2], needs: &[2] },
-    Output { name: "pb", of: |theta| theta[3], needs: &[3] },
+    Output {
+        name: "pg",
+        of: |theta| theta[2],
+        needs: &[2],
+    },
+    Output {
+        name: "pb",
+        of: |theta| theta[3],
+        needs: &[3],
+    },
 ];
 
 fn all(values: &[f64]) -> [f64; 4] {
@@ -47,8 +95,8 @@ fn all(values: &[f64]) -> [f64; 4] {
 
 /// Where searches begin, for each way to group the losses: lone losses in the good state, or in bad states of their own.
 pub(crate) fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
-    let start = |g: &crate::starts::Groups, own: f64| {
-        let (bad, groups) = (g.inside + own * g.alone, g.groups + own * g.alone);
+    let start = |g: &super::starts::Groups, own: f64| {
+        let (bad, groups) = (g.inside + own * g.alone, g.count + own * g.alone);
         let good = g.outside - own * g.alone;
         vec![
             share(groups, good),

@@ -1,6 +1,5 @@
 //! What the models that are hidden Markov chains share: search, standard errors, law.
 
-
 use super::{Data, Fitted, Parameter};
 use crate::chain::{Chain, shifted};
 use crate::law::ChainLaw;
@@ -53,7 +52,6 @@ pub(crate) fn fit<const N: usize>(
         steps: Some((found.em_steps, found.newton_steps)),
     }
 }
-
 
 /// Covariance of the logits of the choices that are free.
 struct Covariance {
@@ -151,4 +149,3 @@ impl Covariance {
 pub(crate) fn as_they_are(_: &[f64]) -> Option<Vec<f64>> {
     None
 }
-

@@ -6,10 +6,10 @@
 
 use super::gilbert::NOT_IN_NS3;
 use super::hidden::{Output, as_they_are};
+use super::starts::{groups, share};
 use super::{Data, Fitted, Model, hidden, percent};
 use crate::chain::{Chain, Step};
 use crate::sequence::Sequence;
-use crate::starts::{groups, share};
 
 pub(crate) static MODEL: Model = Model {
     name: "netem-state",
@@ -35,32 +35,96 @@ pub(crate) static MODEL: Model = Model {
     at: |_, _| Err(NO_GENERATOR.to_owned()),
 };
 
-const NO_GENERATOR: &str =
-    "state 4 lasts for exactly one packet, so no process in continuous time gives these probabilities";
+const NO_GENERATOR: &str = "state 4 lasts for exactly one packet, so no process in continuous time gives these probabilities";
 
 /// Choices: 0 to leave state 1, 1 to go from it to 4 rather than 3, 2 to leave state 3, 3 to go from it to 2 rather than 1,
 /// 4 to leave state 2.
 pub(crate) static CHAIN: Chain<4> = Chain {
     choices: 5,
     steps: &[
-        Step { lost: false, from: 0, to: 0, choices: &[(0, false)] },
-        Step { lost: true, from: 0, to: 2, choices: &[(0, true), (1, false)] },
-        Step { lost: true, from: 0, to: 3, choices: &[(0, true), (1, true)] },
-        Step { lost: false, from: 1, to: 1, choices: &[(4, false)] },
-        Step { lost: true, from: 1, to: 2, choices: &[(4, true)] },
-        Step { lost: false, from: 2, to: 0, choices: &[(2, true), (3, false)] },
-        Step { lost: false, from: 2, to: 1, choices: &[(2, true), (3, true)] },
-        Step { lost: true, from: 2, to: 2, choices: &[(2, false)] },
-        Step { lost: false, from: 3, to: 0, choices: &[] },
+        Step {
+            lost: false,
+            from: 0,
+            to: 0,
+            choices: &[(0, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 2,
+            choices: &[(0, true), (1, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 3,
+            choices: &[(0, true), (1, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 1,
+            choices: &[(4, false)],
+        },
+        Step {
+            lost: true,
+            from: 1,
+            to: 2,
+            choices: &[(4, true)],
+        },
+        Step {
+            lost: false,
+            from: 2,
+            to: 0,
+            choices: &[(2, true), (3, false)],
+        },
+        Step {
+            lost: false,
+            from: 2,
+            to: 1,
+            choices: &[(2, true), (3, true)],
+        },
+        Step {
+            lost: true,
+            from: 2,
+            to: 2,
+            choices: &[(2, false)],
+        },
+        Step {
+            lost: false,
+            from: 3,
+            to: 0,
+            choices: &[],
+        },
     ],
 };
 
 const OUTPUTS: [Output; 5] = [
-    Output { name: "p13", of: |t| t[0] * (1.0 - t[1]), needs: &[0, 1] },
-    Output { name: "p31", of: |t| t[2] * (1.0 - t[3]), needs: &[2, 3] },
-    Output { name: "p32", of: |t| t[2] * t[3], needs: &[2, 3] },
-    Output { name: "p23", of: |t| t[4], needs: &[4] },
-    Output { name: "p14", of: |t| t[0] * t[1], needs: &[0, 1] },
+    Output {
+        name: "p13",
+        of: |t| t[0] * (1.0 - t[1]),
+        needs: &[0, 1],
+    },
+    Output {
+        name: "p31",
+        of: |t| t[2] * (1.0 - t[3]),
+        needs: &[2, 3],
+    },
+    Output {
+        name: "p32",
+        of: |t| t[2] * t[3],
+        needs: &[2, 3],
+    },
+    Output {
+        name: "p23",
+        of: |t| t[4],
+        needs: &[4],
+    },
+    Output {
+        name: "p14",
+        of: |t| t[0] * t[1],
+        needs: &[0, 1],
+    },
 ];
 
 fn all(values: &[f64]) -> [f64; 5] {
@@ -69,11 +133,11 @@ fn all(values: &[f64]) -> [f64; 5] {
 
 fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
     let groups = groups(sequence);
-    let start = |g: &crate::starts::Groups, own: f64| {
+    let start = |g: &super::starts::Groups, own: f64| {
         // Lone losses in state 4, or some of them in state 3.
         let alone = (1.0 - own) * g.alone;
-        let (groups, lost) = (g.groups + own * g.alone, g.lost + own * g.alone);
-        let inner = g.bursts - g.groups;
+        let (groups, lost) = (g.count + own * g.alone, g.lost + own * g.alone);
+        let inner = g.bursts - g.count;
         vec![
             share(groups + alone, g.outside),
             share(alone, groups + alone),
@@ -113,7 +177,10 @@ fn process(values: &[f64]) -> String {
     let mut text = format!("markov:{{state,erasure,{}", names.join(","));
     for at in &states {
         let (name, lost, next) = &rows[*at];
-        let next: Vec<String> = states.iter().map(|to| next[*to].max(0.0).to_string()).collect();
+        let next: Vec<String> = states
+            .iter()
+            .map(|to| next[*to].max(0.0).to_string())
+            .collect();
         text += &format!(";{name},{lost},{}", next.join(","));
     }
     text + "}"

@@ -24,9 +24,7 @@ pub(crate) static MODEL: Model = Model {
     ns3: |_| Err(NOT_IN_NS3.to_owned()),
     sojourns: |values| vec![("gap", values[0]), ("burst", values[1])],
     rates: |_| Err("sojourns are not exponential, so there are no rates".to_owned()),
-    at: |_, _| {
-        Err("lengths shorter than the slots of the trace are unknown".to_owned())
-    },
+    at: |_, _| Err("lengths shorter than the slots of the trace are unknown".to_owned()),
 };
 
 /// Lengths of one kind of run with their frequencies.
@@ -138,7 +136,9 @@ fn fit(data: &Data<'_>) -> Fitted {
 
 fn process(law: &dyn Law) -> String {
     law.lengths().map_or_else(String::new, |[gaps, bursts]| {
-        format!("semi-markov:{{state,erasure,sojourn,gap,burst;gap,0,{gaps},0,1;burst,1,{bursts},1,0}}")
+        format!(
+            "semi-markov:{{state,erasure,sojourn,gap,burst;gap,0,{gaps},0,1;burst,1,{bursts},1,0}}"
+        )
     })
 }
 

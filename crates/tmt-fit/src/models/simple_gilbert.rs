@@ -1,9 +1,9 @@
 //! `simple-gilbert`: two states, of which the bad one loses all slots and the good one none, so that losses show the state.
 
 use super::hidden::{Output, as_they_are};
+use super::starts::share;
 use super::{Data, Fitted, Model, hidden, two_state};
 use crate::chain::{Chain, Step};
-use crate::starts::share;
 use tmt_core::types::to_f64;
 
 pub(crate) static MODEL: Model = Model {
@@ -23,17 +23,45 @@ pub(crate) static MODEL: Model = Model {
 static CHAIN: Chain<2> = Chain {
     choices: 2,
     steps: &[
-        Step { lost: false, from: 0, to: 0, choices: &[(0, false)] },
-        Step { lost: true, from: 0, to: 1, choices: &[(0, true)] },
-        Step { lost: false, from: 1, to: 0, choices: &[(1, true)] },
-        Step { lost: true, from: 1, to: 1, choices: &[(1, false)] },
+        Step {
+            lost: false,
+            from: 0,
+            to: 0,
+            choices: &[(0, false)],
+        },
+        Step {
+            lost: true,
+            from: 0,
+            to: 1,
+            choices: &[(0, true)],
+        },
+        Step {
+            lost: false,
+            from: 1,
+            to: 0,
+            choices: &[(1, true)],
+        },
+        Step {
+            lost: true,
+            from: 1,
+            to: 1,
+            choices: &[(1, false)],
+        },
     ],
 };
 
 /// Persistence probabilities, as all models of two states have them.
 pub(super) const PERSISTENCE: [Output; 2] = [
-    Output { name: "alpha", of: |theta| 1.0 - theta[0], needs: &[0] },
-    Output { name: "beta", of: |theta| 1.0 - theta[1], needs: &[1] },
+    Output {
+        name: "alpha",
+        of: |theta| 1.0 - theta[0],
+        needs: &[0],
+    },
+    Output {
+        name: "beta",
+        of: |theta| 1.0 - theta[1],
+        needs: &[1],
+    },
 ];
 
 fn all(values: &[f64]) -> [f64; 4] {

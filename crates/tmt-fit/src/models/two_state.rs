@@ -3,10 +3,11 @@
 use tmt_core::channel::{ChannelSpec, GilbertElliott, Start};
 use tmt_core::math::num;
 
-use super::percent;
+use super::{Rates, percent};
 
 /// Changes to the good and to the bad state that are independent have this sum of probabilities.
-const NO_MEMORY: &str = "alpha + beta ≤ 1: losses do not come in bursts, so no process in continuous time gives them";
+const NO_MEMORY: &str =
+    "alpha + beta ≤ 1: losses do not come in bursts, so no process in continuous time gives them";
 
 /// A two-state channel.
 pub(crate) fn channel([alpha, beta, pg, pb]: [f64; 4]) -> GilbertElliott {
@@ -43,7 +44,7 @@ pub(crate) fn sojourns([alpha, beta, ..]: [f64; 4]) -> Vec<(&'static str, f64)> 
 ///
 /// # Errors
 /// There is none.
-pub(crate) fn rates([alpha, beta, ..]: [f64; 4]) -> Result<Vec<(&'static str, f64)>, String> {
+pub(crate) fn rates([alpha, beta, ..]: [f64; 4]) -> Rates {
     let (leave, back) = (1.0 - alpha, 1.0 - beta);
     let kept = 1.0 - leave - back;
     if kept <= 0.0 {
@@ -95,6 +96,9 @@ mod tests {
     #[test]
     fn the_numbers_of_netem_are_those_of_its_manual() {
         // p, r, 1-h, 1-k: changes of state, and loss in the bad and in the good state.
-        assert_eq!(gemodel([0.99, 0.833, 0.001, 0.5]), "gemodel 1% 16.7% 50% 0.1%");
+        assert_eq!(
+            gemodel([0.99, 0.833, 0.001, 0.5]),
+            "gemodel 1% 16.7% 50% 0.1%"
+        );
     }
 }

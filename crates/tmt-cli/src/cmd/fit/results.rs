@@ -19,7 +19,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn of(interval: Option<Span>, rate: Option<(BitRate, Bytes)>) -> Outcome<Option<Self>> {
+    pub(super) fn of(
+        interval: Option<Span>,
+        rate: Option<(BitRate, Bytes)>,
+    ) -> Outcome<Option<Self>> {
         let Some((rate, packet)) = rate else {
             return Ok(interval.map(|interval| Self {
                 interval_s: interval.as_secs_f64(),
@@ -27,7 +30,9 @@ impl Link {
             }));
         };
         if rate.0 == 0 || packet.0 == 0 {
-            return Err(Failure::usage("--at-rate and --packet: found 0, expected more than 0"));
+            return Err(Failure::usage(
+                "--at-rate and --packet: found 0, expected more than 0",
+            ));
         }
         Ok(Some(Self {
             interval_s: to_f64(packet.0) * 8.0 / to_f64(rate.0),
@@ -128,7 +133,7 @@ pub(super) struct Shown {
     /// What decides which fit is the first.
     pub(super) criterion: &'static str,
     pub(super) fits: Vec<Fit>,
-    pub(super) commands: Vec<Line>,
+    pub(super) commands: Vec<Ready>,
     #[serde(skip)]
     at_interval_s: Option<f64>,
     #[serde(skip)]
@@ -137,7 +142,7 @@ pub(super) struct Shown {
 
 /// A command with the best model.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct Ready {
     /// Time between two packets for which it holds, s; null for any.
     pub(super) interval_s: Option<f64>,
     /// The program.
@@ -186,7 +191,10 @@ impl Results<'_> {
 
     fn chosen(&self) -> Result<String, String> {
         let Some(best) = self.fits.first() else {
-            return Err(format!("{}: no slots outside the windows of the period", self.name));
+            return Err(format!(
+                "{}: no slots outside the windows of the period",
+                self.name
+            ));
         };
         let (process, reason) = match &best.at_interval {
             Some(at) => (at.process.as_ref(), at.reason.clone()),
@@ -200,18 +208,23 @@ impl Results<'_> {
     }
 
     /// Lines for the process at the interval of the trace, and at the one that was asked for.
-    fn commands(&self) -> Vec<Line> {
+    fn commands(&self) -> Vec<Ready> {
         let Some(best) = self.fits.first() else {
             return Vec::new();
         };
-        let mut lines = self.lines(&best.process, self.interval_s, self.of_head, self.of_head.is_some());
+        let mut lines = self.lines(
+            &best.process,
+            self.interval_s,
+            self.of_head,
+            self.of_head.is_some(),
+        );
         if let (Some(link), Some(at)) = (self.link, &best.at_interval)
             && let Some(texts) = &at.process
         {
             lines.extend(self.lines(texts, Some(link.interval_s), link.rate, true));
         }
         if let Some(channel) = &self.periods.channel {
-            lines.push(Line {
+            lines.push(Ready {
                 interval_s: None,
                 program: "tmt inject",
                 line: format!("tmt inject --channel {channel} TRACE"),
@@ -226,33 +239,45 @@ impl Results<'_> {
         interval_s: Option<f64>,
         rate: Option<(BitRate, Bytes)>,
         has_rate: bool,
-    ) -> Vec<Line> {
+    ) -> Vec<Ready> {
         let mut lines = Vec::new();
         let mut push = |program, line| {
-            lines.push(Line {
+            lines.push(Ready {
                 interval_s,
                 program,
                 line,
             });
         };
-        let process = texts.channel.as_ref().and_then(|text| text.parse::<SlotChannel>().ok());
+        let process = texts
+            .channel
+            .as_ref()
+            .and_then(|text| text.parse::<SlotChannel>().ok());
         if let Some(process) = process {
             let channel = quoted(&process);
-            push("tmt inject", format!("tmt inject --channel {channel} TRACE"));
+            push(
+                "tmt inject",
+                format!("tmt inject --channel {channel} TRACE"),
+            );
             let span = |seconds: f64| Span::from_nanos(num::floor_u64(seconds * 1e9 + 0.5).max(1));
             let duration = span(self.length_s + self.interval_s.unwrap_or_default());
             let delay = self.decode_delay_s.and_then(span);
-            if let (Some((rate, lldu)), Some(duration), Some(delay), true) = (rate, duration, delay, has_rate)
+            if let (Some((rate, lldu)), Some(duration), Some(delay), true) =
+                (rate, duration, delay, has_rate)
                 && Time::ZERO.checked_add(duration).is_some()
             {
                 push(
                     "tmt synth",
-                    format!("tmt synth --rate {rate} --lldu {lldu} --duration {duration} --decode-delay {delay} --channel {channel}"),
+                    format!(
+                        "tmt synth --rate {rate} --lldu {lldu} --duration {duration} --decode-delay {delay} --channel {channel}"
+                    ),
                 );
             }
         }
         if let Some(netem) = &texts.netem {
-            push("tc", format!("tc qdisc add dev DEV root netem loss {netem}"));
+            push(
+                "tc",
+                format!("tc qdisc add dev DEV root netem loss {netem}"),
+            );
         }
         if let Some(ns3) = &texts.ns3 {
             push("ns-3", ns3.clone());

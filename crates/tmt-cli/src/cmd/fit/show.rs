@@ -12,7 +12,11 @@ pub(super) fn table(shown: &Shown) -> String {
     text += &wrap(&periods(&shown.period), "");
     text += "\n";
     if let Some(bound) = shown.never_seen_bound {
-        let which = if shown.lost_fitted == 0 { "lost" } else { "received" };
+        let which = if shown.lost_fitted == 0 {
+            "lost"
+        } else {
+            "received"
+        };
         let bound = format!(
             "No slot of {} was {which}: at a confidence of 95 % the probability is at most {}.",
             shown.slots_fitted,
@@ -27,7 +31,10 @@ pub(super) fn table(shown: &Shown) -> String {
     if let Some(best) = shown.fits.first() {
         text += &format!("\n{}", parameters(best));
         for reason in &best.without_error {
-            text += &wrap(&format!("{}: no standard error, {}", reason.parameter, reason.reason), "  ");
+            text += &wrap(
+                &format!("{}: no standard error, {}", reason.parameter, reason.reason),
+                "  ",
+            );
             text += "\n";
         }
         if !best.sojourns.is_empty() {
@@ -63,7 +70,11 @@ fn brief(line: &str) -> String {
     let braces = line.find('{').zip(line.rfind('}'));
     match braces {
         Some((begin, end)) if end > begin + SHOWN => {
-            format!("(the histograms are in --json and --process) {}{{…{}", &line[..begin], &line[end..])
+            format!(
+                "(the histograms are in --json and --process) {}{{…{}",
+                &line[..begin],
+                &line[end..]
+            )
         }
         _ => line.to_owned(),
     }
@@ -76,7 +87,10 @@ fn trace(shown: &Shown) -> Report {
     row("slots lost", shown.lost.to_string());
     row("bursts", shown.bursts.to_string());
     row("loss ratio", number(shown.loss_ratio, 6));
-    row("slot interval, mean ms", number(shown.interval_s.map(|s| s * 1e3), 6));
+    row(
+        "slot interval, mean ms",
+        number(shown.interval_s.map(|s| s * 1e3), 6),
+    );
     report
 }
 
@@ -118,7 +132,9 @@ fn periods(periods: &Periods) -> String {
 }
 
 fn comparison(fits: &[Fit]) -> Report {
-    let headings = ["model", "ln L", "k", "AIC", "BIC", "dBIC", "bursts p", "gaps p"];
+    let headings = [
+        "model", "ln L", "k", "AIC", "BIC", "dBIC", "bursts p", "gaps p",
+    ];
     let mut report = Report::new(headings);
     let least = fits.iter().map(|fit| fit.bic).fold(f64::INFINITY, f64::min);
     for fit in fits {
@@ -184,15 +200,32 @@ fn at_interval(fit: &Fit, at: &AtInterval) -> String {
     let interval = significant(at.interval_s * 1e3);
     let Some(values) = &at.parameters else {
         let reason = at.reason.as_deref().unwrap_or_default();
-        let text = format!("{} has no parameters at a slot every {interval} ms: {reason}.", fit.model);
+        let text = format!(
+            "{} has no parameters at a slot every {interval} ms: {reason}.",
+            fit.model
+        );
         return wrap(&text, "");
     };
-    let values: Vec<String> = values.iter().map(|(name, value)| format!("{name} {}", rounded(*value, 9))).collect();
-    wrap(&format!("At a slot every {interval} ms: {}.", values.join(", ")), "  ")
+    let values: Vec<String> = values
+        .iter()
+        .map(|(name, value)| format!("{name} {}", rounded(*value, 9)))
+        .collect();
+    wrap(
+        &format!("At a slot every {interval} ms: {}.", values.join(", ")),
+        "  ",
+    )
 }
 
 fn scales(fit: &Fit) -> Report {
-    let headings = ["slots", "correlation", "model", "blocks", "dispersion", "error", "model "];
+    let headings = [
+        "slots",
+        "correlation",
+        "model",
+        "blocks",
+        "dispersion",
+        "error",
+        "model ",
+    ];
     let mut report = Report::new(headings);
     for scale in &fit.scales {
         report.row(

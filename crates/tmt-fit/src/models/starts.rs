@@ -15,7 +15,7 @@ pub(crate) struct Groups {
     /// Losses that are alone.
     pub(crate) alone: f64,
     /// Groups of two losses or more.
-    pub(crate) groups: f64,
+    pub(crate) count: f64,
     /// Slots in these groups, from the first to the last loss.
     pub(crate) inside: f64,
     /// Losses in these groups.
@@ -29,7 +29,7 @@ fn grouped(sequence: &Sequence, gmin: u64) -> Groups {
     let mut all = Groups {
         outside: to_f64(sequence.slots()),
         alone: 0.0,
-        groups: 0.0,
+        count: 0.0,
         inside: 0.0,
         lost: 0.0,
         bursts: 0.0,
@@ -38,7 +38,7 @@ fn grouped(sequence: &Sequence, gmin: u64) -> Groups {
         0 => {}
         1 => all.alone += 1.0,
         _ => {
-            all.groups += 1.0;
+            all.count += 1.0;
             all.outside -= to_f64(slots);
             all.inside += to_f64(slots);
             all.lost += to_f64(lost);
@@ -95,7 +95,7 @@ mod tests {
         let expected = Groups {
             outside: 9.0,
             alone: 1.0,
-            groups: 1.0,
+            count: 1.0,
             inside: 4.0,
             lost: 3.0,
             bursts: 2.0,
