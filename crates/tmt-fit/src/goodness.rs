@@ -15,8 +15,8 @@ pub struct RunTest {
     pub runs: u64,
     /// Mean of their lengths, slots; null without runs.
     pub mean_slots: Option<f64>,
-    /// Mean length of the model, slots.
-    pub model_mean_slots: f64,
+    /// Mean length of the model, slots; null if it has no such runs.
+    pub model_mean_slots: Option<f64>,
     /// Cells of the test; 0 if there are too few runs for one.
     pub cells: u64,
     /// Sum of squared differences over what is expected; null without a test.
@@ -50,7 +50,7 @@ pub(crate) fn test_runs(
     let mut test = RunTest {
         runs,
         mean_slots: tmt_core::stats::ratio(slots, runs),
-        model_mean_slots: mean_run(law, lost),
+        model_mean_slots: known(mean_run(law, lost)),
         cells: 0,
         chi_square: None,
         p_value: None,
@@ -73,6 +73,11 @@ pub(crate) fn test_runs(
     test.p_value = tail(cells - 1);
     test.p_value_low = (cells - 1).checked_sub(parameters).and_then(tail);
     test
+}
+
+/// A number, but neither NaN nor infinite.
+fn known(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite())
 }
 
 /// Mean length of a run: slots of its kind over the number of runs, which is that of changes.
@@ -125,16 +130,16 @@ pub struct Scale {
     pub slots: u64,
     /// Correlation of the losses of slots this far apart; null where there are none.
     pub autocorrelation: Option<f64>,
-    /// The same of the model.
-    pub model_autocorrelation: f64,
+    /// The same of the model; null if it loses nothing or all.
+    pub model_autocorrelation: Option<f64>,
     /// Number of whole blocks.
     pub blocks: u64,
     /// Variance of the number of losses in a block over that of independent losses; null below two blocks.
     pub dispersion: Option<f64>,
     /// Standard error of the dispersion if blocks were normal and independent; null as well.
     pub dispersion_se: Option<f64>,
-    /// The dispersion of the model.
-    pub model_dispersion: f64,
+    /// The dispersion of the model; null as the correlation.
+    pub model_dispersion: Option<f64>,
 }
 
 /// Lengths of blocks, slots.
@@ -184,11 +189,11 @@ impl Measured {
             Scale {
                 slots: *scale,
                 autocorrelation: *autocorrelation,
-                model_autocorrelation: covariance[at] / independent,
+                model_autocorrelation: known(covariance[at] / independent),
                 blocks,
                 dispersion: *dispersion,
                 dispersion_se: dispersion.map(|d| d * (2.0 / to_f64(blocks - 1)).sqrt()),
-                model_dispersion: 1.0 + 2.0 * pairs / (m * independent),
+                model_dispersion: known(1.0 + 2.0 * pairs / (m * independent)),
             }
         });
         scale.collect()
@@ -312,10 +317,11 @@ mod tests {
                 .iter()
                 .zip([0.02, 0.02, 0.02, 0.02])
             {
-                let off = scale.autocorrelation.unwrap() - scale.model_autocorrelation;
+                let off = scale.autocorrelation.unwrap() - scale.model_autocorrelation.unwrap();
                 assert!(off.abs() < limit, "{}: {scale:?}", model.name);
-                let off = scale.dispersion.unwrap() / scale.model_dispersion;
-                let wide = 6.0 * scale.dispersion_se.unwrap() / scale.model_dispersion + 0.04;
+                let off = scale.dispersion.unwrap() / scale.model_dispersion.unwrap();
+                let wide =
+                    6.0 * scale.dispersion_se.unwrap() / scale.model_dispersion.unwrap() + 0.04;
                 assert!((off - 1.0).abs() < wide, "{}: {scale:?}", model.name);
             }
             for lost in [false, true] {
@@ -327,7 +333,7 @@ mod tests {
                 );
                 assert_eq!(test.p_value.is_none(), model.name == "semi-markov");
                 assert!(
-                    (test.mean_slots.unwrap() / test.model_mean_slots - 1.0).abs() < 0.03,
+                    (test.mean_slots.unwrap() / test.model_mean_slots.unwrap() - 1.0).abs() < 0.03,
                     "{test:?}"
                 );
             }

@@ -216,6 +216,16 @@ fn at_interval(fit: &Fit, at: &AtInterval) -> String {
     )
 }
 
+/// A correlation with four decimals, without the sign of a zero.
+fn correlation(value: Option<f64>) -> String {
+    let text = number(value, 4);
+    if text == "-0.0000" {
+        "0.0000".to_owned()
+    } else {
+        text
+    }
+}
+
 fn scales(fit: &Fit) -> Report {
     let headings = [
         "slots",
@@ -231,12 +241,12 @@ fn scales(fit: &Fit) -> Report {
         report.row(
             &scale.slots.to_string(),
             [
-                number(scale.autocorrelation, 4),
-                number(Some(scale.model_autocorrelation), 4),
+                correlation(scale.autocorrelation),
+                correlation(scale.model_autocorrelation),
                 scale.blocks.to_string(),
                 number(scale.dispersion, 3),
                 number(scale.dispersion_se, 3),
-                number(Some(scale.model_dispersion), 3),
+                number(scale.model_dispersion, 3),
             ],
         );
     }
