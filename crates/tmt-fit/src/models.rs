@@ -98,6 +98,9 @@ impl Fitted {
     }
 }
 
+/// Why ns-3 has no such model.
+const NOT_IN_NS3: &str = "ns-3 has no error model with hidden states; give it the losses as a list";
+
 /// A probability in percent, as `tc` reads it.
 pub(crate) fn percent(p: f64) -> String {
     let text = format!("{:.7}", 100.0 * p);

@@ -3,8 +3,9 @@ use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
 
 use super::*;
 use crate::chain::Chain;
-use crate::models::gilbert_elliott::{CHAIN as PAIR, starts};
+use crate::models::gilbert_elliott::CHAIN as PAIR;
 use crate::models::netem_state::CHAIN as FOUR;
+use crate::models::two_state::starts;
 use crate::search::em_step;
 
 fn trace(spec: &str, seed: u64, slots: u64) -> Sequence {
@@ -61,28 +62,30 @@ fn parameters_are_within_two_standard_errors() {
     }
 }
 
-/// Figures for docs/fit.md: `cargo test -p tmt-fit --release -- --ignored --nocapture`.
+/// The figures of docs/fit.md, Sec. 5: `cargo test -p tmt-fit --release -- --ignored`.
 #[test]
 #[ignore = "minutes"]
-fn coverage_of_many_settings() {
-    for (truth, slots) in [
-        ([0.99, 0.9, 0.005, 0.6], 100_000),
-        ([0.999, 0.98, 0.0005, 0.4], 200_000),
-        ([0.9999, 0.999, 0.001, 0.2], 1_000_000),
-        ([0.98, 0.5, 0.001, 0.9], 100_000),
-        ([0.9, 0.8, 0.05, 0.5], 100_000),
-        ([0.99, 0.9, 0.02, 0.2], 100_000),
-        ([0.95, 0.9, 0.1, 0.3], 100_000),
-        ([0.999, 0.9, 0.0001, 0.5], 30_000),
-    ] {
-        let [alpha, beta, pg, pb] = truth;
-        let spec = format!("gilbert-elliott:alpha={alpha},beta={beta},pg={pg},pb={pb}");
-        let within = coverage(&spec, "gilbert-elliott", &truth, slots);
-        #[expect(clippy::print_stdout, reason = "figures for the docs")]
-        {
-            println!("{spec} {slots} slots: {within:?}");
-        }
+fn coverage_of_many_settings_is_that_of_the_page() {
+    let page = include_str!("../../../../docs/fit.md");
+    let rows = page.lines().filter(|line| line.starts_with("| 0."));
+    let mut settings = 0;
+    for row in rows {
+        let cells: Vec<f64> = row
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.replace(' ', "").parse().unwrap())
+            .collect();
+        let (truth, slots) = (&cells[..4], num::floor_u64(cells[4]));
+        let spec = format!(
+            "gilbert-elliott:alpha={},beta={},pg={},pb={}",
+            truth[0], truth[1], truth[2], truth[3]
+        );
+        let within = coverage(&spec, "gilbert-elliott", truth, slots);
+        let within: Vec<f64> = within.into_iter().map(f64::from).collect();
+        assert_eq!(within, cells[5..], "{spec}");
+        settings += 1;
     }
+    assert_eq!(settings, 8);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::hidden::{Output, as_they_are};
 use super::simple_gilbert::PERSISTENCE;
-use super::{Data, Fitted, Model, gilbert_elliott, hidden, two_state};
+use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, two_state};
 use crate::chain::{Chain, Step};
 
 pub(crate) static MODEL: Model = Model {
@@ -20,10 +20,6 @@ pub(crate) static MODEL: Model = Model {
         Ok(vec![alpha, beta, pb])
     },
 };
-
-/// Why ns-3 has no such model.
-pub(super) const NOT_IN_NS3: &str =
-    "ns-3 has no error model with hidden states; give it the losses as a list";
 
 /// Choices: to leave the good state, to leave the bad state, to lose in the bad state.
 static CHAIN: Chain<2> = Chain {
@@ -79,7 +75,7 @@ fn all(values: &[f64]) -> [f64; 4] {
 }
 
 fn fit(data: &Data<'_>) -> Fitted {
-    let starts = gilbert_elliott::starts(data.sequence);
+    let starts = two_state::starts(data.sequence);
     let starts: Vec<Vec<f64>> = starts
         .iter()
         .map(|start| vec![start[0], start[1], start[3]])

@@ -1,12 +1,9 @@
 //! `gilbert-elliott`: two states with a loss probability each (Elliott 1963).
 
-use super::gilbert::NOT_IN_NS3;
 use super::hidden::Output;
 use super::simple_gilbert::PERSISTENCE;
-use super::starts::{groups, share};
-use super::{Data, Fitted, Model, hidden, two_state};
+use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, two_state};
 use crate::chain::{Chain, Step};
-use crate::sequence::Sequence;
 
 pub(crate) static MODEL: Model = Model {
     name: "gilbert-elliott",
@@ -93,23 +90,6 @@ fn all(values: &[f64]) -> [f64; 4] {
     [values[0], values[1], values[2], values[3]]
 }
 
-/// Where searches begin, for each way to group the losses: lone losses in the good state, or in bad states of their own.
-pub(crate) fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
-    let start = |g: &super::starts::Groups, own: f64| {
-        let (bad, groups) = (g.inside + own * g.alone, g.count + own * g.alone);
-        let good = g.outside - own * g.alone;
-        vec![
-            share(groups, good),
-            share(groups, bad),
-            share((1.0 - own) * g.alone, good),
-            share(g.lost + own * g.alone, bad),
-        ]
-    };
-    let groups = groups(sequence);
-    let both = groups.iter().flat_map(|g| [start(g, 0.0), start(g, 1.0)]);
-    both.collect()
-}
-
 /// The bad state is the one that loses more.
 fn order(theta: &[f64]) -> Option<Vec<f64>> {
     (theta[2] > theta[3]).then(|| vec![theta[1], theta[0], theta[3], theta[2]])
@@ -118,6 +98,6 @@ fn order(theta: &[f64]) -> Option<Vec<f64>> {
 fn fit(data: &Data<'_>) -> Fitted {
     let [alpha, beta] = PERSISTENCE;
     let [pg, pb] = LOSS;
-    let starts = starts(data.sequence);
+    let starts = two_state::starts(data.sequence);
     hidden::fit(data, &CHAIN, &starts, &[alpha, beta, pg, pb], order)
 }

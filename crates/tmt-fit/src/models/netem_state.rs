@@ -4,10 +4,9 @@
 //! entering 3 or 4 loses the packet. From 4 the next state is always 1. Which of 1 and 2 a received packet was, and which of
 //! 3 and 4 a burst of one, does not show: all of them are hidden, and the likelihood sums over them.
 
-use super::gilbert::NOT_IN_NS3;
 use super::hidden::{Output, as_they_are};
 use super::starts::{groups, share};
-use super::{Data, Fitted, Model, hidden, percent};
+use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, percent};
 use crate::chain::{Chain, Step};
 use crate::sequence::Sequence;
 

@@ -9,8 +9,7 @@ use tmt_core::math::num;
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::to_f64;
 
-use super::gilbert::NOT_IN_NS3;
-use super::{Data, Fitted, Model, Parameter};
+use super::{Data, Fitted, Model, NOT_IN_NS3, Parameter};
 use crate::law::Law;
 use crate::sequence::at_least;
 

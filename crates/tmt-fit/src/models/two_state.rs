@@ -3,7 +3,9 @@
 use tmt_core::channel::{ChannelSpec, GilbertElliott, Start};
 use tmt_core::math::num;
 
+use super::starts::{Groups, groups, share};
 use super::{Rates, percent};
+use crate::sequence::Sequence;
 
 /// Changes to the good and to the bad state that are independent have this sum of probabilities.
 const NO_MEMORY: &str =
@@ -70,6 +72,23 @@ pub(crate) fn at([alpha, beta, pg, pb]: [f64; 4], ratio: f64) -> Result<[f64; 4]
     let way = -num::expm1(-all * ratio);
     let part = |rate: f64| if all > 0.0 { rate / all * way } else { 0.0 };
     Ok([1.0 - part(leave), 1.0 - part(back), pg, pb])
+}
+
+/// Where searches begin, for each way to group the losses: lone losses in the good state, or in bad states of their own.
+pub(crate) fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
+    let start = |g: &Groups, own: f64| {
+        let (bad, groups) = (g.inside + own * g.alone, g.count + own * g.alone);
+        let good = g.outside - own * g.alone;
+        vec![
+            share(groups, good),
+            share(groups, bad),
+            share((1.0 - own) * g.alone, good),
+            share(g.lost + own * g.alone, bad),
+        ]
+    };
+    let groups = groups(sequence);
+    let both = groups.iter().flat_map(|g| [start(g, 0.0), start(g, 1.0)]);
+    both.collect()
 }
 
 #[cfg(test)]
