@@ -6,7 +6,7 @@ use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::to_f64;
 
 use crate::law::Law;
-use crate::sequence::{Segment, Sequence};
+use crate::sequence::{Segment, Sequence, block_variance};
 
 /// Pearson's test of run lengths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ pub struct RunTest {
     pub model_mean_slots: Option<f64>,
     /// Cells of the test; 0 if there are too few runs for one.
     pub cells: u64,
-    /// Sum of squared differences over what is expected; null without a test.
+    /// Sum of squared differences over what is expected, over the mean spread of the cells; null without a test.
     pub chi_square: Option<f64>,
     /// Largest probability of a larger sum if the model holds: with cells − 1 degrees of freedom, as if nothing had been
     /// estimated. Null without a test.
@@ -60,11 +60,17 @@ pub(crate) fn test_runs(
     if runs < FEWEST_RUNS || law.lengths().is_some() {
         return test;
     }
-    let (chi_square, cells) = pearson(law, &whole, lost, to_f64(runs));
+    let (chi_square, edges) = pearson(law, &whole, lost, to_f64(runs));
+    let cells = edges.len() as u64;
     test.cells = cells;
     if cells < 2 {
         return test;
     }
+    // Lengths of neighbouring runs depend on each other through the states, which spreads the counts of the cells.
+    let Some(spread) = law.spread(lost, &edges) else {
+        return test;
+    };
+    let chi_square = chi_square * to_f64(cells - 1) / spread;
     let tail = |freedom: u64| {
         let law = ChiSquared::new(to_f64(freedom)).ok()?;
         Some(law.sf(chi_square))
@@ -87,12 +93,12 @@ fn mean_run(law: &dyn Law, lost: bool) -> f64 {
     (if lost { p } else { 1.0 - p }) / (p - both)
 }
 
-/// The statistic, and the number of cells, each of neighbouring lengths.
-fn pearson(law: &dyn Law, counts: &RunLengths, lost: bool, runs: f64) -> (f64, u64) {
+/// The statistic, and the cells, each of neighbouring lengths: the first length of each.
+fn pearson(law: &dyn Law, counts: &RunLengths, lost: bool, runs: f64) -> (f64, Vec<u64>) {
     /// Longest length that is looked at.
     const LONGEST: u64 = 1 << 27;
     let least = EXPECTED.max(runs / CELLS);
-    let (mut statistic, mut cells) = (0.0, 0);
+    let (mut statistic, mut edges) = (0.0, Vec::new());
     let (mut from, mut above) = (1_u64, 1.0);
     let observed = |from: u64, to: Option<u64>| {
         let range = match to {
@@ -101,10 +107,10 @@ fn pearson(law: &dyn Law, counts: &RunLengths, lost: bool, runs: f64) -> (f64, u
         };
         to_f64(range.map(|(_, count)| count).sum())
     };
-    let mut end = |expected: f64, observed: f64| {
+    let mut end = |from: u64, expected: f64, observed: f64| {
         if expected > 0.0 {
             statistic += (observed - expected) * (observed - expected) / expected;
-            cells += 1;
+            edges.push(from);
         }
     };
     // The tail of length 2 ends the cell of length 1, and so on.
@@ -115,12 +121,12 @@ fn pearson(law: &dyn Law, counts: &RunLengths, lost: bool, runs: f64) -> (f64, u
         }
         let expected = runs * (above - tail);
         if expected >= least {
-            end(expected, observed(from, Some(length)));
+            end(from, expected, observed(from, Some(length)));
             (from, above) = (length, tail);
         }
     }
-    end(runs * above, observed(from, None));
-    (statistic, cells)
+    end(from, runs * above, observed(from, None));
+    (statistic, edges)
 }
 
 /// Losses at one time scale.
@@ -221,41 +227,6 @@ fn both_lost(segment: &Segment, apart: u64) -> (u64, u64) {
         }
     }
     (both, at.saturating_sub(apart))
-}
-
-/// Number of whole blocks of this many slots, and the variance of the losses in them.
-fn block_variance(sequence: &Sequence, scale: u64) -> (u64, Option<f64>) {
-    let (mut blocks, mut sum, mut squares) = (0_u64, 0.0, 0.0);
-    for segment in &sequence.segments {
-        let (mut filled, mut lost_slots) = (0, 0);
-        for (lost, mut length) in segment.iter() {
-            while length > 0 {
-                // Whole blocks within a run need no loop.
-                if filled == 0 && length >= scale {
-                    let whole = length / scale;
-                    let each = if lost { to_f64(scale) } else { 0.0 };
-                    blocks += whole;
-                    sum += to_f64(whole) * each;
-                    squares += to_f64(whole) * each * each;
-                    length %= scale;
-                    continue;
-                }
-                let taken = length.min(scale - filled);
-                filled += taken;
-                lost_slots += if lost { taken } else { 0 };
-                length -= taken;
-                if filled == scale {
-                    blocks += 1;
-                    sum += to_f64(lost_slots);
-                    squares += to_f64(lost_slots) * to_f64(lost_slots);
-                    (filled, lost_slots) = (0, 0);
-                }
-            }
-        }
-    }
-    let count = to_f64(blocks);
-    let variance = (blocks >= 2).then(|| (squares - sum * sum / count) / (count - 1.0));
-    (blocks, variance)
 }
 
 #[cfg(test)]

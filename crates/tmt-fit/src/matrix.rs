@@ -191,6 +191,34 @@ fn stationary_by_order<const N: usize>(matrix: &Matrix<N>) -> Option<Vector<N>> 
     limit.iter().all(equal).then_some(first)
 }
 
+/// The inverse, by elimination with pivots; `None` for a singular matrix.
+pub(crate) fn inverse<const N: usize>(matrix: &Matrix<N>) -> Option<Matrix<N>> {
+    let (mut left, mut right) = (*matrix, unit());
+    for k in 0..N {
+        let pivot = (k..N).max_by(|i, j| left[*i][k].abs().total_cmp(&left[*j][k].abs()))?;
+        left.swap(k, pivot);
+        right.swap(k, pivot);
+        let scale = left[k][k];
+        if scale.abs() < 1e-14 {
+            return None;
+        }
+        for j in 0..N {
+            left[k][j] /= scale;
+            right[k][j] /= scale;
+        }
+        for i in 0..N {
+            let factor = left[i][k];
+            if i != k && factor != 0.0 {
+                for j in 0..N {
+                    left[i][j] -= factor * left[k][j];
+                    right[i][j] -= factor * right[k][j];
+                }
+            }
+        }
+    }
+    Some(right)
+}
+
 /// A symmetric matrix of any size, by rows.
 pub(crate) type Square = Vec<Vec<f64>>;
 
@@ -267,6 +295,17 @@ mod tests {
                     let p = power.mantissa[i][j] * num::exp(power.ln_scale);
                     prop_assert!((p - direct[i][j]).abs() <= 1e-9 * direct[i][j].abs());
                     prop_assert!((own[i][j] - total[i][j]).abs() <= 1e-9 * total[i][j].abs());
+                }
+            }
+        }
+
+        #[test]
+        fn an_inverse_undoes(cells in prop::array::uniform9(-1.0f64..1.0)) {
+            let matrix: Matrix<3> = std::array::from_fn(|i| std::array::from_fn(|j| cells[3 * i + j] + if i == j { 4.0 } else { 0.0 }));
+            let found = product(&matrix, &inverse(&matrix).unwrap());
+            for (row, expected) in found.iter().zip(unit::<3>()) {
+                for (a, b) in row.iter().zip(expected) {
+                    prop_assert!((a - b).abs() < 1e-12);
                 }
             }
         }

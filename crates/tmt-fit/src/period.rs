@@ -192,9 +192,11 @@ impl Bins {
         let changes: Vec<f64> = (0..self.content.len()).map(change).collect();
         let mut hits = Vec::with_capacity(changes.len());
         for period in changes.chunks(length) {
-            let mut sorted = period.to_vec();
-            sorted.sort_by(|one, other| other.total_cmp(one));
-            let limit = sorted[period.len() / 10];
+            let mut changes = period.to_vec();
+            let rank = period.len() / 10;
+            let (_, limit, _) =
+                changes.select_nth_unstable_by(rank, |one, other| other.total_cmp(one));
+            let limit = *limit;
             hits.extend(period.iter().map(|change| *change > limit));
         }
         hits

@@ -148,12 +148,61 @@ impl<const N: usize> Place<'_, N> {
             .collect()
     }
 
-    /// A step of Newton's method that is held back by `damping`; whether it was taken, and what it promised.
-    fn newton(&mut self, damping: &mut f64) -> (bool, f64) {
-        let free = self.free();
+    /// The observed information by the logits of all choices. One at the end of its range is moved inside by half an event
+    /// first: what it might be adds to the errors of the others.
+    fn information_with_ends(&self) -> (Vec<usize>, Square) {
+        let mut theta = self.theta.clone();
+        for (k, p) in theta.iter_mut().enumerate() {
+            let exposure = self.now.yes[k] + self.now.no[k];
+            if (*p <= 0.0 || *p >= 1.0) && exposure > 0.0 {
+                *p = (*p - (0.5 / exposure).min(0.25)).abs();
+            }
+        }
+        let now = self.chain.evaluate(self.coded, &theta);
+        let moved = Place {
+            chain: self.chain,
+            coded: self.coded,
+            theta,
+            now,
+        };
+        let all = moved.free();
+        // Where the likelihood falls inside, its slope is no curvature.
+        let slopes = self.chain.gradient(&moved.theta, &moved.now);
+        let mut information = moved.information(&all);
+        for (i, k) in all.iter().enumerate() {
+            let at_end = self.theta[*k] <= 0.0 || self.theta[*k] >= 1.0;
+            if at_end {
+                let sign = if self.theta[*k] <= 0.0 { 1.0 } else { -1.0 };
+                information[i][i] += sign * slopes[*k];
+            }
+        }
+        // One without curvature there says nothing about the others.
+        let kept = |i: &usize| {
+            information[*i][*i] > 0.0 || self.theta[all[*i]] * (1.0 - self.theta[all[*i]]) > 0.0
+        };
+        let kept: Vec<usize> = (0..all.len()).filter(kept).collect();
+        let row = |i: &usize| kept.iter().map(|j| information[*i][*j]).collect();
+        let reduced = kept.iter().map(row).collect();
+        (kept.iter().map(|i| all[*i]).collect(), reduced)
+    }
+
+    /// Twice the gain of the log-likelihood that Newton's method promises from here.
+    fn promise(&self, free: &[usize], information: &Square) -> f64 {
         let gradient = self.chain.gradient(&self.theta, &self.now);
-        let information = self.information(&free);
-        let (values, vectors) = eigen(&information);
+        let (values, vectors) = eigen(information);
+        let largest = values.iter().copied().fold(1e-300, f64::max);
+        let along = (0..free.len()).map(|e| {
+            let terms = free.iter().zip(&vectors);
+            let slope: f64 = terms.map(|(k, row)| gradient[*k] * row[e]).sum();
+            slope * slope / values[e].max(1e-9 * largest)
+        });
+        along.sum()
+    }
+
+    /// A step of Newton's method that is held back by `damping`; whether it was taken, and what it promised.
+    fn newton(&mut self, free: &[usize], information: &Square, damping: &mut f64) -> (bool, f64) {
+        let gradient = self.chain.gradient(&self.theta, &self.now);
+        let (values, vectors) = eigen(information);
         let largest = values.iter().copied().fold(1e-300, f64::max);
         // The gradient along each eigenvector.
         let along: Vec<f64> = (0..free.len())
@@ -199,8 +248,34 @@ impl<const N: usize> Place<'_, N> {
     }
 }
 
-/// The most likely parameters that are found from the most promising of `starts`, of which there must be one.
+/// Runs of the pilot search.
+const PILOT: usize = 200_000;
+
+/// The most likely parameters that are found from the most promising of `starts`, of which there must be one. A long
+/// sequence is searched from what was found for its begin, and from the starts themselves if they are better.
 pub(crate) fn search<const N: usize>(
+    chain: &Chain<N>,
+    coded: &Coded,
+    starts: &[Vec<f64>],
+    stop: Stop,
+) -> Found {
+    if coded.runs() <= 2 * PILOT {
+        return search_all(chain, coded, starts, stop);
+    }
+    let pilot = search_all(chain, &coded.begin(PILOT), starts, stop);
+    // What the begin has at an end of its range may be rare only.
+    let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
+    let start = pilot.theta.iter().map(inside).collect();
+    let em_steps = 3;
+    let found = search_all(chain, coded, &[start], Stop { em_steps, ..stop });
+    Found {
+        em_steps: found.em_steps + pilot.em_steps,
+        newton_steps: found.newton_steps + pilot.newton_steps,
+        ..found
+    }
+}
+
+fn search_all<const N: usize>(
     chain: &Chain<N>,
     coded: &Coded,
     starts: &[Vec<f64>],
@@ -218,6 +293,7 @@ pub(crate) fn search<const N: usize>(
     ranked.dedup_by(|one, other| (one.0 - other.0).abs() < 1e-6);
     let mut best: Option<Place<'_, N>> = None;
     let mut em_steps = 0;
+    let trial = if ranked.len() > 1 { TRIAL } else { 0 };
     for (_, start) in ranked.into_iter().take(TRIED) {
         let mut place = Place {
             chain,
@@ -225,7 +301,7 @@ pub(crate) fn search<const N: usize>(
             theta: start.clone(),
             now: chain.evaluate(coded, start),
         };
-        em_steps += em(&mut place, stop, TRIAL);
+        em_steps += em(&mut place, stop, trial);
         let is_better = best
             .as_ref()
             .is_none_or(|best| place.now.ln_likelihood > best.now.ln_likelihood);
@@ -247,26 +323,30 @@ pub(crate) fn search<const N: usize>(
         }
         let before = place.now.ln_likelihood;
         newton_steps += 1;
-        let (taken, promise) = place.newton(&mut damping);
+        let free = place.free();
+        let information = place.information(&free);
+        let (taken, promise) = place.newton(&free, &information, &mut damping);
         let change = place.now.ln_likelihood - before;
         let is_flat = change <= stop.relative_change * place.now.ln_likelihood.abs();
-        if is_flat && (promise < DECREMENT || !taken) {
+        // The Hessian of the place before tells well enough what is left.
+        let left = place.promise(&free, &information);
+        if is_flat && (promise.min(left) < DECREMENT || !taken) {
             if place.leave_ends() {
                 damping = 0.0;
                 continue;
             }
-            converged = promise < DECREMENT;
+            converged = promise.min(left) < DECREMENT;
             if converged || em(&mut place, stop, 5) == 0 {
                 break;
             }
         }
     }
-    let free = place.free();
+    let (all, information) = place.information_with_ends();
     Found {
-        information: place.information(&free),
+        free: all,
+        information,
         theta: place.theta,
         ln_likelihood: place.now.ln_likelihood,
-        free,
         converged,
         em_steps,
         newton_steps,

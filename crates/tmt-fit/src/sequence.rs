@@ -186,6 +186,71 @@ pub(crate) fn at_least(lengths: &RunLengths) -> BTreeMap<u64, u64> {
     counted.collect()
 }
 
+/// Number of whole blocks of this many slots, and the variance of the losses in them.
+pub(crate) fn block_variance(sequence: &Sequence, scale: u64) -> (u64, Option<f64>) {
+    let (mut blocks, mut sum, mut squares) = (0_u64, 0.0, 0.0);
+    for segment in &sequence.segments {
+        let (mut filled, mut lost_slots) = (0, 0);
+        for (lost, mut length) in segment.iter() {
+            while length > 0 {
+                // Whole blocks within a run need no loop.
+                if filled == 0 && length >= scale {
+                    let whole = length / scale;
+                    let each = if lost { to_f64(scale) } else { 0.0 };
+                    blocks += whole;
+                    sum += to_f64(whole) * each;
+                    squares += to_f64(whole) * each * each;
+                    length %= scale;
+                    continue;
+                }
+                let taken = length.min(scale - filled);
+                filled += taken;
+                lost_slots += if lost { taken } else { 0 };
+                length -= taken;
+                if filled == scale {
+                    blocks += 1;
+                    sum += to_f64(lost_slots);
+                    squares += to_f64(lost_slots) * to_f64(lost_slots);
+                    (filled, lost_slots) = (0, 0);
+                }
+            }
+        }
+    }
+    let count = to_f64(blocks);
+    let variance = (blocks >= 2).then(|| (squares - sum * sum / count) / (count - 1.0));
+    (blocks, variance)
+}
+
+impl Coded {
+    /// The begin of the sequence, at most this many runs.
+    pub(crate) fn begin(&self, most: usize) -> Self {
+        let mut left = most;
+        let mut counts = vec![0.0; self.kinds.len()];
+        let mut slots = 0.0;
+        let segments = self.segments.iter().map(|segment| {
+            let taken = segment.len().min(left);
+            left -= taken;
+            segment[..taken].to_vec()
+        });
+        let segments: Vec<Vec<u32>> = segments.filter(|segment| !segment.is_empty()).collect();
+        for kind in segments.iter().flatten() {
+            counts[*kind as usize] += 1.0;
+            slots += to_f64(self.kinds[*kind as usize].1);
+        }
+        Self {
+            kinds: self.kinds.clone(),
+            counts,
+            segments,
+            slots,
+        }
+    }
+
+    /// Number of runs.
+    pub(crate) fn runs(&self) -> usize {
+        self.segments.iter().map(Vec::len).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,6 +29,13 @@ fn times_ln(x: f64, y: f64) -> f64 {
     if x > 0.0 { x * num::ln(y) } else { 0.0 }
 }
 
+/// The largest log-likelihood of independent losses.
+pub(super) fn ln_likelihood(data: &Data<'_>) -> f64 {
+    let (slots, lost) = data.totals();
+    let p = lost / slots;
+    times_ln(lost, p) + times_ln(slots - lost, 1.0 - p)
+}
+
 fn fit(data: &Data<'_>) -> Fitted {
     let (slots, lost) = data.totals();
     let p = lost / slots;
@@ -38,7 +45,7 @@ fn fit(data: &Data<'_>) -> Fitted {
         Err(format!("at the end of its range, {p}"))
     };
     Fitted {
-        ln_likelihood: times_ln(lost, p) + times_ln(slots - lost, 1.0 - p),
+        ln_likelihood: ln_likelihood(data),
         free: 1,
         parameters: vec![Parameter {
             name: "p",

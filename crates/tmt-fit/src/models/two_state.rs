@@ -2,10 +2,11 @@
 
 use tmt_core::channel::{ChannelSpec, GilbertElliott, Start};
 use tmt_core::math::num;
+use tmt_core::types::to_f64;
 
 use super::starts::{Groups, groups, share};
 use super::{Rates, percent};
-use crate::sequence::Sequence;
+use crate::sequence::{Sequence, block_variance};
 
 /// Changes to the good and to the bad state that are independent have this sum of probabilities.
 const NO_MEMORY: &str =
@@ -74,6 +75,39 @@ pub(crate) fn at([alpha, beta, pg, pb]: [f64; 4], ratio: f64) -> Result<[f64; 4]
     Ok([1.0 - part(leave), 1.0 - part(back), pg, pb])
 }
 
+/// Starts for states that lose at different rates over many slots, so that no gap tells them apart: by the variance of the
+/// losses in blocks, which exceeds that of independent losses by m² times the variance of the states' probabilities.
+fn slow_starts(sequence: &Sequence) -> Vec<Vec<f64>> {
+    let slots = sequence.slots();
+    let p = to_f64(sequence.lost()) / to_f64(slots);
+    let blocks = std::iter::successors(Some(4_u64), |block| block.checked_mul(4));
+    let blocks = blocks.take_while(|block| block * 20 <= slots);
+    let mut starts = Vec::new();
+    for block in blocks {
+        let m = to_f64(block);
+        let (_, Some(variance)) = block_variance(sequence, block) else {
+            continue;
+        };
+        let between = (variance - m * p * (1.0 - p)) / (m * m);
+        if between <= 0.0 {
+            continue;
+        }
+        // Shares of the bad state, and sojourns of a few blocks.
+        for bad in [0.5, 0.1] {
+            let apart = (between / (bad * (1.0 - bad))).sqrt();
+            let inside = |p: f64| p.clamp(1e-6, 1.0 - 1e-6);
+            let leave = 1.0 / (3.0 * m);
+            starts.push(vec![
+                (leave * bad / (1.0 - bad)).min(0.5),
+                leave,
+                inside(p - bad * apart),
+                inside(p + (1.0 - bad) * apart),
+            ]);
+        }
+    }
+    starts
+}
+
 /// Where searches begin, for each way to group the losses: lone losses in the good state, or in bad states of their own.
 pub(crate) fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
     let start = |g: &Groups, own: f64| {
@@ -88,7 +122,7 @@ pub(crate) fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
     };
     let groups = groups(sequence);
     let both = groups.iter().flat_map(|g| [start(g, 0.0), start(g, 1.0)]);
-    both.collect()
+    both.chain(slow_starts(sequence)).collect()
 }
 
 #[cfg(test)]
