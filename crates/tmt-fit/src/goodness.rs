@@ -310,4 +310,26 @@ mod tests {
             }
         }
     }
+
+    /// Under the true parameters, p-values are uniform, although lengths of neighbouring runs depend on each other.
+    #[test]
+    fn the_test_of_runs_keeps_its_level() {
+        let theta = [0.002, 0.01, 0.05, 0.5];
+        let law = crate::law::ChainLaw(crate::models::gilbert_elliott::CHAIN.matrices(&theta));
+        let spec = "gilbert-elliott:alpha=0.998,beta=0.99,pg=0.05,pb=0.5";
+        let mut below = [0; 2];
+        for seed in 1..=100 {
+            let mut channel = Channel::new(spec.parse().unwrap(), seed);
+            let trace = Sequence::of((0..30_000).map(|_| channel.erases()));
+            for (lost, below) in [false, true].into_iter().zip(&mut below) {
+                let test = test_runs(&law, &trace, lost, 0);
+                *below += u32::from(test.p_value.unwrap() < 0.1);
+            }
+        }
+        // 10 of 100 are expected; a corrected mean is not quite chi-square.
+        assert!(
+            below.iter().all(|count| (2..=25).contains(count)),
+            "{below:?}"
+        );
+    }
 }

@@ -71,8 +71,8 @@ struct Covariance {
 /// Smallest eigenvalue of the information, scaled to a diagonal of 1, at which a direction counts as determined.
 const DETERMINED: f64 = 1e-6;
 
-/// Gain of twice the log-likelihood over independent losses from which states are more than noise: of 1000 traces without
-/// memory, about one has more by three further parameters.
+/// Gain of twice the log-likelihood over independent losses from which states are more than noise: the quantile 0.999 of
+/// chi-square with three degrees of freedom, rounded.
 const MEMORY: f64 = 16.0;
 
 /// Largest standard error of a logit for which a normal error of the probability means anything.
