@@ -31,6 +31,9 @@ pub struct RunTest {
 /// Fewest runs for a test.
 const FEWEST_RUNS: u64 = 20;
 
+/// A test needs this many whole runs for each that is cut.
+const MOST_CUT: u64 = 10;
+
 /// Fewest runs that a cell expects.
 const EXPECTED: f64 = 5.0;
 
@@ -57,7 +60,14 @@ pub(crate) fn test_runs(
         p_value_low: None,
     };
     // A law that consists of the lengths of the trace has them in any case.
-    if runs < FEWEST_RUNS || law.lengths().is_some() {
+    // Cut runs are long ones, so without many of them the rest is not as the model says.
+    let all = if lost {
+        sequence.bursts()
+    } else {
+        sequence.gaps()
+    };
+    let cut = all.values().sum::<u64>() - runs;
+    if runs < FEWEST_RUNS || cut * MOST_CUT > runs || law.lengths().is_some() {
         return test;
     }
     let (chi_square, edges) = pearson(law, &whole, lost, to_f64(runs));

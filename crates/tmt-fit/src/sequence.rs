@@ -1,6 +1,6 @@
 //! What a fit needs of a trace: the lengths of its runs of received and lost slots, in order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::to_f64;
@@ -176,16 +176,6 @@ impl Coded {
     }
 }
 
-/// Counts of runs by length, longest first from `at` on: number of runs of at least each length.
-pub(crate) fn at_least(lengths: &RunLengths) -> BTreeMap<u64, u64> {
-    let mut above = 0;
-    let counted = lengths.iter().rev().map(|(length, count)| {
-        above += count;
-        (*length, above)
-    });
-    counted.collect()
-}
-
 /// Number of whole blocks of this many slots, and the variance of the losses in them.
 pub(crate) fn block_variance(sequence: &Sequence, scale: u64) -> (u64, Option<f64>) {
     let (mut blocks, mut sum, mut squares) = (0_u64, 0.0, 0.0);
@@ -272,7 +262,6 @@ mod tests {
         assert_eq!(two.bursts(), RunLengths::from([(1, 2), (3, 2)]));
         assert_eq!(two.whole_lengths(false), RunLengths::from([(4, 2)]));
         assert_eq!(two.whole_lengths(true), RunLengths::new());
-        assert_eq!(at_least(&two.bursts()), BTreeMap::from([(3, 2), (1, 4)]));
         assert_eq!(Coded::new(&two).counts.iter().sum::<f64>(), 6.0);
     }
 }

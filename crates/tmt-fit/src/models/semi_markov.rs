@@ -1,17 +1,16 @@
 //! `semi-markov`: bursts and gaps in turn, each with the lengths that were measured, independent of each other.
 //!
 //! The histograms are the lengths as measured. At both ends of a segment a run is cut: it counts with the probability that a
-//! run is met or left there. The cut runs are in the histograms with the length that was seen.
+//! run is met or left there.
 
 use std::collections::BTreeMap;
 
 use tmt_core::math::num;
-use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::to_f64;
 
 use super::{Data, Fitted, Model, NOT_IN_NS3, Parameter};
 use crate::law::Law;
-use crate::sequence::at_least;
+use crate::sequence::Sequence;
 
 pub(crate) static MODEL: Model = Model {
     name: "semi-markov",
@@ -26,37 +25,79 @@ pub(crate) static MODEL: Model = Model {
     at: |_, _| Err("lengths shorter than the slots of the trace are unknown".to_owned()),
 };
 
-/// Lengths of one kind of run with their frequencies.
+/// Lengths of one kind of run with their probabilities.
 #[derive(Debug, Clone)]
 struct Lengths {
-    counts: RunLengths,
-    /// Number of runs of at least each length that occurs.
-    above: BTreeMap<u64, u64>,
+    shares: BTreeMap<u64, f64>,
+    /// Probability of at least each length that occurs.
+    above: BTreeMap<u64, f64>,
     runs: f64,
     mean: f64,
 }
 
 impl Lengths {
-    fn of(counts: RunLengths) -> Self {
-        let runs = to_f64(counts.values().sum());
-        let slots = to_f64(counts.iter().map(|(length, count)| length * count).sum());
+    /// The product-limit estimate (Kaplan and Meier 1958) from the runs whose begin is seen; the end of a segment cuts some.
+    /// What is left beyond the longest whole run is at the longest run.
+    fn of(sequence: &Sequence, lost: bool) -> Self {
+        let mut ended = sequence.whole_lengths(lost);
+        let mut seen = ended.clone();
+        let mut longest = ended.keys().last().copied().unwrap_or(1);
+        for segment in &sequence.segments {
+            let last = segment.runs.len().saturating_sub(1);
+            for (at, (is_lost, length)) in segment.iter().enumerate() {
+                if is_lost != lost || at != 0 && at != last {
+                    continue;
+                }
+                longest = longest.max(length);
+                if at > 0 {
+                    *seen.entry(length).or_insert(0) += 1;
+                }
+            }
+        }
+        // A run that is cut at both ends, or longer than all whose begin is seen, is taken as it is.
+        if seen.keys().last().is_none_or(|most| *most < longest) {
+            *ended.entry(longest).or_insert(0) += 1;
+            *seen.entry(longest).or_insert(0) += 1;
+        }
+        let runs = to_f64(seen.values().sum());
+        let (mut risk, mut left) = (runs, 1.0);
+        let mut shares = BTreeMap::new();
+        for (length, count) in &seen {
+            let ends = ended.get(length).copied().unwrap_or(0);
+            if ends > 0 {
+                let share = left * to_f64(ends) / risk;
+                shares.insert(*length, share);
+                left -= share;
+            }
+            risk -= to_f64(*count);
+        }
+        if left > 1e-12 {
+            *shares.entry(longest).or_insert(0.0) += left;
+        }
+        let mut above = BTreeMap::new();
+        let mut sum = 0.0;
+        for (length, share) in shares.iter().rev() {
+            sum += share;
+            above.insert(*length, sum);
+        }
+        let mean = shares.iter().map(|(length, share)| to_f64(*length) * share);
         Self {
-            above: at_least(&counts),
-            counts,
+            mean: mean.sum(),
+            shares,
+            above,
             runs,
-            mean: slots / runs,
         }
     }
 
     /// Probability of this length.
     fn exactly(&self, length: u64) -> f64 {
-        to_f64(self.counts.get(&length).copied().unwrap_or(0)) / self.runs
+        self.shares.get(&length).copied().unwrap_or(0.0)
     }
 
     /// Probability of at least this length.
     fn tail(&self, length: u64) -> f64 {
         let next = self.above.range(length..).next();
-        next.map_or(0.0, |(_, count)| to_f64(*count) / self.runs)
+        next.map_or(0.0, |(_, share)| *share)
     }
 
     /// Standard error of the mean.
@@ -64,18 +105,19 @@ impl Lengths {
         if self.runs < 2.0 {
             return Err("one run only".to_owned());
         }
-        let squares = self.counts.iter();
-        let squares = squares.map(|(length, count)| {
+        let squares = self.shares.iter();
+        let squares = squares.map(|(length, share)| {
             let off = to_f64(*length) - self.mean;
-            off * off * to_f64(*count)
+            off * off * share
         });
-        let variance = squares.sum::<f64>() / (self.runs - 1.0);
-        Ok((variance / self.runs).sqrt())
+        Ok((squares.sum::<f64>() / (self.runs - 1.0)).sqrt())
     }
 
     fn text(&self) -> String {
-        let entries = self.counts.iter();
-        let entries: Vec<String> = entries.map(|(l, count)| format!("{l}:{count}")).collect();
+        let entries = self.shares.iter();
+        let entries: Vec<String> = entries
+            .map(|(length, share)| format!("{length}:{}", share * self.runs))
+            .collect();
         format!("histogram {}", entries.join(" "))
     }
 }
@@ -86,8 +128,8 @@ struct Renewal([Lengths; 2]);
 
 fn fit(data: &Data<'_>) -> Fitted {
     let law = Renewal([
-        Lengths::of(data.sequence.gaps()),
-        Lengths::of(data.sequence.bursts()),
+        Lengths::of(data.sequence, false),
+        Lengths::of(data.sequence, true),
     ]);
     let cycle = law.0[0].mean + law.0[1].mean;
     let mut total = 0.0;
@@ -102,8 +144,8 @@ fn fit(data: &Data<'_>) -> Fitted {
                     let longer = lengths.above.range(length..);
                     let mut left = 0.0;
                     let mut from = length;
-                    for (longer, count) in longer {
-                        left += to_f64(longer + 1 - from) * to_f64(*count) / lengths.runs;
+                    for (longer, share) in longer {
+                        left += to_f64(longer + 1 - from) * share;
                         from = longer + 1;
                     }
                     left / cycle
@@ -115,7 +157,7 @@ fn fit(data: &Data<'_>) -> Fitted {
         }
     }
     let [gaps, bursts] = &law.0;
-    let distinct = gaps.counts.len() + bursts.counts.len();
+    let distinct = gaps.shares.len() + bursts.shares.len();
     let parameters = [("mean_gap_slots", gaps), ("mean_burst_slots", bursts)];
     let parameters = parameters.map(|(name, lengths)| Parameter {
         name,
@@ -157,7 +199,7 @@ impl Law for Renewal {
         // State of slot k (0: received, 1: lost) probabilities after the begin of each at slot 0.
         let mut lost_after = [Vec::with_capacity(most + 1), Vec::with_capacity(most + 1)];
         let reaching = |lengths: &Lengths, after: &[f64], k: usize, weight: &dyn Fn(u64) -> f64| {
-            let within = lengths.counts.range(1..=k as u64);
+            let within = lengths.shares.range(1..=k as u64);
             let terms = within.map(|(length, _)| {
                 let left = usize::try_from(k as u64 - length).unwrap_or(0);
                 weight(*length) * after[left]
