@@ -185,9 +185,11 @@ impl Bins {
         let change = |at: usize| {
             let before = mean(at.saturating_sub(span), at);
             let after = mean(at, (at + span).min(self.content.len()));
-            before
+            let change = before
                 .zip(after)
-                .map_or(0.0, |(one, other)| (other - one).abs())
+                .map_or(0.0, |(one, other)| (other - one).abs());
+            // Delays are whole nanoseconds: what is below comes from rounding.
+            if change < 1e-9 { 0.0 } else { change }
         };
         let changes: Vec<f64> = (0..self.content.len()).map(change).collect();
         let mut hits = Vec::with_capacity(changes.len());
@@ -380,8 +382,16 @@ impl Folded {
             p_value: 1.0,
         };
         let most = folded.counts.iter().copied().max().unwrap_or(0);
-        folded.p_value = (folded.tail(most) * phases).min(1.0);
+        if folded.is_large(most) {
+            folded.p_value = (folded.tail(most) * phases).min(1.0);
+        }
         folded
+    }
+
+    /// Whether a count is at least twice what is expected. Bins of some phases have a slot more than others, which long traces
+    /// would make significant.
+    fn is_large(&self, count: u64) -> bool {
+        to_f64(count) >= 2.0 * self.share * to_f64(self.periods)
     }
 
     /// Probability that a phase has at least this many hits.
@@ -405,8 +415,10 @@ impl Folded {
     fn window(&self, tried: f64) -> (usize, usize) {
         let n = self.counts.len();
         let level = SIGNIFICANCE / (tried * to_f64(n as u64));
-        let is_high =
-            |at: usize| self.tail(self.counts[at % n]) <= level.max(1e-3 / to_f64(n as u64));
+        let is_high = |at: usize| {
+            self.is_large(self.counts[at % n])
+                && self.tail(self.counts[at % n]) <= level.max(1e-3 / to_f64(n as u64))
+        };
         let best = (0..n).max_by_key(|at| self.counts[*at]).unwrap_or(0);
         let mut from = best + n;
         while from > best + 1 && is_high(from - 1) {
@@ -506,6 +518,27 @@ mod tests {
             }
         }
         assert!(found <= 3, "{found}");
+    }
+
+    /// Bins of a sixteenth of a second have 6 or 7 slots of 10 ms, by their phase.
+    #[test]
+    fn an_uneven_number_of_slots_is_not_taken_for_a_period() {
+        let slots = slots_of(
+            "gilbert-elliott:alpha=0.5,beta=0.55,pg=0.3,pb=0.7",
+            20_000,
+            1,
+        );
+        let bins = bins(&slots);
+        assert!(
+            matches!(bins.of_losses(None), Periodicity::None { .. }),
+            "{:?}",
+            bins.of_losses(None)
+        );
+        assert!(
+            matches!(bins.of_delays(None), Periodicity::None { .. }),
+            "{:?}",
+            bins.of_delays(None)
+        );
     }
 
     /// Delays that wander, with steps at random times.
