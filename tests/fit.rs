@@ -178,6 +178,15 @@ fn a_period_is_found_and_set_apart() {
     let channel = period["channel"].as_str().unwrap();
     assert!(channel.parse::<SlotChannel>().is_ok(), "{channel}");
     assert_eq!(results["fits"][0]["model"], "simple-gilbert");
+    let ran = tmt("fit -q --process starlink.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    assert!(
+        ran.stderr.contains("the process leaves out"),
+        "{}",
+        ran.stderr
+    );
     let off = &fitted(&folder, "--period off starlink.csv")["results"];
     assert_eq!(off["period"]["losses"], Value::Null);
     assert_eq!(off["slots_fitted"], off["slots"]);

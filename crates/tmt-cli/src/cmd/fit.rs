@@ -231,6 +231,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if args.process {
         let text = results.chosen_process().map_err(Failure::failed)?;
+        if let Some(period) = &results.period.losses {
+            warning!(
+                "fit",
+                "{name}: the process leaves out {} of {} losses, which have a period of {} s: --period off, or the reconfiguration process of the table",
+                results.period.lost_inside,
+                results.lost,
+                period.period_s
+            );
+        }
         output.write(format!("{text}\n").as_bytes())?;
     } else {
         let document = Document::new(
