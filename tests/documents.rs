@@ -86,6 +86,7 @@ fn every_source_file_that_a_document_names_exists() {
             let end = format!("/{}", name.trim_start_matches("../"));
             let end = end.replacen("/tmt-core/", "/tmt-core/src/", 1);
             let end = end.replacen("/fluid-tcp/", "/fluid-tcp/src/", 1);
+            let end = end.replacen("/tmt-fit/", "/tmt-fit/src/", 1);
             let exact = end
                 .replace("/src/src/", "/src/")
                 .replace("/src/tests/", "/tests/");

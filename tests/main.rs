@@ -19,6 +19,7 @@ mod diff;
 mod documents;
 mod extremes;
 mod files;
+mod fit;
 mod formats;
 mod glossary;
 mod goldens;

@@ -131,7 +131,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 33] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -149,6 +149,10 @@ const COMMANDS: [&str; 29] = [
     "stats --json --segments --outage 20ms --step-window 300ms steps.csv",
     "diff --json phy.csv timeline.csv",
     "diff --json slots.csv phy.csv",
+    "fit --json --at-interval 500us phy.csv",
+    "fit --json --model netem-state --at-rate 1Mbps --packet 33B phy.csv",
+    "fit --json --model semi-markov phy.csv",
+    "fit --json slots.csv",
     "audit --json packets.csv",
     "audit --json --timeline phy.csv packets.csv",
     "demo --json",

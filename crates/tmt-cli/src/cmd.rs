@@ -5,6 +5,7 @@ mod audit;
 mod convert;
 mod demo;
 mod diff;
+mod fit;
 mod generate;
 mod glossary;
 mod inject;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Stats(stats::Args),
     /// Compare two traces: first difference, heads, statistics side by side
     Diff(diff::Args),
+    /// Fit models of losses to a trace: Gilbert-Elliott and others
+    Fit(fit::Args),
     /// Apply reliability schemes to a PHY trace, which gives timelines
     Apply(apply::Args),
     /// Simulate TCP over a timeline, a coupled or a synthetic link
@@ -69,6 +72,7 @@ impl Command {
             Self::Slice(args) => slice::run(&args),
             Self::Stats(args) => stats::run(&args),
             Self::Diff(args) => diff::run(&args),
+            Self::Fit(args) => fit::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
             Self::Audit(args) => audit::run(&args),

@@ -1,0 +1,318 @@
+use proptest::prelude::*;
+use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
+
+use super::*;
+use crate::chain::Chain;
+use crate::models::gilbert_elliott::CHAIN as PAIR;
+use crate::models::netem_state::CHAIN as FOUR;
+use crate::models::two_state::starts;
+use crate::search::em_step;
+
+fn trace(spec: &str, seed: u64, slots: u64) -> Sequence {
+    let mut channel = Channel::new(spec.parse::<ChannelSpec>().unwrap(), seed);
+    Sequence::of((0..slots).map(|_| channel.erases()))
+}
+
+fn one(sequence: &Sequence, name: &str) -> Fit {
+    let fits = fit(sequence, &[model(name).unwrap()], &Options::default());
+    fits.into_iter().next().unwrap()
+}
+
+/// For each parameter, in how many of the traces of seeds 1 … 100 the truth is within two standard errors.
+fn coverage(spec: &str, name: &str, truth: &[f64], slots: u64) -> Vec<u32> {
+    let mut within = vec![0; truth.len()];
+    for seed in 1..=100 {
+        let fit = one(&trace(spec, seed, slots), name);
+        for ((parameter, truth), within) in fit.parameters.iter().zip(truth).zip(&mut within) {
+            let error = parameter.error.as_ref().copied().unwrap_or(f64::NAN);
+            *within += u32::from((parameter.value - truth).abs() <= 2.0 * error);
+        }
+    }
+    within
+}
+
+#[test]
+fn parameters_are_within_two_standard_errors() {
+    for (name, spec, truth, slots) in [
+        (
+            "gilbert-elliott",
+            "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
+            &[0.99, 0.9, 0.005, 0.6][..],
+            30_000,
+        ),
+        (
+            "gilbert",
+            "gilbert-elliott:alpha=0.99,beta=0.9,pg=0,pb=0.6",
+            &[0.99, 0.9, 0.6],
+            20_000,
+        ),
+        (
+            "simple-gilbert",
+            "gilbert-elliott:alpha=0.99,beta=0.7",
+            &[0.99, 0.7],
+            20_000,
+        ),
+        ("bernoulli", "bernoulli:0.02", &[0.02], 20_000),
+    ] {
+        let within = coverage(spec, name, truth, slots);
+        assert!(
+            within.iter().all(|count| *count >= 88),
+            "{spec}: {within:?}"
+        );
+    }
+}
+
+/// The figures of docs/fit.md, Sec. 5: `cargo test -p tmt-fit --release -- --ignored`.
+#[test]
+#[ignore = "minutes"]
+fn coverage_of_many_settings_is_that_of_the_page() {
+    let page = include_str!("../../../../docs/fit.md");
+    let rows = page.lines().filter(|line| line.starts_with("| 0."));
+    let mut differing = Vec::new();
+    let mut settings = 0;
+    for row in rows {
+        let cells: Vec<f64> = row
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.replace(' ', "").parse().unwrap())
+            .collect();
+        let (truth, slots) = (&cells[..4], num::floor_u64(cells[4]));
+        let spec = format!(
+            "gilbert-elliott:alpha={},beta={},pg={},pb={}",
+            truth[0], truth[1], truth[2], truth[3]
+        );
+        let within = coverage(&spec, "gilbert-elliott", truth, slots);
+        let within: Vec<f64> = within.into_iter().map(f64::from).collect();
+        if within != cells[5..] {
+            differing.push((spec, within));
+        }
+        settings += 1;
+    }
+    assert!(differing.is_empty(), "{differing:#?}");
+    assert_eq!(settings, 8);
+}
+
+#[test]
+fn closed_forms_are_met() {
+    let sequence = trace("gilbert-elliott:alpha=0.97,beta=0.6", 4, 50_000);
+    // Changes of state over the slots from which one can start.
+    let (gaps, bursts) = (sequence.gaps(), sequence.bursts());
+    let runs: u64 = gaps.values().sum::<u64>() + bursts.values().sum::<u64>();
+    let starts_lost = sequence.segments[0].starts_lost;
+    let ends_lost = starts_lost == (runs % 2 == 1);
+    let lost = sequence.lost();
+    let received = sequence.slots() - lost;
+    let changes = |runs: u64, ends: bool| to_f64(runs - u64::from(ends));
+    let leave = changes(gaps.values().sum(), !ends_lost) / to_f64(received - u64::from(!ends_lost));
+    let back = changes(bursts.values().sum(), ends_lost) / to_f64(lost - u64::from(ends_lost));
+    let fit = one(&sequence, "simple-gilbert");
+    // The state of the first slot is drawn from the stationary distribution, which moves the estimate by less than 1/n.
+    for (parameter, expected) in fit.parameters.iter().zip([1.0 - leave, 1.0 - back]) {
+        assert!(
+            (parameter.value - expected).abs() < 3.0 / 1500.0 * 0.1,
+            "{parameter:?} {expected}"
+        );
+    }
+    // Errors of a binomial share: sqrt(p (1 − p) / n).
+    let expected = [(leave, received), (back, lost)];
+    for (parameter, (p, n)) in fit.parameters.iter().zip(expected) {
+        let expected = (p * (1.0 - p) / to_f64(n)).sqrt();
+        let found = parameter.error.as_ref().unwrap();
+        assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    }
+    let bernoulli = one(&sequence, "bernoulli");
+    let p = to_f64(lost) / to_f64(sequence.slots());
+    assert!((bernoulli.parameters[0].value - p).abs() < 1e-15);
+    let ln = to_f64(lost) * num::ln(p) + to_f64(received) * num::ln(1.0 - p);
+    assert!((bernoulli.log_likelihood - ln).abs() < 1e-6);
+}
+
+#[test]
+fn bic_finds_the_model_that_made_the_trace() {
+    for (spec, name) in [
+        ("bernoulli:0.03", "bernoulli"),
+        ("gilbert-elliott:alpha=0.98,beta=0.7", "simple-gilbert"),
+        (
+            "gilbert-elliott:alpha=0.995,beta=0.95,pg=0,pb=0.5",
+            "gilbert",
+        ),
+        (
+            "gilbert-elliott:alpha=0.995,beta=0.95,pg=0.01,pb=0.6",
+            "gilbert-elliott",
+        ),
+    ] {
+        let right = (1..=5).filter(|seed| {
+            fit_all(&trace(spec, *seed, 40_000), &Options::default())[0].model == name
+        });
+        let right = right.count();
+        assert!(right >= 4, "{spec}: {right} of 5");
+    }
+}
+
+#[test]
+fn bic_finds_four_states() {
+    // Burst periods with short gaps, and lone losses: no two states have both.
+    let text = "markov:{state,erasure,s1,s2,s3,s4;s1,0,0.985,0,0.005,0.01;s2,0,0,0.3,0.7,0;s3,1,0.05,0.25,0.7,0;s4,1,1,0,0,0}";
+    let process: SlotChannel = text.parse().unwrap();
+    let mut losses = tmt_core::channel::Losses::new(&process, 1, tmt_core::channel::Use::Forward);
+    let at = tmt_core::Time::ZERO;
+    let sequence = Sequence::of((0..300_000).map(|_| losses.loses(at, tmt_core::Span::ZERO)));
+    let fits = fit_all(&sequence, &Options::default());
+    assert_eq!(fits[0].model, "netem-state");
+    for (parameter, truth) in fits[0]
+        .parameters
+        .iter()
+        .zip([0.005, 0.05, 0.25, 0.7, 0.01])
+    {
+        let error = parameter.error.as_ref().unwrap();
+        assert!(
+            (parameter.value - truth).abs() < 3.0 * error,
+            "{parameter:?} {truth}"
+        );
+    }
+}
+
+#[test]
+fn other_values_fit_a_trace_without_memory_as_well() {
+    let fit = one(&trace("bernoulli:0.05", 2, 30_000), "gilbert-elliott");
+    assert!(!fit.without_error.is_empty(), "{fit:?}");
+    let bernoulli = one(&trace("bernoulli:0.05", 2, 30_000), "bernoulli");
+    assert!(fit.log_likelihood >= bernoulli.log_likelihood - 1e-6);
+}
+
+#[test]
+fn probabilities_at_the_end_of_their_range_have_no_error() {
+    let fit = one(
+        &trace("gilbert-elliott:alpha=0.98,beta=0.7", 1, 50_000),
+        "gilbert-elliott",
+    );
+    let pg = fit
+        .without_error
+        .iter()
+        .find(|one| one.parameter == "pg" || one.parameter == "pb");
+    assert!(pg.is_some(), "{fit:#?}");
+    assert!(fit.converged);
+}
+
+#[test]
+fn traces_of_one_kind_have_a_bound_only() {
+    for lost in [false, true] {
+        let fits = fit_all(
+            &Sequence::of(std::iter::repeat_n(lost, 1000)),
+            &Options::default(),
+        );
+        assert_eq!(fits.len(), 1);
+        assert_eq!(fits[0].model, "bernoulli");
+        assert!(fits[0].log_likelihood.abs() < 1e-12);
+        assert_eq!(
+            fits[0].parameters[0].error,
+            Err(format!("at the end of its range, {}", u8::from(lost)))
+        );
+    }
+    assert!((never_seen_bound(1000) * 1000.0 / 3.0 - 1.0).abs() < 0.005);
+    // 0.05 = (1 − p)^n.
+    assert!((num::pow(1.0 - never_seen_bound(50), 50.0) - 0.05).abs() < 1e-12);
+    assert!(fit_all(&Sequence::default(), &Options::default()).is_empty());
+}
+
+/// Every text is read back as the process that it is the text of.
+#[test]
+fn texts_of_processes_are_read_back() {
+    let options = Options {
+        interval_s: Some(0.01),
+        at_interval_s: Some(0.003),
+        ..Options::default()
+    };
+    for spec in [
+        "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
+        "gilbert-elliott:alpha=0.98,beta=0.3",
+        "bernoulli:0.1",
+    ] {
+        for fit in fit_all(&trace(spec, 3, 20_000), &options) {
+            let later = fit.at_interval.as_ref().and_then(|at| at.process.as_ref());
+            for text in [Some(&fit.process), later]
+                .into_iter()
+                .flatten()
+                .filter_map(|texts| texts.channel.as_ref())
+            {
+                let process: SlotChannel =
+                    text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+                let again: SlotChannel = process.to_string().parse().unwrap();
+                assert_eq!(process, again);
+                if let Some(loss) = process.erasure_probability(tmt_core::Span::ZERO) {
+                    let share = to_f64(trace(spec, 3, 20_000).lost()) / 20_000.0;
+                    assert!(
+                        (loss - share).abs() < 0.1 * share,
+                        "{}: {loss} {share}",
+                        fit.model
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Baum–Welch on any chain from any start. The step leaves out that the first state has the stationary distribution, so the
+/// likelihood may fall, but not by more than the likelihood of that state does.
+fn rises<const N: usize>(chain: &Chain<N>, coded: &Coded, mut theta: Vec<f64>) {
+    let mut now = chain.evaluate(coded, &theta);
+    for _ in 0..10 {
+        let next_theta = em_step(&theta, &now);
+        let next = chain.evaluate(coded, &next_theta);
+        let (before, after) = (
+            chain.stationary(&theta).unwrap(),
+            chain.stationary(&next_theta).unwrap(),
+        );
+        let of_first_states: f64 = (0..N)
+            .filter(|state| now.first[*state] > 0.0)
+            .map(|state| now.first[state] * num::ln(after[state] / before[state]))
+            .sum();
+        let least = now.ln_likelihood + of_first_states.min(0.0) - 1e-9;
+        assert!(
+            next.ln_likelihood >= least,
+            "{} {least}",
+            next.ln_likelihood
+        );
+        (now, theta) = (next, next_theta);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn em_does_not_lower_the_likelihood(
+        runs in prop::collection::vec(1u64..200, 20..100),
+        theta in prop::array::uniform5(0.05f64..0.95),
+    ) {
+        let mut segment = crate::Segment::default();
+        for (at, length) in runs.iter().enumerate() {
+            segment.push(at % 2 == 0, *length);
+        }
+        let coded = Coded::new(&Sequence::from(segment));
+        rises(&PAIR, &coded, theta[..4].to_vec());
+        rises(&FOUR, &coded, theta.to_vec());
+    }
+
+    /// The whole search: never below any of its starts, nor below the models that it contains.
+    #[test]
+    fn more_general_models_are_at_least_as_likely(
+        runs in prop::collection::vec((1u64..60, 1u64..6), 5..60),
+    ) {
+        let mut segment = crate::Segment::default();
+        for (gap, burst) in runs {
+            segment.push(false, gap);
+            segment.push(true, burst);
+        }
+        let sequence = Sequence::from(segment);
+        let coded = Coded::new(&sequence);
+        let fits = fit_all(&sequence, &Options::default());
+        let of = |name: &str| fits.iter().find(|fit| fit.model == name).unwrap().log_likelihood;
+        for start in starts(&sequence) {
+            prop_assert!(of("gilbert-elliott") >= PAIR.ln_likelihood(&coded, &start) - 1e-6);
+        }
+        for (general, special) in [("simple-gilbert", "bernoulli"), ("gilbert", "simple-gilbert"), ("gilbert-elliott", "gilbert")] {
+            prop_assert!(of(general) >= of(special) - 1e-3, "{} {} {} {}", general, of(general), special, of(special));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `bernoulli`: each slot is lost independently with the same probability.
+
+use tmt_core::channel::ChannelSpec;
+use tmt_core::math::num;
+
+use super::{Data, Fitted, Model, Parameter, percent};
+use crate::law::ChainLaw;
+
+pub(crate) static MODEL: Model = Model {
+    name: "bernoulli",
+    about: "Independent losses",
+    parameters: &["p"],
+    fit,
+    process: |_, values| Ok(ChannelSpec::Bernoulli { p: values[0] }.to_string()),
+    netem: |values| Ok(format!("random {}", percent(values[0]))),
+    ns3: |values| {
+        Ok(format!(
+            "ns3::RateErrorModel[ErrorUnit=ERROR_UNIT_PACKET|ErrorRate={}]",
+            values[0]
+        ))
+    },
+    sojourns: |_| Vec::new(),
+    rates: |_| Err("losses have no memory, so there are no states to leave".to_owned()),
+    at: |values, _| Ok(values.to_vec()),
+};
+
+/// x ln y, 0 for x = 0.
+fn times_ln(x: f64, y: f64) -> f64 {
+    if x > 0.0 { x * num::ln(y) } else { 0.0 }
+}
+
+/// The largest log-likelihood of independent losses.
+pub(super) fn ln_likelihood(data: &Data<'_>) -> f64 {
+    let (slots, lost) = data.totals();
+    let p = lost / slots;
+    times_ln(lost, p) + times_ln(slots - lost, 1.0 - p)
+}
+
+fn fit(data: &Data<'_>) -> Fitted {
+    let (slots, lost) = data.totals();
+    let p = lost / slots;
+    let error = if p > 0.0 && p < 1.0 {
+        Ok((p * (1.0 - p) / slots).sqrt())
+    } else {
+        Err(format!("at the end of its range, {p}"))
+    };
+    Fitted {
+        ln_likelihood: ln_likelihood(data),
+        free: 1,
+        parameters: vec![Parameter {
+            name: "p",
+            value: p,
+            error,
+        }],
+        law: Box::new(ChainLaw([[[1.0 - p]], [[p]]])),
+        converged: true,
+        steps: None,
+    }
+}

@@ -1,0 +1,370 @@
+//! The parameters of largest likelihood: Baum–Welch, then Newton's method, neither of which ever lowers the likelihood.
+//!
+//! EM needs hundreds of steps where states are hard to tell apart, so after a few of them Newton's method takes over. Its
+//! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
+//! lowers the likelihood is not taken.
+
+use crate::chain::{Chain, Evaluation, shifted};
+use crate::matrix::{Square, eigen};
+use crate::sequence::Coded;
+
+/// When a search ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stop {
+    /// Largest relative change of the log-likelihood in the last step.
+    pub relative_change: f64,
+    /// Most steps of EM before Newton's method.
+    pub em_steps: u32,
+    /// Most steps of Newton's method.
+    pub newton_steps: u32,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self {
+            relative_change: 1e-8,
+            em_steps: 25,
+            newton_steps: 60,
+        }
+    }
+}
+
+/// Where a search has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) theta: Vec<f64>,
+    pub(crate) ln_likelihood: f64,
+    /// Choices whose probability is free; the others are 0 or 1.
+    pub(crate) free: Vec<usize>,
+    /// Observed information: the negative Hessian by the logits of the free choices.
+    pub(crate) information: Square,
+    pub(crate) converged: bool,
+    pub(crate) em_steps: u32,
+    pub(crate) newton_steps: u32,
+}
+
+/// A likelihood with its place.
+struct Place<'a, const N: usize> {
+    chain: &'a Chain<N>,
+    coded: &'a Coded,
+    theta: Vec<f64>,
+    now: Evaluation<N>,
+}
+
+/// Where a choice is expected to fall out in one way less often than this, the end of its range is tried.
+const RARE: f64 = 1.0;
+
+/// Newton's decrement, twice the gain in log-likelihood that the next step promises, below which a search has converged:
+/// the estimate is within a hundredth of its standard error.
+const DECREMENT: f64 = 1e-4;
+
+/// One step of EM: each choice gets the share with which it is expected to fall out.
+pub(crate) fn em_step<const N: usize>(theta: &[f64], now: &Evaluation<N>) -> Vec<f64> {
+    let counts = now.yes.iter().zip(&now.no).zip(theta);
+    let step = |((yes, no), before): ((&f64, &f64), &f64)| {
+        let all = yes + no;
+        if all > 0.0 { yes / all } else { *before }
+    };
+    counts.map(step).collect()
+}
+
+impl<const N: usize> Place<'_, N> {
+    /// Goes to `theta` unless the likelihood is lower there.
+    fn go(&mut self, theta: Vec<f64>) -> bool {
+        let there = self.chain.evaluate(self.coded, &theta);
+        let goes = there.ln_likelihood >= self.now.ln_likelihood;
+        if goes {
+            self.theta = theta;
+            self.now = there;
+        }
+        goes
+    }
+
+    fn free(&self) -> Vec<usize> {
+        let inside = |k: &usize| self.theta[*k] > 0.0 && self.theta[*k] < 1.0;
+        (0..self.chain.choices).filter(inside).collect()
+    }
+
+    /// Moves choices that hardly fall out in one way to the end of their range, if that is at least as likely.
+    fn go_to_ends(&mut self) {
+        for k in self.free() {
+            let (yes, no) = (self.now.yes[k], self.now.no[k]);
+            let end = match (yes < RARE, no < RARE) {
+                (true, false) => 0.0,
+                (false, true) => 1.0,
+                _ => continue,
+            };
+            let mut theta = self.theta.clone();
+            theta[k] = end;
+            if self.chain.ln_likelihood(self.coded, &theta) >= self.now.ln_likelihood {
+                self.go(theta);
+            }
+        }
+    }
+
+    /// Moves choices at the end of their range back inside, if that is more likely; whether one was moved.
+    fn leave_ends(&mut self) -> bool {
+        let mut moved = false;
+        for k in 0..self.chain.choices {
+            let end = self.theta[k];
+            if end > 0.0 && end < 1.0 {
+                continue;
+            }
+            let exposure = (self.now.yes[k] + self.now.no[k]).max(2.0);
+            for events in [0.1, 0.5] {
+                let mut theta = self.theta.clone();
+                theta[k] = (end - events / exposure).abs();
+                let there = self.chain.ln_likelihood(self.coded, &theta);
+                let margin = 1e-11 * there.abs();
+                if there > self.now.ln_likelihood + margin && self.go(theta) {
+                    moved = true;
+                    break;
+                }
+            }
+        }
+        moved
+    }
+
+    /// The negative Hessian by the logits of `free`, from differences of gradients.
+    fn information(&self, free: &[usize]) -> Square {
+        /// Change of a logit.
+        const H: f64 = 1e-4;
+        let gradient = |k: usize, shift: f64| {
+            let mut theta = self.theta.clone();
+            theta[k] = shifted(theta[k], shift);
+            let there = self.chain.evaluate(self.coded, &theta);
+            self.chain.gradient(&theta, &there)
+        };
+        let rows = free.iter().map(|k| {
+            let (above, below) = (gradient(*k, H), gradient(*k, -H));
+            let cells = free.iter().map(|j| (below[*j] - above[*j]) / (2.0 * H));
+            cells.collect::<Vec<f64>>()
+        });
+        let rows: Square = rows.collect();
+        let n = free.len();
+        let cell = |i: usize, j: usize| 0.5 * (rows[i][j] + rows[j][i]);
+        (0..n)
+            .map(|i| (0..n).map(|j| cell(i, j)).collect())
+            .collect()
+    }
+
+    /// The observed information by the logits of all choices. One at the end of its range is moved inside by half an event
+    /// first: what it might be adds to the errors of the others.
+    fn information_with_ends(&self) -> (Vec<usize>, Square) {
+        let mut theta = self.theta.clone();
+        for (k, p) in theta.iter_mut().enumerate() {
+            let exposure = self.now.yes[k] + self.now.no[k];
+            if (*p <= 0.0 || *p >= 1.0) && exposure > 0.0 {
+                *p = (*p - (0.5 / exposure).min(0.25)).abs();
+            }
+        }
+        let now = self.chain.evaluate(self.coded, &theta);
+        let moved = Place {
+            chain: self.chain,
+            coded: self.coded,
+            theta,
+            now,
+        };
+        let all = moved.free();
+        // Where the likelihood falls inside, its slope is no curvature.
+        let slopes = self.chain.gradient(&moved.theta, &moved.now);
+        let mut information = moved.information(&all);
+        for (i, k) in all.iter().enumerate() {
+            let at_end = self.theta[*k] <= 0.0 || self.theta[*k] >= 1.0;
+            if at_end {
+                let sign = if self.theta[*k] <= 0.0 { 1.0 } else { -1.0 };
+                information[i][i] += sign * slopes[*k];
+            }
+        }
+        // One without curvature there says nothing about the others.
+        let kept = |i: &usize| {
+            information[*i][*i] > 0.0 || self.theta[all[*i]] * (1.0 - self.theta[all[*i]]) > 0.0
+        };
+        let kept: Vec<usize> = (0..all.len()).filter(kept).collect();
+        let row = |i: &usize| kept.iter().map(|j| information[*i][*j]).collect();
+        let reduced = kept.iter().map(row).collect();
+        (kept.iter().map(|i| all[*i]).collect(), reduced)
+    }
+
+    /// Twice the gain of the log-likelihood that Newton's method promises from here.
+    fn promise(&self, free: &[usize], information: &Square) -> f64 {
+        let gradient = self.chain.gradient(&self.theta, &self.now);
+        let (values, vectors) = eigen(information);
+        let largest = values.iter().copied().fold(1e-300, f64::max);
+        let along = (0..free.len()).map(|e| {
+            let terms = free.iter().zip(&vectors);
+            let slope: f64 = terms.map(|(k, row)| gradient[*k] * row[e]).sum();
+            slope * slope / values[e].max(1e-9 * largest)
+        });
+        along.sum()
+    }
+
+    /// A step of Newton's method that is held back by `damping`; whether it was taken, and what it promised.
+    fn newton(&mut self, free: &[usize], information: &Square, damping: &mut f64) -> (bool, f64) {
+        let gradient = self.chain.gradient(&self.theta, &self.now);
+        let (values, vectors) = eigen(information);
+        let largest = values.iter().copied().fold(1e-300, f64::max);
+        // The gradient along each eigenvector.
+        let along: Vec<f64> = (0..free.len())
+            .map(|e| {
+                let terms = free.iter().zip(&vectors);
+                terms.map(|(k, row)| gradient[*k] * row[e]).sum()
+            })
+            .collect();
+        let promise = values.iter().zip(&along);
+        let promise: f64 = promise
+            .map(|(value, slope)| slope * slope / value.max(1e-9 * largest))
+            .sum();
+        for _ in 0..8 {
+            let mut step: Vec<f64> = vectors
+                .iter()
+                .map(|row| {
+                    let terms = row.iter().zip(values.iter().zip(&along));
+                    terms
+                        .map(|(part, (value, slope))| {
+                            // Where the surface bends upward, the slope alone is followed.
+                            part * slope / (value.abs().max(1e-9 * largest) + *damping)
+                        })
+                        .sum()
+                })
+                .collect();
+            let longest = step.iter().copied().map(f64::abs).fold(0.0, f64::max);
+            if longest > 2.0 {
+                for part in &mut step {
+                    *part *= 2.0 / longest;
+                }
+            }
+            let mut theta = self.theta.clone();
+            for (k, part) in free.iter().zip(step) {
+                theta[*k] = shifted(theta[*k], part);
+            }
+            if self.go(theta) {
+                *damping *= 0.1;
+                return (true, promise);
+            }
+            *damping = (*damping * 10.0).max(1e-3 * largest);
+        }
+        (false, promise)
+    }
+}
+
+/// Runs of the pilot search.
+const PILOT: usize = 200_000;
+
+/// The most likely parameters that are found from the most promising of `starts`, of which there must be one. A long
+/// sequence is searched from what was found for its begin, and from the starts themselves if they are better.
+pub(crate) fn search<const N: usize>(
+    chain: &Chain<N>,
+    coded: &Coded,
+    starts: &[Vec<f64>],
+    stop: Stop,
+) -> Found {
+    if coded.runs() <= 2 * PILOT {
+        return search_all(chain, coded, starts, stop);
+    }
+    let pilot = search_all(chain, &coded.begin(PILOT), starts, stop);
+    // What the begin has at an end of its range may be rare only.
+    let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
+    let start = pilot.theta.iter().map(inside).collect();
+    let em_steps = 3;
+    let found = search_all(chain, coded, &[start], Stop { em_steps, ..stop });
+    Found {
+        em_steps: found.em_steps + pilot.em_steps,
+        newton_steps: found.newton_steps + pilot.newton_steps,
+        ..found
+    }
+}
+
+fn search_all<const N: usize>(
+    chain: &Chain<N>,
+    coded: &Coded,
+    starts: &[Vec<f64>],
+    stop: Stop,
+) -> Found {
+    /// Starts from which EM is run.
+    const TRIED: usize = 3;
+    /// Steps of EM by which they are compared.
+    const TRIAL: u32 = 10;
+    let mut ranked: Vec<(f64, &Vec<f64>)> = starts
+        .iter()
+        .map(|theta| (chain.ln_likelihood(coded, theta), theta))
+        .collect();
+    ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
+    ranked.dedup_by(|one, other| (one.0 - other.0).abs() < 1e-6);
+    let mut best: Option<Place<'_, N>> = None;
+    let mut em_steps = 0;
+    let trial = if ranked.len() > 1 { TRIAL } else { 0 };
+    for (_, start) in ranked.into_iter().take(TRIED) {
+        let mut place = Place {
+            chain,
+            coded,
+            theta: start.clone(),
+            now: chain.evaluate(coded, start),
+        };
+        em_steps += em(&mut place, stop, trial);
+        let is_better = best
+            .as_ref()
+            .is_none_or(|best| place.now.ln_likelihood > best.now.ln_likelihood);
+        if is_better {
+            best = Some(place);
+        }
+    }
+    let Some(mut place) = best else {
+        unreachable!("a search has a start");
+    };
+    em_steps += em(&mut place, stop, stop.em_steps);
+    let (mut newton_steps, mut converged) = (0, false);
+    let mut damping = 0.0;
+    while newton_steps < stop.newton_steps {
+        place.go_to_ends();
+        if place.free().is_empty() {
+            converged = true;
+            break;
+        }
+        let before = place.now.ln_likelihood;
+        newton_steps += 1;
+        let free = place.free();
+        let information = place.information(&free);
+        let (taken, promise) = place.newton(&free, &information, &mut damping);
+        let change = place.now.ln_likelihood - before;
+        let is_flat = change <= stop.relative_change * place.now.ln_likelihood.abs();
+        // The Hessian of the place before tells well enough what is left.
+        let left = place.promise(&free, &information);
+        if is_flat && (promise.min(left) < DECREMENT || !taken) {
+            if place.leave_ends() {
+                damping = 0.0;
+                continue;
+            }
+            converged = promise.min(left) < DECREMENT;
+            if converged || em(&mut place, stop, 5) == 0 {
+                break;
+            }
+        }
+    }
+    let (all, information) = place.information_with_ends();
+    Found {
+        free: all,
+        information,
+        theta: place.theta,
+        ln_likelihood: place.now.ln_likelihood,
+        converged,
+        em_steps,
+        newton_steps,
+    }
+}
+
+/// Up to `most` steps of EM; how many were taken.
+fn em<const N: usize>(place: &mut Place<'_, N>, stop: Stop, most: u32) -> u32 {
+    for step in 0..most {
+        let before = place.now.ln_likelihood;
+        let next = em_step(&place.theta, &place.now);
+        if !place.go(next) {
+            return step;
+        }
+        let change = place.now.ln_likelihood - before;
+        if change <= stop.relative_change * before.abs() {
+            return step + 1;
+        }
+    }
+    most
+}
