@@ -211,10 +211,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     .finish();
     let uneven = interval_s.is_some_and(|mean| read.longest.as_secs_f64() > UNEVEN * mean);
-    if uneven && link.is_some() {
+    if uneven {
         warning!(
             "fit",
-            "{name}: slots are not evenly spaced, up to {} apart with a mean of {:.3} ms: parameters at another interval take the mean",
+            "{name}: slots are not evenly spaced, up to {} apart with a mean of {:.3} ms: a model of losses leaves that out, and what is made with it has a constant rate; `tmt stats --segments` shows the outages",
             read.longest,
             1e3 * interval_s.unwrap_or_default()
         );
