@@ -85,6 +85,7 @@ fn sample(kind: ValueKind) -> &'static str {
         ValueKind::DurationOr(_) => "1ns",
         ValueKind::Size => "1500B",
         ValueKind::Count => "1000",
+        ValueKind::Nodes => "0-1",
         ValueKind::OneOf(words) => words[0],
     }
 }
