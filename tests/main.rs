@@ -16,6 +16,7 @@ mod convert;
 mod damage;
 mod determinism;
 mod documents;
+mod export;
 mod extremes;
 mod files;
 mod formats;

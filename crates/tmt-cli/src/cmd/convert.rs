@@ -1,5 +1,5 @@
 //! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 12), and of traces
-//! to files of other tools (Sec. 13).
+//! to files of other tools (Sec. 14).
 //!
 //! Flags, help and errors derive from the descriptions of the formats (`tmt_core::format::import`, `export`).
 

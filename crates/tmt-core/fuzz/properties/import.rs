@@ -77,7 +77,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// A valid value.
-fn sample(kind: ValueKind) -> &'static str {
+pub(super) fn sample(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Input | ValueKind::File => "-",
         ValueKind::Switch => "",

@@ -1,4 +1,4 @@
-//! Exporters: write traces as files of other tools (docs/trace-format.md, Sec. 13).
+//! Exporters: write traces as files of other tools (docs/trace-format.md, Sec. 14).
 //!
 //! Each format is one file with an [`Exporter`], which describes the format and its keys, and is listed in [`FORMATS`].
 //! Flags, help, error messages and tests are derived from the description, as for importers. Formats of other crates are

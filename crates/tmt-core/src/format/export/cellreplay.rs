@@ -1,5 +1,5 @@
 //! Files of CellReplay: delivery opportunities of a saturated link (heavy), and trains of packets on an idle one (light)
-//! (docs/trace-format.md, Sec. 13.2).
+//! (docs/trace-format.md, Sec. 14.2).
 //!
 //! A line of the light file has the time of a train in ms, the one-way delay of its first packet, and when each packet of the
 //! train is delivered after the first. An opportunity has 1400 B (`cellular_queue` of CellReplay).
@@ -281,7 +281,7 @@ impl Light {
         }
         if self.overtaking > 0 {
             let text = format!(
-                "{} of trains before one that was sent earlier, delivered with it: the order of arrival is not carried",
+                "packets of trains that arrive before one that was sent earlier, {} in all, are delivered with it: the order of arrival is not carried",
                 self.overtaking
             );
             findings.push(

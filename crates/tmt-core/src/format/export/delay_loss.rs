@@ -1,5 +1,5 @@
 //! Pairs of files with one line per packet: its one-way delay in ns, and whether it was lost, as ebpf-trace-emu replays them
-//! (docs/trace-format.md, Sec. 13.3).
+//! (docs/trace-format.md, Sec. 14.3).
 
 use std::io::{BufWriter, Write};
 

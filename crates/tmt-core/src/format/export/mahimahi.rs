@@ -1,5 +1,5 @@
 //! Capacity traces of mahimahi: one delivery opportunity per line, in whole milliseconds (docs/trace-format.md,
-//! Sec. 13.1).
+//! Sec. 14.1).
 //!
 //! mm-link repeats the file after its last time, and an opportunity serves 1504 bytes (`link_queue.cc` of mahimahi). The files
 //! that its recorder writes hold what arrived, so an erased slot is no opportunity.

@@ -1,5 +1,5 @@
 //! Tables and settings for netem: a `.dist` table of the delays, or of the times between slots, and the `tc` line that uses it,
-//! with the losses (docs/trace-format.md, Sec. 13.4).
+//! with the losses (docs/trace-format.md, Sec. 14.4).
 //!
 //! The table holds the delays as they are, not a curve that was fitted to them. The probabilities of losses are counted.
 
@@ -27,8 +27,8 @@ const NAME: &str = "tmt";
 const TABLE: Key = Key::new(
     "table",
     ValueKind::OneOf(&["delay", "slot"]),
-    "delay: a table of the one-way delays, for `distribution`, or slot: of the times between slots, for `slot \
-     distribution` [default: delay]",
+    "what the table has: delay, one-way delays for `distribution`, or slot, times between slots for `slot distribution` \
+     [default: delay]",
 );
 
 const LOSS_MODEL: Key = Key::new(
@@ -103,6 +103,12 @@ impl Exporter for Format {
     }
 }
 
+/// A time for tc: in us, since not every version takes ns.
+fn tc_time(nanos: u64) -> String {
+    let text = format!("{}.{:03}", nanos / 1000, nanos % 1000);
+    format!("{}us", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A table that is being collected.
 struct Netem {
     out: BufWriter<Box<dyn Write + Send>>,
@@ -120,12 +126,13 @@ struct Netem {
 impl Netem {
     /// The part of the tc line that uses `table`.
     fn use_of(&self, table: &Table) -> String {
-        let (middle, scale) = (table.middle + self.added.as_nanos(), table.scale);
-        match (self.is_slots, scale) {
-            (false, 0) => format!("delay {middle}ns"),
-            (false, _) => format!("delay {middle}ns {scale}ns distribution {NAME}"),
-            (true, 0) => format!("slot {middle}ns {middle}ns packets 1"),
-            (true, _) => format!("slot distribution {NAME} {middle}ns {scale}ns packets 1"),
+        let middle = tc_time(table.middle + self.added.as_nanos());
+        let scale = tc_time(table.scale);
+        match (self.is_slots, table.scale) {
+            (false, 0) => format!("delay {middle}"),
+            (false, _) => format!("delay {middle} {scale} distribution {NAME}"),
+            (true, 0) => format!("slot {middle} {middle} packets 1"),
+            (true, _) => format!("slot distribution {NAME} {middle} {scale} packets 1"),
         }
     }
 }
@@ -292,7 +299,7 @@ mod tests {
     #[test]
     fn equal_delays_need_no_table_and_none_are_refused() {
         let exported = export(&Format, &[], &[], &[slot(0, 500), slot(9, 500)]).unwrap();
-        assert_eq!(words(&exported), ["delay", "500ns"]);
+        assert_eq!(words(&exported), ["delay", "0.5us"]);
         let refused = export(&Format, &[], &[], &[slot(0, 0)]);
         assert!(matches!(refused, Err(ExportError::Trace(_))));
         let refused = export(&Format, &[], &[], &[slot(0, 1), slot(1, 20_000_000_000)]);

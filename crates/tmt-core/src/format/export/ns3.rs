@@ -1,5 +1,5 @@
 //! Losses for the `ReceiveListErrorModel` of ns-3: the ordinals of the packets that are lost, from 0, in the order in which
-//! the device receives them (docs/trace-format.md, Sec. 13.5).
+//! the device receives them (docs/trace-format.md, Sec. 14.5).
 
 use std::io::{BufWriter, Write};
 
@@ -15,7 +15,7 @@ const PER_LINE: u64 = 16;
 const AS: Key = Key::new(
     "as",
     ValueKind::OneOf(&["list", "cpp"]),
-    "list: the numbers, which a C++ initialiser list can include, or cpp: a snippet that makes the model [default: list]",
+    "form of the list: list, numbers that a C++ initialiser list can include, or cpp, a snippet that makes the model [default: list]",
 );
 
 /// Exporter to lists of losses.

@@ -1,5 +1,5 @@
 //! Files of CellReplay: trains of packets on an idle link (light), and delivery opportunities of a saturated one (heavy)
-//! (docs/trace-format.md, Sec. 12.6).
+//! (docs/trace-format.md, Sec. 12.12).
 //!
 //! A line of the light file is a train: its time, the one-way delay of its first packet, and when its packets are delivered
 //! after the first, all in whole ms. A packet is therefore sent at the time of its train, and arrives after the delay and its

@@ -1,5 +1,5 @@
 //! Delays of LeoReplayer: one per 10 ms, in whole milliseconds; with the bandwidth file of the same replay, in the form of
-//! mahimahi (docs/trace-format.md, Sec. 12.7).
+//! mahimahi (docs/trace-format.md, Sec. 12.13).
 //!
 //! Line i, from 1, holds from 10 (i − 1) ms on, until the next; after the last line the file begins again (`delay_queue` of
 //! LeoReplayer). A packet whose delay falls may overtake.

@@ -1,5 +1,5 @@
 //! Traces of Link'Em: a digit per packet without separators, 0 = lost and 1 = received; and a delay in whole milliseconds per
-//! packet that is delivered, between blanks (docs/trace-format.md, Sec. 12.8).
+//! packet that is delivered, between blanks (docs/trace-format.md, Sec. 12.14).
 //!
 //! Both files repeat in Link'Em, so they may have different lengths. Lines have no meaning.
 

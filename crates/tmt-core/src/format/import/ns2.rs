@@ -1,9 +1,10 @@
 //! Packet traces of ns-2, plain and of satellite links: the packets of one link, from their transmission to their arrival
-//! (docs/trace-format.md, Sec. 12.11).
+//! (docs/trace-format.md, Sec. 12.17).
 //!
 //! A line is `event time from to type size flags flow source destination sequence id`, of satellite links followed by two
 //! latitudes and two longitudes. `+` puts a packet into the queue of the link, `-` takes it out to be sent, `r` is its arrival,
-//! `d` a drop and `e` an error. The id stays with a packet on its way and is new for a retransmission.
+//! `d` a drop and `e` an error. A packet that is dropped after `+` was dropped by the queue; without `+`, by a model of errors
+//! before it, and so by the link. The id stays with a packet on its way and is new for a retransmission.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::BufRead;
@@ -23,6 +24,9 @@ const LINK: &str = "link";
 
 /// Packets in flight that are waited for: with more, the one sent first is lost.
 const IN_FLIGHT: usize = 1 << 16;
+
+/// Packets in a queue that are known; more are forgotten by their ids.
+const MOST_QUEUED: usize = 1 << 20;
 
 /// Links that a message names.
 const SHOWN: usize = 8;
@@ -146,6 +150,8 @@ struct Link {
     /// Packets in the order of sending, the first of which has this number.
     sent: VecDeque<Sent>,
     first: u64,
+    /// Ids of packets in the queue.
+    queued: BTreeSet<u64>,
     /// Number of a packet in flight by its id.
     in_flight: BTreeMap<u64, u64>,
     ended: bool,
@@ -168,6 +174,7 @@ impl Link {
             to: to.to_owned(),
             sent: VecDeque::new(),
             first: 0,
+            queued: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             ended: false,
             packets: 0,
@@ -218,15 +225,26 @@ impl Link {
             self.packets += 1;
             // A packet that is sent again over the same link has not arrived before.
             self.in_flight.insert(id, number);
+            self.queued.remove(&id);
             return Ok(());
         }
         if kind == b'+' {
+            if self.queued.len() == MOST_QUEUED {
+                self.queued.pop_first();
+            }
+            self.queued.insert(id);
             return Ok(());
         }
         let Some(number) = self.in_flight.remove(&id) else {
-            match kind {
-                b'r' => self.unseen += 1,
-                _ => self.queue_drops += 1,
+            if kind == b'r' {
+                self.unseen += 1;
+            } else if self.queued.remove(&id) {
+                self.queue_drops += 1;
+            } else {
+                // `lossmodel` puts a model of errors before the queue, where it drops packets that are not queued yet.
+                let fate = Some(Fate::Lost);
+                self.sent.push_back(Sent { id, at: time, fate });
+                self.packets += 1;
             }
             return Ok(());
         };
@@ -337,10 +355,12 @@ mod tests {
 + 0.1 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
 - 0.1 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
 + 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 4 13
++ 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 5 14
 d 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 5 14
 - 0.12 0 1 tcp 1040 ------- 1 0.0 1.0 4 13
 r 0.15 1 0 ack 40 ------- 1 1.0 0.0 1 9
 - 0.2 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
+d 0.3 0 1 tcp 1040 ------- 1 0.0 1.0 7 16
 r 0.362 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
 r 0.47 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
 ";
@@ -352,7 +372,13 @@ r 0.47 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
 
     #[test]
     fn a_packet_goes_from_the_queue_to_its_arrival_or_is_lost() {
-        let expected = [(0, 12 * MS), (20 * MS, 0), (100 * MS, 20 * MS)];
+        // The last one by a model of errors before the queue.
+        let expected = [
+            (0, 12 * MS),
+            (20 * MS, 0),
+            (100 * MS, 20 * MS),
+            (200 * MS, 0),
+        ];
         assert_eq!(slots(PLAIN, "0-1"), expected);
         let keys = [("link", "0-1"), ("propagation", "0s")];
         let found = converted(&Format, &[("trace", PLAIN)], &keys);

@@ -1,5 +1,5 @@
 //! Losses of ns-3: the list of a `ReceiveListErrorModel`, the ordinals of lost packets from 0 (docs/trace-format.md,
-//! Sec. 12.12).
+//! Sec. 12.18).
 //!
 //! Ordinals are between commas, blanks or line ends, in any order. The list does not say how many packets there were.
 

@@ -1,4 +1,4 @@
-//! Delays over time of OpenSAND: a step and a value per line (docs/trace-format.md, Sec. 12.9).
+//! Delays over time of OpenSAND: a step and a value per line (docs/trace-format.md, Sec. 12.15).
 //!
 //! Steps are whole numbers of the refresh period, delays whole milliseconds; between two lines OpenSAND interpolates in whole
 //! milliseconds (`FileDelay` of OpenSAND). Files of the same form have an attenuation, which says of no packet whether it was

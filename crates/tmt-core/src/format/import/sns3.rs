@@ -1,5 +1,5 @@
 //! Tables of SNS3: received power over time, and error rates over Es/N0. Neither says of a packet whether it arrived, so both
-//! are refused with what can use them (docs/trace-format.md, Sec. 12.10).
+//! are refused with what can use them (docs/trace-format.md, Sec. 12.16).
 
 use super::{Files, Given, Import, ImportError, Importer, Key, Lines, Remark, TRACE, whole_lines};
 use crate::format::foreign::Carries;

@@ -23,9 +23,10 @@ fn share(text: &str) -> u32 {
     (percent / 100.0 * f64::from(u32::MAX)).round_ties_even() as u32
 }
 
-/// tc: a time in ns.
+/// tc: a time, in ns.
 pub(super) fn tc_nanos(text: &str) -> i64 {
-    text.strip_suffix("ns").unwrap().parse().unwrap()
+    let micros: f64 = text.strip_suffix("us").unwrap().parse().unwrap();
+    (micros * 1000.0).round() as i64
 }
 
 /// The entries of a table, as tc reads them.
