@@ -153,7 +153,8 @@ impl Target {
                 .put(&batch)
                 .map_err(|error| failure(inputs.name(), &error))?;
         }
-        print_findings(&slots.findings(), started.kind);
+        // What has a capacity says so itself.
+        print_findings(&slots.findings(), TraceKind::Capacity);
         if rows == 0 {
             let name = inputs.name();
             return Err(Failure::failed(format!(

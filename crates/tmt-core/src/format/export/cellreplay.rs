@@ -269,7 +269,7 @@ impl Light {
         self.out.flush()?;
         let mut findings = Vec::new();
         findings.extend(self.seen.losses_lost(
-            "are left out: packets wait for the next opportunity instead of being lost in CellReplay",
+            "left out: packets wait for the next opportunity instead of being lost in CellReplay",
         ));
         if self.unused > 0 {
             let text = format!(

@@ -112,7 +112,7 @@ mod tests {
         let found = left_out.found("losses-not-carried").unwrap();
         assert_eq!((found.count, found.effect), (1, Effect::NotCarried));
         assert!(
-            found.text.starts_with("1 lost slot (33.33 %) are left out"),
+            found.text.starts_with("1 lost slot (33.33 %) left out"),
             "{found}"
         );
         let kept = written(&[("erased", "keep")], &slots);

@@ -86,7 +86,7 @@ impl Exporter for Format {
             Span::ZERO
         } else {
             note(Remark::not_carried(
-                "the capacity is not carried (`table` slot, or a `rate` of netem)",
+                "the capacity is not carried (`table` slot, or netem's own rate)",
             ));
             propagation(given, head, note)
         };
@@ -215,7 +215,7 @@ impl Export for Netem {
             findings.extend(self.seen.order_lost());
         }
         if losses.text.is_empty() {
-            findings.extend(self.seen.losses_lost("are not carried (`loss-model`)"));
+            findings.extend(self.seen.losses_lost("not carried (`loss-model`)"));
         }
         Ok(findings)
     }

@@ -136,10 +136,10 @@ impl Opportunities {
         self.out.flush()?;
         let mut findings = Vec::new();
         findings.extend(seen.losses_lost(&if self.keeps_erased {
-            format!("are opportunities like the others: nothing is lost on them in {tool}")
+            format!("kept as opportunities like the others: nothing is lost on them in {tool}")
         } else {
             format!(
-                "are left out: packets wait for the next opportunity instead of being lost in {tool} (`{}` keep keeps their opportunities)",
+                "left out: packets wait for the next opportunity instead of being lost in {tool} (`{}` keep keeps their opportunities)",
                 ERASED.name
             )
         }));

@@ -77,7 +77,8 @@ impl Importer for Format {
             let Some((step, value)) = columns(line) else {
                 return false;
             };
-            let is_next = last.is_none_or(|last| step > last) && value.parse::<f64>().is_ok();
+            // Between lines there are steps to interpolate; numbers without gaps are of packets.
+            let is_next = last.is_none_or(|last| step > last + 1) && value.parse::<f64>().is_ok();
             last = Some(step);
             is_next
         }) && last.is_some()
@@ -221,6 +222,7 @@ mod tests {
         );
         let held = delays(text, &[("hold", "")]);
         assert_eq!(held, ms([250, 250, 255, 255, 250]).collect::<Vec<_>>());
+        assert!(Format.recognises(text.as_bytes()) && !Format.recognises(b"1 20\n2 21\n4 20\n"));
         // The first value holds before its step.
         assert_eq!(delays("1 7\n2 9\n", &[])[0], (0, 7 * MS));
     }
