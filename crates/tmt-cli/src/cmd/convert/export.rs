@@ -252,9 +252,12 @@ fn failure(name: &str, error: &ExportError) -> Failure {
         ExportError::Refused(refusal) => Failure::usage(render_keys(refusal, typed)),
         ExportError::Trace(refusal) => {
             // What is between backticks here may be a command.
-            let text = render_keys(refusal, |key| match key.contains(' ') {
-                true => format!("`{key}`"),
-                false => typed(key),
+            let text = render_keys(refusal, |key| {
+                if key.contains(' ') {
+                    format!("`{key}`")
+                } else {
+                    typed(key)
+                }
             });
             Failure::failed(format!("{name}: {text}"))
         }

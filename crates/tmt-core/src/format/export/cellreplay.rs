@@ -232,8 +232,9 @@ impl Light {
             self.next = next.map_or(Time::MAX, |next| Time::ZERO.saturating_add(next));
             let delay = delay.as_nanos() + self.added.as_nanos();
             let (time, base) = (nearest(sent.as_nanos()), nearest(delay));
-            self.rounded +=
-                u64::from(sent.as_nanos() % MILLISECOND != 0 || delay % MILLISECOND != 0);
+            self.rounded += u64::from(
+                !sent.as_nanos().is_multiple_of(MILLISECOND) || !delay.is_multiple_of(MILLISECOND),
+            );
             write!(self.out, "{time} {base} 0")?;
             self.train = Some((arrival, 0, 1));
             self.lines += 1;
@@ -244,7 +245,7 @@ impl Light {
                 let after = arrival.as_nanos().saturating_sub(first.as_nanos());
                 let opportunity = nearest(after);
                 self.overtaking += u64::from(opportunity < *last || arrival < *first);
-                self.rounded += u64::from(after % MILLISECOND != 0);
+                self.rounded += u64::from(!after.is_multiple_of(MILLISECOND));
                 *last = opportunity.max(*last);
                 *packets += 1;
                 write!(self.out, " {last}")?;

@@ -112,9 +112,10 @@ impl Export for DelayLoss {
             self.seen.slot(slot);
             self.least += u64::from(slot.decode_delay() == Slot::UNKNOWN_DELAY);
             if let Some(delay) = &mut self.delay {
-                let nanos = match slot.is_erased() {
-                    true => 0,
-                    false => slot.decode_delay().as_nanos() + self.added.as_nanos(),
+                let nanos = if slot.is_erased() {
+                    0
+                } else {
+                    slot.decode_delay().as_nanos() + self.added.as_nanos()
                 };
                 writeln!(delay, "{nanos}")?;
             }

@@ -5,6 +5,12 @@
 
 mod losses;
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "probabilities and times of a test are small"
+)]
 mod model;
 mod table;
 
@@ -222,6 +228,7 @@ impl Export for Netem {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "counts of a test are small")]
 mod tests {
     use super::super::testing::{Exported, export, slot};
     use super::model::{Draws, Netem as Kernel, read_table, tc_nanos};

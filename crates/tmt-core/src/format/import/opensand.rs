@@ -144,14 +144,12 @@ fn point<R: std::io::BufRead>(lines: &Lines<R>) -> Result<Option<(u64, u64)>> {
     let read = columns(text)
         .and_then(|(step, value)| Some((step, value.parse::<u32>().ok()?)))
         .filter(|_| !text.contains(&b'+'));
-    match read {
-        Some((step, delay)) => Ok(Some((step, u64::from(delay) * 1_000_000))),
-        None => {
-            let found = format!("'{}'", shown(text));
-            let expected = "a step and a delay in ms, both whole numbers";
-            Err(lines.error(ErrorKind::format(found, expected)))
-        }
-    }
+    let Some((step, delay)) = read else {
+        let found = format!("'{}'", shown(text));
+        let expected = "a step and a delay in ms, both whole numbers";
+        return Err(lines.error(ErrorKind::format(found, expected)));
+    };
+    Ok(Some((step, u64::from(delay) * 1_000_000)))
 }
 
 impl Delays {

@@ -26,7 +26,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Points {
     /// Times and delays, ns, in the order of time.
-    points: Vec<(u64, u64)>,
+    all: Vec<(u64, u64)>,
     step: Step,
     /// What is said of the lines of the file.
     lines: Option<Finding>,
@@ -74,7 +74,7 @@ impl Points {
         match read {
             Ok(()) if points.is_empty() => Err(Error::new(ErrorKind::EmptyTrace).of_input(name)),
             Ok(()) => Ok(Self {
-                points,
+                all: points,
                 step,
                 lines: lines_found,
             }),
@@ -84,16 +84,12 @@ impl Points {
 
     /// The smallest delay, ns.
     fn least(&self) -> u64 {
-        self.points
-            .iter()
-            .map(|(_, delay)| *delay)
-            .min()
-            .unwrap_or(0)
+        self.all.iter().map(|(_, delay)| *delay).min().unwrap_or(0)
     }
 
     /// The last time, ns.
     pub(super) fn last(&self) -> u64 {
-        self.points.last().map_or(0, |(time, _)| *time)
+        self.all.last().map_or(0, |(time, _)| *time)
     }
 
     /// After how many ns the delays are repeated; 0 if they are not.
@@ -111,9 +107,9 @@ impl Points {
 
     /// The delay at a time, ns. Before the first time it is the first one.
     pub(super) fn at(&self, time: u64) -> u64 {
-        let after = self.points.partition_point(|(at, _)| *at <= time);
-        let before = self.points[after.saturating_sub(1)];
-        let Some(next) = self.points.get(after).filter(|_| after > 0) else {
+        let after = self.all.partition_point(|(at, _)| *at <= time);
+        let before = self.all[after.saturating_sub(1)];
+        let Some(next) = self.all.get(after).filter(|_| after > 0) else {
             return before.1;
         };
         let (rise, run) = (
@@ -297,7 +293,7 @@ mod tests {
 
     fn points(step: Step, points: &[(u64, u64)]) -> Points {
         Points {
-            points: points.to_vec(),
+            all: points.to_vec(),
             step,
             lines: None,
         }

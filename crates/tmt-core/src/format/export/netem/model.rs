@@ -128,16 +128,16 @@ impl Netem {
                 state,
             } => {
                 let draw = draws.next();
-                (*state, _) = match *state {
-                    1 if draw < *p14 => (4, ()),
-                    1 if *p14 < draw && draw < p13.wrapping_add(*p14) => (3, ()),
-                    1 => (1, ()),
-                    2 if draw < *p23 => (3, ()),
-                    2 => (2, ()),
-                    3 if draw < *p32 => (2, ()),
-                    3 if *p32 < draw && draw < p31.wrapping_add(*p32) => (1, ()),
-                    3 => (3, ()),
-                    _ => (1, ()),
+                *state = match *state {
+                    1 if draw < *p14 => 4,
+                    1 if *p14 < draw && draw < p13.wrapping_add(*p14) => 3,
+                    2 if draw < *p23 => 3,
+                    2 => 2,
+                    3 if draw < *p32 => 2,
+                    3 if *p32 < draw && draw < p31.wrapping_add(*p32) => 1,
+                    3 => 3,
+                    // From 4 always, and from 1 otherwise.
+                    _ => 1,
                 };
                 matches!(*state, 3 | 4)
             }
