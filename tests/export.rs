@@ -262,3 +262,34 @@ fn probes_are_no_capacity_unless_it_is_said() {
     ran.says(&["warning: the slots are probes"]);
     assert!(!run("--kind capacity").stderr.contains("warning"));
 }
+
+#[test]
+fn the_delays_and_the_bandwidth_of_a_starlink_replay_become_one_link() {
+    let Some(traces) = traces() else { return };
+    let folder = Folder::new();
+    tmt("convert --from leoreplayer -o phy.arrow --delay")
+        .arg(traces.join("leocc/delay_example.txt"))
+        .arg("--bandwidth")
+        .arg(traces.join("leocc/bw_example.txt"))
+        .within(&folder)
+        .run()
+        .ok();
+    let stats = tmt("stats --json phy.arrow")
+        .within(&folder)
+        .run()
+        .ok()
+        .results();
+    assert_eq!(
+        (&stats["slots"], &stats["slots_erased"]),
+        (&487_652.into(), &0.into())
+    );
+    // Delays are 7 to 68 ms, of which 7 ms are propagation.
+    assert_eq!(stats["decode_delay_max_s"], 0.061);
+    tmt("convert --to mahimahi phy.arrow -o link")
+        .within(&folder)
+        .run()
+        .ok();
+    let original = fs::read(traces.join("leocc/bw_example.txt")).unwrap();
+    let original = String::from_utf8(original).unwrap();
+    assert!(original.lines().eq(folder.read("link").lines()));
+}

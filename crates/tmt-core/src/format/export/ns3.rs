@@ -124,8 +124,46 @@ impl Export for List {
 
 #[cfg(test)]
 mod tests {
+    use std::io::BufRead;
+
+    use proptest::prelude::*;
+
     use super::super::testing::{export, slot};
     use super::*;
+    use crate::format::import::{self, Files};
+
+    struct Text(String);
+
+    impl Files for Text {
+        fn open(&mut self, _: &'static str) -> std::io::Result<Box<dyn BufRead + Send>> {
+            Ok(Box::new(std::io::Cursor::new(self.0.clone())))
+        }
+
+        fn can_reopen(&self, _: &'static str) -> bool {
+            true
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_out_and_in_is_the_same(lost in prop::collection::vec(any::<bool>(), 1..200)) {
+            let fate = |(at, lost): (u64, &bool)| slot(at * 1_000_000, u64::from(!lost));
+            let slots: Vec<Slot> = (0..).zip(&lost).map(fate).collect();
+            let list = export(&Format, &[], &[], &slots).unwrap().text().to_owned();
+            let mut given = Given::default();
+            let packets = lost.len().to_string();
+            for (key, value) in [("interval", "1ms"), ("decode-delay", "1ns"), ("packets", &packets)] {
+                given.set(key, value);
+            }
+            let mut import =
+                import::open(&import::ns3::Format, &given, &mut Text(list), &mut |_| {}).unwrap();
+            let mut read = Vec::new();
+            while let Some(slot) = import.slots.next_slot().unwrap() {
+                read.push(slot);
+            }
+            prop_assert_eq!(read, slots);
+        }
+    }
 
     /// Packets 1 ms apart, lost at these positions.
     fn slots(lost: &[u64]) -> Vec<Slot> {
