@@ -68,8 +68,8 @@ impl Importer for Format {
     }
 
     fn recognises(&self, first: &[u8]) -> bool {
-        let mut last = None;
-        whole_lines(first).all(|line| {
+        let (mut last, mut rows) = (None, 0);
+        let is_every = whole_lines(first).all(|line| {
             let line = line.trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 return true;
@@ -79,9 +79,10 @@ impl Importer for Format {
             };
             // Between lines there are steps to interpolate; numbers without gaps are of packets.
             let is_next = last.is_none_or(|last| step > last + 1) && value.parse::<f64>().is_ok();
-            last = Some(step);
+            (last, rows) = (Some(step), rows + 1);
             is_next
-        }) && last.is_some()
+        });
+        is_every && rows > 2
     }
 
     fn keys(&self) -> &'static [Key] {
