@@ -17,6 +17,7 @@ mod damage;
 mod determinism;
 mod diff;
 mod documents;
+mod export;
 mod extremes;
 mod files;
 mod fit;

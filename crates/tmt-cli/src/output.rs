@@ -161,6 +161,11 @@ impl Output {
         })
     }
 
+    /// Name in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Writes all buffered bytes and closes the file, so that only the rename can still fail.
     pub(crate) fn close(&mut self) -> Outcome {
         self.settle()?;
@@ -383,6 +388,15 @@ impl FormatArgs {
     /// The head that is written: `head`, or none.
     pub(crate) fn head(&self, head: Metadata) -> Metadata {
         if self.no_head { Metadata::new() } else { head }
+    }
+
+    /// The flag that is given, if any.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        match (self.format, self.no_head) {
+            (Some(_), _) => Some("--format"),
+            (None, true) => Some("--no-head"),
+            (None, false) => None,
+        }
     }
 
     /// Format and compression of the output at `path`: those of the flag, else of the name. If the flag has no

@@ -9,6 +9,7 @@ mod batch;
 pub mod columnar;
 mod columns;
 pub mod compression;
+pub mod export;
 mod foreign;
 mod form;
 pub mod import;

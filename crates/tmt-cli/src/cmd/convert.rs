@@ -1,8 +1,11 @@
-//! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 12).
+//! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 12), and of traces
+//! to files of other tools (Sec. 14).
 //!
-//! Flags, help and errors derive from the descriptions of the formats (`tmt_core::format::import`).
+//! Flags, help and errors derive from the descriptions of the formats (`tmt_core::format::import`, `export`).
 
+mod export;
 mod inputs;
+mod keys;
 mod list;
 
 use std::ffi::OsString;
@@ -11,6 +14,8 @@ use clap::builder::{
     PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser,
 };
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use tmt_core::format::Carries;
+use tmt_core::format::export::{Exporter, Exporters};
 use tmt_core::format::import::{
     self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Key, Remark, Severity,
     Slots, ValueKind, render_keys,
@@ -21,7 +26,7 @@ use tmt_core::types::{Metadata, Time, TraceKind};
 
 use self::inputs::Inputs;
 use crate::exit::{Failure, Outcome, headline, note, warning};
-use crate::output::{OutputArgs, end_of_slots, refuse_shared_files};
+use crate::output::{OutputArgs, end_of_slots};
 use crate::provenance;
 use crate::table::counted;
 
@@ -29,17 +34,23 @@ const AFTER_HELP: &str = "The delay in a PHY trace excludes propagation, and 0 m
     therefore becomes max(1 ns, D - P), with P from --propagation, and rtt_ns = 2 P is stored in the metadata.\n\n\
     Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt \\\n    \
     --interval 10ms --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv\n  \
-    tmt convert --from ping ping.log > phy.csv";
+    tmt convert --from ping ping.log > phy.csv\n  tmt convert --to mahimahi phy.csv > link.down";
 
 /// Placeholder of a format's input, which is positional.
 const INPUT: &str = "TRACE";
 
+/// Key of that input.
+const TRACE: &str = "trace";
+
 /// Flags of every format.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Format of the input; `tmt convert --from FORMAT --help` shows its options
+    /// Format of the input; `tmt convert --from FORMAT --help` shows its options [default with --to: a trace of tmt]
     #[arg(long, value_name = "FORMAT", value_parser = FormatParser, hide_possible_values = true)]
     from: Option<String>,
+    /// Format of the output; `tmt convert --to FORMAT --help` shows its options [default: a trace of tmt]
+    #[arg(long, value_name = "FORMAT", value_parser = TargetParser, hide_possible_values = true)]
+    to: Option<String>,
     /// What a row is: a delivery opportunity of the link (capacity), or a sample of its delay and loss (probe) [default: by
     /// the format]
     #[arg(
@@ -52,7 +63,7 @@ struct Common {
     #[arg(long)]
     strict: bool,
     /// List the formats with what each can carry
-    #[arg(long, conflicts_with_all = ["from", "kind", "strict"])]
+    #[arg(long, conflicts_with_all = ["from", "to", "kind", "strict"])]
     list: bool,
     /// Print JSON, with --list
     #[arg(long, requires = "list")]
@@ -89,6 +100,28 @@ impl TypedValueParser for FormatParser {
     }
 }
 
+/// The same for the formats that are written.
+#[derive(Debug, Clone)]
+struct TargetParser;
+
+impl TypedValueParser for TargetParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names: Vec<&str> = Exporters::default().iter().map(Exporter::name).collect();
+        Some(Box::new(names.into_iter().map(PossibleValue::new)))
+    }
+}
+
 /// `text` with a capital letter at its start.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -102,25 +135,36 @@ fn capital(text: &str) -> String {
 
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
-        let importers = Importers::default();
-        let count = importers.iter().count();
-        let keys = importers.keys().into_iter().map(|(key, formats)| {
-            let help = if formats.len() == count {
-                capital(key.help)
-            } else {
-                format!("{}: {}", formats.join(", "), key.help)
-            };
-            flag(key).help(help)
+        let keys = keys::all().into_iter().map(|known| {
+            let help = format!("{}: {}", known.formats.join(", "), known.key.help);
+            flag(known.key).help(help)
         });
-        let width = importers.iter().map(|format| format.name().len()).max();
-        let width = width.unwrap_or(0);
-        let lines = importers
+        let (importers, exporters) = (Importers::default(), Exporters::default());
+        let read: Vec<_> = importers
             .iter()
-            .map(|format| format!("  {:<width$}  {}", format.name(), format.about()));
-        let list = lines.collect::<Vec<_>>().join("\n");
+            .map(|format| (format.name(), format.about()))
+            .collect();
+        let written: Vec<_> = exporters
+            .iter()
+            .map(|format| (format.name(), format.about()))
+            .collect();
+        let width = read
+            .iter()
+            .chain(&written)
+            .map(|(name, _)| name.len())
+            .max();
+        let width = width.unwrap_or(0);
+        let list = |formats: &[(&str, &str)]| {
+            let lines = formats
+                .iter()
+                .map(|(name, about)| format!("  {name:<width$}  {about}"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
         let command = Common::augment_args(command).args(keys);
         OutputArgs::augment_args(command).after_help(format!(
-            "Formats (--list shows what each can carry):\n{list}\n\n{AFTER_HELP}"
+            "Formats of --from (--list shows what each can carry):\n{}\n\nFormats of --to:\n{}\n\n{AFTER_HELP}",
+            list(&read),
+            list(&written)
         ))
     }
 
@@ -129,65 +173,92 @@ impl clap::Args for Args {
     }
 }
 
-/// `tmt` with a help of `tmt convert` that fits the arguments: only options of the format that `--from` names, none of a
-/// format without it. Manual pages and completions have all.
+/// The word after a flag in arguments.
+fn word_of<'a>(words: &[&'a str], flag: &str) -> Option<&'a str> {
+    words.iter().enumerate().find_map(|(at, word)| {
+        let rest = word.strip_prefix(flag)?;
+        if rest.is_empty() {
+            words.get(at + 1).copied()
+        } else {
+            rest.strip_prefix('=')
+        }
+    })
+}
+
+/// `tmt` with a help of `tmt convert` that fits the arguments: only options of the formats that `--from` and `--to` name, none
+/// of a format without them. Manual pages and completions have all.
 pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     if !words.contains(&"convert") {
         return tmt;
     }
-    let name = words.iter().enumerate().find_map(|(at, word)| match *word {
-        "--from" => words.get(at + 1).copied(),
-        word => word.strip_prefix("--from="),
-    });
-    let importers = Importers::default();
-    let importer = name.and_then(|name| importers.find(name));
-    let keys = importers.keys();
+    let importer = word_of(&words, "--from").and_then(|name| Importers::default().find(name));
+    let exporter = word_of(&words, "--to").and_then(|name| Exporters::default().find(name));
+    let read = importer.map_or(&[][..], Importer::keys);
+    let written = exporter.map_or(&[][..], Exporter::keys);
+    let all = keys::all();
     tmt.mut_subcommand("convert", |convert| {
         let convert = convert.mut_args(|arg| {
-            let Some((known, formats)) = keys.iter().find(|(key, _)| arg.get_id() == key.name)
-            else {
+            let Some(known) = all.iter().find(|known| arg.get_id() == known.key.name) else {
                 return arg;
             };
-            let Some(importer) = importer else {
-                let is_input = known.kind == ValueKind::Input;
-                let help = format!("Input of {} [default: stdin, also `-`]", formats.join(", "));
-                return if is_input {
-                    arg.help(help)
-                } else {
-                    arg.hide(true)
-                };
-            };
-            match importer.keys().iter().find(|key| key.name == known.name) {
+            let own = read.iter().chain(written).find(|key| key.name == known.key.name);
+            match own {
                 Some(key) => arg.help(capital(key.help)),
-                None => arg.hide(true),
+                None if known.key.kind != ValueKind::Input => arg.hide(true),
+                None if importer.is_some() => arg.hide(true),
+                None if exporter.is_some() => {
+                    arg.help("Trace of tmt, in any of its forms [default: stdin, also `-`]")
+                }
+                None => {
+                    let formats = known.formats.join(", ");
+                    arg.help(format!(
+                        "Input of {formats}; with --to alone a trace of tmt [default: stdin, also `-`]"
+                    ))
+                }
             }
         });
-        match importer {
-            None => convert,
-            Some(importer) => {
-                let carries = importer.carries().named();
-                let carried = carries.iter().filter(|(_, is_carried)| *is_carried);
-                let carried: Vec<&str> = carried.map(|(name, _)| *name).collect();
-                convert.after_help(format!(
-                    "Format {}: {}.\nIt carries {}; a row of the trace is a {}.",
-                    importer.name(),
-                    importer.about(),
-                    carried.join(", "),
-                    match importer.kind() {
-                        TraceKind::Capacity => "delivery opportunity (kind capacity)",
-                        TraceKind::Probe => "sample of delay and loss (kind probe)",
-                    }
-                ))
-            }
+        let mut after = Vec::new();
+        if let Some(importer) = importer {
+            let kind = match importer.kind() {
+                TraceKind::Capacity => "delivery opportunity (kind capacity)",
+                TraceKind::Probe => "sample of delay and loss (kind probe)",
+            };
+            let (name, about) = (importer.name(), importer.about());
+            let carried = carried(importer.carries());
+            after.push(format!(
+                "Format {name}: {about}.\nIt carries {carried}; a row of the trace is a {kind}."
+            ));
+        }
+        if let Some(exporter) = exporter {
+            let (name, about) = (exporter.name(), exporter.about());
+            let carried = carried(exporter.carries());
+            after.push(format!("Output {name}: {about}.\nIt carries {carried} of a trace."));
+        }
+        if after.is_empty() {
+            convert
+        } else {
+            convert.after_help(after.join("\n\n"))
         }
     })
+}
+
+/// What a format carries, as text.
+fn carried(carries: Carries) -> String {
+    let named = carries.named().into_iter();
+    let carried: Vec<&str> = named.filter(|(_, is)| *is).map(|(name, _)| name).collect();
+    if carried.is_empty() {
+        "nothing".to_owned()
+    } else {
+        carried.join(", ")
+    }
 }
 
 impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Given::default();
-        for (key, _) in Importers::default().keys() {
+        for known in keys::all() {
+            let key = known.key;
             if key.kind == ValueKind::Switch {
                 if matches.get_flag(key.name) {
                     given.set(key.name, "");
@@ -221,6 +292,7 @@ fn flag(key: &'static Key) -> Arg {
         }
         ValueKind::Size => arg.long(key.name).value_name("SIZE"),
         ValueKind::Count => arg.long(key.name).value_name("N"),
+        ValueKind::Nodes => arg.long(key.name).value_name("A-B"),
         ValueKind::OneOf(words) => {
             let words = PossibleValuesParser::new(words);
             arg.long(key.name).value_name("WORD").value_parser(words)
@@ -245,10 +317,7 @@ fn importer(args: &Args) -> Outcome<&'static dyn Importer> {
     let names: Vec<&str> = importers.iter().map(Importer::name).collect();
     let known = names.join(", ");
     let Some(name) = &args.common.from else {
-        let guess = inputs::guess(&args.given);
-        return Err(Failure::usage(format!(
-            "--from is missing: expected a format, one of {known}{guess}"
-        )));
+        return importer_missing(args);
     };
     importers.find(name).ok_or_else(|| {
         let meant = nearest(name, names.iter().copied());
@@ -260,19 +329,51 @@ fn importer(args: &Args) -> Outcome<&'static dyn Importer> {
     })
 }
 
-/// Refuses options that the format does not have, with the names of those that have them.
-fn refuse_foreign_options(importer: &dyn Importer, given: &Given) -> Outcome {
-    let is_own = |key: &Key| importer.keys().iter().any(|own| own.name == key.name);
-    let keys = Importers::default().keys();
+/// The refusal of a conversion without a format.
+fn importer_missing<T>(args: &Args) -> Outcome<T> {
+    let names: Vec<&str> = Importers::default().iter().map(Importer::name).collect();
+    let guess = inputs::guess(&args.given);
+    Err(Failure::usage(format!(
+        "--from is missing: expected a format, one of {}{guess}",
+        names.join(", ")
+    )))
+}
+
+/// The values of these keys among `given`.
+fn own(given: &Given, keys: &[Key]) -> Given {
+    let mut own = Given::default();
+    for key in keys {
+        if let Some(value) = given.text(key.name) {
+            own.set(key.name, value);
+        }
+    }
+    own
+}
+
+/// Refuses options that no format of the conversion has, with the names of those that have them.
+fn refuse_foreign_options(
+    importer: Option<&dyn Importer>,
+    exporter: Option<&dyn Exporter>,
+    given: &Given,
+) -> Outcome {
+    let read = importer.map_or(&[][..], Importer::keys);
+    let written = exporter.map_or(&[][..], Exporter::keys);
+    let is_own = |key: &Key| {
+        let is_trace = importer.is_none() && key.kind == ValueKind::Input;
+        is_trace || read.iter().chain(written).any(|own| own.name == key.name)
+    };
+    let keys = keys::all();
     let foreign = keys
         .iter()
-        .find(|(key, _)| given.has(key.name) && !is_own(key));
-    foreign.map_or(Ok(()), |(key, formats)| {
+        .find(|known| given.has(known.key.name) && !is_own(known.key));
+    foreign.map_or(Ok(()), |known| {
+        let names = [importer.map(Importer::name), exporter.map(Exporter::name)];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
         Err(Failure::usage(format!(
             "{} does not apply to {}: it is an option of {}",
-            typed(key.name),
-            importer.name(),
-            formats.join(", ")
+            typed(known.key.name),
+            names.join(" and "),
+            known.formats.join(", ")
         )))
     })
 }
@@ -281,34 +382,66 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.common.list {
         return list::run(args.common.json, args.output.output.as_deref());
     }
-    let importer = importer(args)?;
-    refuse_foreign_options(importer, &args.given)?;
-    let mut inputs = Inputs::new(importer, &args.given, args.common.strict);
-    let paths = inputs.files.iter().map(|(_, path)| *path);
-    refuse_shared_files(paths.chain(args.output.output.as_deref()))?;
-    args.output.form()?;
-    let stdins = inputs.files.iter().filter(|(_, path)| *path == "-");
-    let stdins: Vec<String> = stdins
-        .map(|(key, _)| format!("{} -", typed(key.name)))
-        .collect();
-    if stdins.len() > 1 {
-        let stdins = stdins.join(" and ");
-        return Err(Failure::usage(format!(
-            "{stdins} cannot both be stdin; name a file"
-        )));
-    }
-    if args.common.strict {
-        refuse_assumptions(importer, &args.given, &mut inputs)?;
-    }
-    let mut import = open(importer, &args.given, &mut inputs, &mut |remark| {
-        let text = render_keys(&remark.text, typed);
-        if remark.effect == Effect::NotCarried {
-            headline!("convert", "{text}");
-        } else {
-            note!("convert", "{text}");
+    let exporter = export::exporter(args)?;
+    let importer = match (&args.common.from, exporter) {
+        (None, Some(_)) => None,
+        _ => Some(importer(args)?),
+    };
+    refuse_foreign_options(importer, exporter, &args.given)?;
+    match (importer, exporter) {
+        (Some(importer), None) => {
+            let given = own(&args.given, importer.keys());
+            let mut inputs = Inputs::new(importer, &given, args.common.strict);
+            inputs.check(args.output.output.as_deref())?;
+            args.output.form()?;
+            let started = start(args, importer, &given, &mut inputs)?;
+            let slots = started.import.slots;
+            let rows = write_slots(&args.output, &started.head, &inputs, started.kind, slots)?;
+            let settings = started.command.trim_start_matches("tmt convert ");
+            headline!("convert", "{} ({settings})", counted(rows, "slot"));
+            Ok(())
         }
-    })?;
+        (Some(importer), Some(exporter)) => {
+            let given = own(&args.given, importer.keys());
+            let mut inputs = Inputs::new(importer, &given, args.common.strict);
+            let target = export::Target::open(args, exporter, inputs.paths())?;
+            inputs.check(None)?;
+            let started = start(args, importer, &given, &mut inputs)?;
+            let settings = started
+                .command
+                .trim_start_matches("tmt convert ")
+                .to_owned();
+            target.write_import(started, &inputs, &settings)
+        }
+        (None, Some(exporter)) => {
+            let path = args.given.text(TRACE).unwrap_or("-");
+            let target = export::Target::open(args, exporter, [path].into_iter())?;
+            target.write_trace(path, args.common.kind)
+        }
+        (None, None) => importer_missing(args),
+    }
+}
 
+/// A conversion that has been started, with its head.
+struct Started {
+    import: Import,
+    head: Metadata,
+    /// The command with all settings.
+    command: String,
+    kind: TraceKind,
+}
+
+/// Starts a conversion to slots.
+fn start(
+    args: &Args,
+    importer: &dyn Importer,
+    given: &Given,
+    inputs: &mut Inputs<'_>,
+) -> Outcome<Started> {
+    if args.common.strict {
+        refuse_assumptions(importer, given, inputs)?;
+    }
+    let mut import = open(importer, given, inputs, &mut say)?;
     let mut command = format!("tmt convert --from {}", inputs.format);
     let is_input = |kind| matches!(kind, ValueKind::Input | ValueKind::File);
     for key in importer.keys().iter().filter(|key| !is_input(key.kind)) {
@@ -318,12 +451,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => {}
         }
     }
-    let kind = args.common.kind.unwrap_or(importer.kind());
+    let by_format = import.head.trace_kind().unwrap_or(importer.kind());
+    let kind = args.common.kind.unwrap_or(by_format);
     if let Some(kind) = args.common.kind {
         command.push_str(&format!(" --kind {kind}"));
         import.head.set(TraceKind::KEY, kind.to_string());
-        if kind != importer.kind() {
-            let by_format = importer.kind();
+        if kind != by_format {
             note!(
                 "convert",
                 "kind {kind} (--kind) instead of {by_format}, that of the format"
@@ -335,10 +468,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
         head.set(key, value);
     }
     head.push("stage", command.clone());
-    let rows = write_slots(&args.output, &head, &inputs, kind, import.slots)?;
-    let settings = command.trim_start_matches("tmt convert ");
-    headline!("convert", "{} ({settings})", counted(rows, "slot"));
-    Ok(())
+    Ok(Started {
+        import,
+        head,
+        command,
+        kind,
+    })
+}
+
+/// Prints what a conversion says before it begins.
+#[expect(clippy::needless_pass_by_value, reason = "as the formats pass it")]
+fn say(remark: Remark) {
+    let text = render_keys(&remark.text, typed);
+    if remark.effect == Effect::NotCarried {
+        headline!("convert", "{text}");
+    } else {
+        note!("convert", "{text}");
+    }
 }
 
 /// Starts a conversion.
@@ -369,6 +515,11 @@ fn refuse_assumptions(importer: &dyn Importer, given: &Given, inputs: &mut Input
     }
     let findings = import.slots.findings().into_iter();
     said.extend(findings.map(|finding| (finding.effect, finding.text)));
+    strictly(inputs.name(), &said)
+}
+
+/// Fails if something was assumed or cannot be carried.
+fn strictly(name: &str, said: &[(Effect, String)]) -> Outcome {
     let lines = said.iter().filter_map(|(effect, text)| {
         let text = render_keys(text, typed);
         match effect {
@@ -382,8 +533,7 @@ fn refuse_assumptions(importer: &dyn Importer, given: &Given, inputs: &mut Input
         return Ok(());
     }
     Err(Failure::failed(format!(
-        "{}: refused by --strict\n  {}",
-        inputs.name(),
+        "{name}: refused by --strict\n  {}",
         lines.join("\n  ")
     )))
 }

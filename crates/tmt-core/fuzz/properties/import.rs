@@ -77,7 +77,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// A valid value.
-fn sample(kind: ValueKind) -> &'static str {
+pub(super) fn sample(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Input | ValueKind::File => "-",
         ValueKind::Switch => "",
@@ -85,6 +85,7 @@ fn sample(kind: ValueKind) -> &'static str {
         ValueKind::DurationOr(_) => "1ns",
         ValueKind::Size => "1500B",
         ValueKind::Count => "1000",
+        ValueKind::Nodes => "0-1",
         ValueKind::OneOf(words) => words[0],
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod arrow;
 pub(crate) mod codec;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod parquet;
 pub(crate) mod process;
@@ -22,9 +23,10 @@ use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Position, Slot};
 pub(crate) type Property = (&'static str, fn(&[u8]));
 
 /// Every property.
-pub(crate) const ALL: [Property; 8] = [
+pub(crate) const ALL: [Property; 9] = [
     ("arrow", arrow::check),
     ("codec", codec::check),
+    ("export", export::check),
     ("import", import::check),
     ("parquet", parquet::check),
     ("process", process::check),

@@ -4,14 +4,22 @@
 //! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
 //! crates are added to an [`Importers`].
 
+pub mod cellreplay;
 pub mod crawdad;
 pub mod delay_loss;
-mod finding;
+pub(in crate::format) mod finding;
 mod keys;
+pub mod leoreplayer;
 mod lines;
+pub mod linkem;
 pub mod mahimahi;
+pub mod ns2;
+pub mod ns3;
+pub mod opensand;
+mod over_time;
 pub mod ping;
 mod probe;
+pub mod sns3;
 
 use std::io::{self, BufRead};
 
@@ -29,6 +37,13 @@ pub static FORMATS: &[&dyn Importer] = &[
     &mahimahi::Format,
     &ping::Format,
     &crawdad::Format,
+    &cellreplay::Format,
+    &leoreplayer::Format,
+    &linkem::Format,
+    &opensand::Format,
+    &sns3::Format,
+    &ns2::Format,
+    &ns3::Format,
 ];
 
 /// Bytes from the start of a file that [`Importer::recognises`] gets; fewer if the file is shorter.
@@ -255,4 +270,83 @@ fn rate_bps(lldu: Bytes, slots: u64, length: Span) -> Option<u64> {
         .checked_div(length)
         .and_then(|rate| u64::try_from(rate).ok())
         .filter(|rate| *rate > 0)
+}
+
+/// What tests of several formats need.
+#[cfg(test)]
+mod testing {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    struct Texts(BTreeMap<&'static str, String>);
+
+    impl Files for Texts {
+        fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
+            let text = self.0.get(key).ok_or(io::ErrorKind::NotFound)?;
+            Ok(Box::new(io::Cursor::new(text.clone())))
+        }
+
+        fn can_reopen(&self, _: &'static str) -> bool {
+            true
+        }
+    }
+
+    /// What a conversion gave.
+    pub(super) struct Converted {
+        /// Times and decoding delays, ns.
+        pub(super) slots: Vec<(u64, u64)>,
+        pub(super) head: Metadata,
+        pub(super) findings: Vec<Finding>,
+    }
+
+    /// Converts files with these values of further keys.
+    pub(super) fn convert(
+        importer: &dyn Importer,
+        files: &[(&'static str, &str)],
+        keys: &[(&'static str, &str)],
+    ) -> Result<Converted, ImportError> {
+        let mut given = Given::default();
+        let mut texts = Texts(BTreeMap::new());
+        for (key, text) in files {
+            given.set(key, "file");
+            texts.0.insert(key, (*text).to_owned());
+        }
+        for (key, value) in keys {
+            let known = importer.keys().iter().find(|known| known.name == *key);
+            given.set(key, known.unwrap().read(value).unwrap());
+        }
+        let mut import = open(importer, &given, &mut texts, &mut |_| {})?;
+        let mut slots = Vec::new();
+        while let Some(slot) = import.slots.next_slot()? {
+            slots.push((slot.tx_time().as_nanos(), slot.decode_delay().as_nanos()));
+        }
+        let findings = import.slots.findings();
+        for finding in &findings {
+            assert!(finding.count > 0 && !finding.text.is_empty(), "{finding:?}");
+        }
+        Ok(Converted {
+            slots,
+            head: import.head,
+            findings,
+        })
+    }
+
+    /// The result of a conversion that works.
+    pub(super) fn converted(
+        importer: &dyn Importer,
+        files: &[(&'static str, &str)],
+        keys: &[(&'static str, &str)],
+    ) -> Converted {
+        convert(importer, files, keys).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The message of a conversion that is refused.
+    pub(super) fn refusal(
+        importer: &dyn Importer,
+        files: &[(&'static str, &str)],
+        keys: &[(&'static str, &str)],
+    ) -> String {
+        convert(importer, files, keys).err().unwrap().to_string()
+    }
 }

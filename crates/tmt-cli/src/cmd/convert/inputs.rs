@@ -9,8 +9,10 @@ use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::{self, Files, Given, Importer, Importers, Key, ValueKind};
 use tmt_core::format::{FileKind, recognise};
 
-use crate::exit::Failure;
+use super::typed;
+use crate::exit::{Failure, Outcome};
 use crate::input::{self, is_file};
+use crate::output::refuse_shared_files;
 
 /// Bytes of the buffer before a decompressor or a format.
 const BUFFER: usize = 1 << 16;
@@ -36,6 +38,27 @@ impl<'a> Inputs<'a> {
             files: importer.keys().iter().filter_map(path).collect(),
             kept: keep.then(Vec::new),
         }
+    }
+
+    /// The paths of the inputs.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &'a str> {
+        self.files.iter().map(|(_, path)| *path)
+    }
+
+    /// Refuses a file that is an input and the output, and two inputs on stdin.
+    pub(super) fn check(&self, output: Option<&str>) -> Outcome {
+        refuse_shared_files(self.paths().chain(output))?;
+        let stdins = self.files.iter().filter(|(_, path)| *path == "-");
+        let stdins: Vec<String> = stdins
+            .map(|(key, _)| format!("{} -", typed(key.name)))
+            .collect();
+        if stdins.len() > 1 {
+            let stdins = stdins.join(" and ");
+            return Err(Failure::usage(format!(
+                "{stdins} cannot both be stdin; name a file"
+            )));
+        }
+        Ok(())
     }
 
     fn path(&self, key: &str) -> Option<&'a str> {

@@ -1,6 +1,7 @@
 //! `tmt convert --list`: what each format can carry.
 
 use serde_json::{Map, Value, json as value};
+use tmt_core::format::export::Exporters;
 use tmt_core::format::import::Importers;
 use tmt_core::format::{Carries, ForeignFormat, joined};
 
@@ -11,7 +12,8 @@ use crate::table::Report;
 
 /// All formats of other tools, those that are read first.
 fn formats() -> Vec<ForeignFormat> {
-    joined(Importers::default().described())
+    let (read, written) = (Importers::default(), Exporters::default());
+    joined(read.described().chain(written.described()))
 }
 
 /// Prints all formats.

@@ -122,7 +122,7 @@ impl fmt::Display for Finding {
 }
 
 /// `count` with a noun in the right number.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(in crate::format) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

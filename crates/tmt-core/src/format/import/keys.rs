@@ -39,6 +39,8 @@ pub enum ValueKind {
     Size,
     /// A whole number above zero.
     Count,
+    /// The numbers of two nodes, `A-B`.
+    Nodes,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -93,6 +95,14 @@ impl Key {
                 let count: Option<u64> = text.parse().ok().filter(|count| *count > 0);
                 let count = count.ok_or("expected a whole number above 0")?;
                 Ok(count.to_string())
+            }
+            ValueKind::Nodes => {
+                let nodes = text.split_once('-').map(|(from, to)| [from, to]);
+                let nodes = nodes.map(|nodes| nodes.map(str::parse::<u32>));
+                match nodes {
+                    Some([Ok(from), Ok(to)]) => Ok(format!("{from}-{to}")),
+                    _ => Err("expected the numbers of two nodes, as 0-1".to_owned()),
+                }
             }
             ValueKind::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
             ValueKind::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
@@ -160,7 +170,7 @@ impl Given {
     }
 
     /// Checks the given keys against the `keys` of `format` and their rules. Messages have keys between backticks.
-    pub(super) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
+    pub(in crate::format) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
         let is_known = |given: &str| keys.iter().any(|key| key.name == given);
         if let Some(given) = self.0.keys().find(|given| !is_known(given)) {
             return Err(format!("`{given}` does not apply to {format}"));

@@ -1,0 +1,261 @@
+//! Losses of ns-3: the list of a `ReceiveListErrorModel`, the ordinals of lost packets from 0 (docs/trace-format.md,
+//! Sec. 12.18).
+//!
+//! Ordinals are between commas, blanks or line ends, in any order. The list does not say how many packets there were.
+
+use std::io::{BufRead, Read as _};
+
+use super::finding::counted;
+use super::probe::{self, Fate, LLDU, PACKETS, Record, Records, Shape, Totals};
+use super::{
+    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule,
+    TRACE, ValueKind,
+};
+use crate::format::foreign::Carries;
+use crate::format::text::shown;
+use crate::types::{Error, ErrorKind, Position, Result, TraceKind};
+
+/// Longest list, bytes: it is sorted, and so held in memory.
+const LONGEST: u64 = 1 << 28;
+
+const KEYS: [Key; 6] = [
+    TRACE,
+    Key::new("interval", ValueKind::Period, "time between two packets")
+        .when(Rule::Required("the list contains no send times")),
+    Key::new(
+        PACKETS.name,
+        ValueKind::Count,
+        "number of packets [default: those up to the last lost one]",
+    ),
+    DECODE_DELAY,
+    RTT,
+    LLDU,
+];
+
+/// Importer of lists of losses.
+#[derive(Debug)]
+pub struct Format;
+
+impl Importer for Format {
+    fn name(&self) -> &'static str {
+        "ns3"
+    }
+
+    fn about(&self) -> &'static str {
+        "positions of lost packets from 0, as in ReceiveListErrorModel of ns-3"
+    }
+
+    fn kind(&self) -> TraceKind {
+        TraceKind::Probe
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::NOTHING.loss()
+    }
+
+    fn recognises(&self, first: &[u8]) -> bool {
+        // The first bytes may end within a number.
+        let digits = first.iter().any(u8::is_ascii_digit);
+        let is_list = first
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace() || *byte == b',');
+        digits && is_list && first.contains(&b',')
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        &KEYS
+    }
+
+    fn open(
+        &self,
+        given: &Given,
+        files: &mut dyn Files,
+        note: &mut dyn FnMut(Remark),
+    ) -> Result<Import, ImportError> {
+        let shape = Shape {
+            format: self.name(),
+            inputs: &[TRACE.name],
+            has_delays: false,
+            places: (TRACE.name, TRACE.name),
+            make: &List::open,
+        };
+        probe::open(&shape, given, given.clone(), files, note)
+    }
+}
+
+/// A list that was read.
+struct List {
+    /// The ordinals in ascending order, each once.
+    lost: Vec<u32>,
+    /// Ordinals that were there more than once.
+    again: u64,
+    /// Packets, and those that were returned.
+    packets: u64,
+    next: u64,
+    /// The next ordinal.
+    at: usize,
+    is_stated: bool,
+}
+
+impl List {
+    fn open(settings: &Given, files: &mut dyn Files) -> Result<Self> {
+        let input = files.open(TRACE.name).map_err(Error::from)?;
+        let mut lost = read(input)?;
+        lost.sort_unstable();
+        let all = lost.len();
+        lost.dedup();
+        let stated = settings.get::<u64>(PACKETS.name);
+        let last = lost.last().map(|last| u64::from(*last));
+        if let (Some(stated), Some(last)) = (
+            stated,
+            last.filter(|last| stated.is_some_and(|stated| *last >= stated)),
+        ) {
+            let found = format!("position {last}");
+            let expected = format!("positions below {stated}, the number of packets");
+            return Err(Error::new(ErrorKind::format(found, expected)));
+        }
+        let Some(packets) = stated.or(last.map(|last| last + 1)) else {
+            let expected = "a lost packet, or a given number of packets";
+            return Err(Error::new(ErrorKind::format("an empty list", expected)));
+        };
+        Ok(Self {
+            again: (all - lost.len()) as u64,
+            lost,
+            packets,
+            next: 0,
+            at: 0,
+            is_stated: stated.is_some(),
+        })
+    }
+}
+
+/// The ordinals of a list.
+fn read(input: Box<dyn BufRead + Send>) -> Result<Vec<u32>> {
+    let mut text = Vec::new();
+    input.take(LONGEST + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        let found = format!("a list of more than {LONGEST} bytes");
+        return Err(Error::new(ErrorKind::format(found, "a shorter one")));
+    }
+    let mut lost = Vec::new();
+    for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+        let mut column = 1;
+        for word in line.split(|byte| *byte == b',' || byte.is_ascii_whitespace()) {
+            if !word.is_empty() {
+                let ordinal = std::str::from_utf8(word).ok();
+                let ordinal = ordinal.filter(|_| word[0].is_ascii_digit());
+                let ordinal = ordinal.and_then(|word| word.parse().ok());
+                lost.push(ordinal.ok_or_else(|| {
+                    let found = format!("'{}'", shown(word));
+                    let expected = "positions from 0 to 4294967295 between commas or blanks";
+                    let position = Position {
+                        line: number,
+                        column,
+                        row: number,
+                    };
+                    Error::at(ErrorKind::format(found, expected), position)
+                })?);
+            }
+            column += word.len() as u64 + 1;
+        }
+    }
+    Ok(lost)
+}
+
+impl Records for List {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        if self.next == self.packets {
+            return Ok(None);
+        }
+        let is_lost = self
+            .lost
+            .get(self.at)
+            .is_some_and(|lost| u64::from(*lost) == self.next);
+        self.at += usize::from(is_lost);
+        self.next += 1;
+        Ok(Some(Record {
+            number: None,
+            sent: None,
+            fate: if is_lost {
+                Fate::Lost
+            } else {
+                Fate::Received(None)
+            },
+        }))
+    }
+
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.again > 0 {
+            let text = format!("{} more than once", counted(self.again, "position"));
+            findings.push(Finding::note("duplicates", self.again, "packets", text));
+        }
+        if !self.is_stated {
+            let text = format!(
+                "how many packets followed the last lost one is unknown; the trace ends with it (`{}`)",
+                PACKETS.name
+            );
+            findings.push(Finding::note("received-at-end-unknown", 1, "ends", text).not_carried());
+        }
+        findings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{converted, refusal};
+    use super::*;
+
+    fn erased(text: &str, packets: &str) -> Vec<u64> {
+        let keys = [
+            ("interval", "1ns"),
+            ("decode-delay", "1ns"),
+            ("packets", packets),
+        ];
+        let slots = converted(&Format, &[("trace", text)], &keys).slots;
+        assert_eq!(slots.len().to_string(), packets);
+        let lost = slots.iter().filter(|slot| slot.1 == 0);
+        lost.map(|slot| slot.0).collect()
+    }
+
+    #[test]
+    fn ordinals_count_from_0_in_any_order() {
+        assert_eq!(erased("8,0, 7\n7\n", "10"), [0, 7, 8]);
+        assert_eq!(erased("\n", "4"), []);
+        let keys = [("interval", "1ns"), ("decode-delay", "1ns")];
+        let found = converted(&Format, &[("trace", "3")], &keys);
+        assert_eq!(found.slots.len(), 4);
+        assert!(
+            found
+                .findings
+                .iter()
+                .any(|found| found.name == "received-at-end-unknown")
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        let keys = [("interval", "1ns"), ("decode-delay", "1ns")];
+        for text in ["1;2", "-1", "+1", "1.5", "4294967296", "\n"] {
+            refusal(&Format, &[("trace", text)], &keys);
+        }
+        let keys = [&keys[..], &[("packets", "3")]].concat();
+        let error = refusal(&Format, &[("trace", "0,3")], &keys);
+        assert!(error.contains("position 3"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_is_the_erased_slots(lost in prop::collection::btree_set(0_u64..300, 1..100)) {
+            let words: Vec<String> = lost.iter().map(u64::to_string).collect();
+            let found = erased(&words.join(","), "300");
+            prop_assert_eq!(found, lost.into_iter().collect::<Vec<_>>());
+        }
+    }
+}
