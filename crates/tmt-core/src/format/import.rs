@@ -7,11 +7,15 @@
 pub mod crawdad;
 pub mod delay_loss;
 mod finding;
+pub mod irtt;
+mod json;
 mod keys;
 mod lines;
 pub mod mahimahi;
 pub mod ping;
 mod probe;
+#[cfg(test)]
+mod testing;
 
 use std::io::{self, BufRead};
 
@@ -29,6 +33,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &mahimahi::Format,
     &ping::Format,
     &crawdad::Format,
+    &irtt::Format,
 ];
 
 /// Bytes from the start of a file that [`Importer::recognises`] gets; fewer if the file is shorter.

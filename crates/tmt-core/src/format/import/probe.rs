@@ -5,6 +5,7 @@
 //! (`delays.rs`), the head, and what is to be said of all that (docs/trace-format.md, Sec. 12.1). Memory is bounded.
 
 mod delays;
+mod direction;
 mod sequence;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 use delays::Delays;
+pub(super) use direction::{DIRECTION, Direction};
 use sequence::Sequence;
 
 /// Key of the time between packets.
