@@ -10,10 +10,12 @@ mod finding;
 pub mod irtt;
 mod json;
 mod keys;
+pub mod lens;
 mod lines;
 pub mod mahimahi;
 pub mod ping;
 mod probe;
+pub mod sigfox;
 #[cfg(test)]
 mod testing;
 
@@ -34,6 +36,8 @@ pub static FORMATS: &[&dyn Importer] = &[
     &ping::Format,
     &crawdad::Format,
     &irtt::Format,
+    &lens::Format,
+    &sigfox::Format,
 ];
 
 /// Bytes from the start of a file that [`Importer::recognises`] gets; fewer if the file is shorter.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 use delays::Delays;
-pub(super) use direction::{DIRECTION, Direction};
+pub(super) use direction::{DIRECTION, Direction, Lost, Trip, Ways};
 use sequence::Sequence;
 
 /// Key of the time between packets.

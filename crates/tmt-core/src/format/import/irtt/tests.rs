@@ -260,7 +260,7 @@ fn what_is_cut_changed_or_lacks_what_is_asked_for_is_refused_where_it_is() {
         (
             document(&[answered(0, 0, 5, 5), no_time]),
             "up",
-            "an answered packet without a send time",
+            "a packet without a send time",
         ),
         (
             document(&[lost(0, 0, "true_up"), lost(1, 10, "true")]),
