@@ -11,6 +11,7 @@ pub mod irtt;
 mod json;
 mod keys;
 pub mod lens;
+pub mod leocc;
 mod lines;
 pub mod mahimahi;
 pub mod ping;
@@ -36,6 +37,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &ping::Format,
     &crawdad::Format,
     &irtt::Format,
+    &leocc::Format,
     &lens::Format,
     &sigfox::Format,
 ];
