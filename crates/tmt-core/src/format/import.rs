@@ -14,6 +14,7 @@ pub mod lens;
 pub mod leocc;
 mod lines;
 pub mod mahimahi;
+pub mod pcap;
 pub mod ping;
 mod probe;
 pub mod sigfox;
@@ -39,6 +40,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &irtt::Format,
     &leocc::Format,
     &lens::Format,
+    &pcap::Format,
     &sigfox::Format,
 ];
 

@@ -139,6 +139,21 @@ fn clocks_that_differ_are_found_in_one_way_delays() {
         assert!(offset.text.contains("by up to 10470ms"), "{offset}");
     }
     assert_eq!(down.count("negative-delays"), 1);
+    // With `min` the smallest delay becomes 0, and nothing is known of the propagation.
+    let trips = [
+        answered(0, 0, 10_490, -10_470),
+        answered(1, 10, 10_487, -10_465),
+    ];
+    let found = convert(&Format, document(&trips), &[("direction", "down")]);
+    assert_eq!(found.delays(), [1, 5_000_000]);
+    assert_eq!(
+        (
+            found.count("clocks-aligned"),
+            found.count("negative-delays")
+        ),
+        (1, 0)
+    );
+    assert_eq!(found.head.get("rtt_ns"), None);
     // The smallest difference that cannot be: 1 ns below 0.
     let mut trip = answered(0, 0, 5, 5);
     trip["delay"] = json!({ "send": 10_000_001, "receive": -1, "rtt": 10_000_000 });
