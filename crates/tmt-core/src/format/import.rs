@@ -7,6 +7,7 @@
 pub mod crawdad;
 pub mod delay_loss;
 mod finding;
+pub mod iperf3;
 pub mod irtt;
 mod json;
 mod keys;
@@ -38,6 +39,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &ping::Format,
     &crawdad::Format,
     &irtt::Format,
+    &iperf3::Format,
     &leocc::Format,
     &lens::Format,
     &pcap::Format,

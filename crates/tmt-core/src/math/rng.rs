@@ -62,6 +62,8 @@ pub enum Stream {
     ReconfigurationDelay = 41,
     /// A reconfigured link: erasure of a unit while disturbed, one draw per unit.
     ReconfigurationErasure = 42,
+    /// Packets that are lost of a number that is only known per interval, one draw per packet.
+    SpreadLosses = 56,
 }
 
 /// Number of values in [`Draws`], and of bits in the masks made from them.
