@@ -22,6 +22,7 @@ mod formats;
 mod glossary;
 mod goldens;
 mod good_input;
+mod importers;
 mod kernel;
 mod links;
 mod listed;
