@@ -328,7 +328,8 @@ fn the_pair_of_leocc_has_its_opportunities_and_delays() {
         ("--delay", folder.join("leocc/delay_example.txt")),
     ];
     let files = files.each_ref().map(|(flag, path)| (*flag, path.as_path()));
-    let (text, stats) = converted("--from leocc", &files);
+    let (folder, stats) = converted("--from leocc", &files);
+    let text = folder.read("phy.csv");
     assert_eq!(number(&stats["slots"]), 487_652);
     assert_eq!(number(&stats["slots_erased"]), 0);
     // The smallest delay is 7 ms, the largest 68 ms.
