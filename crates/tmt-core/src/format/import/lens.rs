@@ -141,7 +141,7 @@ impl Table {
             sent: i64::try_from(sent).ok(),
             up: Some(up),
             down: Some(down),
-            round_trip: Some(round_trip),
+            both: Some(round_trip),
         })
     }
 }
@@ -166,9 +166,8 @@ impl Records for Table {
                 continue;
             }
             let record = self.trip().and_then(|trip| self.ways.record(trip));
-            match record.map_err(|kind| self.lines.error(kind))? {
-                Some(record) => return Ok(Some(record)),
-                None => {}
+            if let Some(record) = record.map_err(|kind| self.lines.error(kind))? {
+                return Ok(Some(record));
             }
         }
         Ok(None)

@@ -89,7 +89,7 @@ impl Importer for Format {
         let bin: Span = settings.get(BIN).unwrap_or(Span::from_millis(10));
         let (delays, line_ends) = read_delays(files)?;
         let smallest = delays.iter().min().copied().unwrap_or(0);
-        let smallest = Span::from_millis(smallest.into());
+        let smallest = Span::from_millis(smallest);
         let typed = given.get::<Span>(PROPAGATION.name);
         let propagation = typed.unwrap_or(smallest);
         let text = match typed {
@@ -197,7 +197,7 @@ impl Slots for Pair {
         self.again += u64::from(bin >= bins);
         let delay = usize::try_from(bin % bins).ok();
         let delay = delay.and_then(|bin| self.delays.get(bin)).copied();
-        let delay = Span::from_millis(delay.unwrap_or(0).into());
+        let delay = Span::from_millis(delay.unwrap_or(0));
         self.below += u64::from(delay < self.propagation);
         let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
         let decode_delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
@@ -327,14 +327,18 @@ mod tests {
         ) {
             let mut at = 1;
             let times: Vec<u64> = gaps.iter().map(|gap| { at += gap; at }).collect();
-            let lines = |numbers: &[u64]| numbers.iter().map(|n| format!("{n}\n")).collect::<String>();
+            let lines = |numbers: &[u64]| {
+                let lines: Vec<String> = numbers.iter().map(u64::to_string).collect();
+                lines.join("
+    ")
+            };
             let found = convert(&lines(&times), &lines(&delays), &[]);
             let propagation = delays.iter().min().unwrap() * 1_000_000;
             let arrivals: Vec<u64> = found.slots.iter().map(|(at, delay)| {
                 at + if *delay == 1 { 0 } else { *delay } + propagation
             }).collect();
             let expected: Vec<u64> = times.iter().map(|at| {
-                (at + delays[(at / 10) as usize % delays.len()]) * 1_000_000
+                (at + delays[usize::try_from(at / 10).unwrap() % delays.len()]) * 1_000_000
             }).collect();
             prop_assert_eq!(arrivals, expected);
         }

@@ -69,7 +69,7 @@ pub(super) fn try_convert(
     }
     let mut remarks = Vec::new();
     let mut import = open(format, &given, &mut inputs, &mut |remark| {
-        remarks.push(remark)
+        remarks.push(remark);
     })?;
     let mut slots = Vec::new();
     while let Some(slot) = import.slots.next_slot()? {

@@ -12,15 +12,13 @@ fn text(counts: &[(u64, i64)]) -> String {
         "Connecting to host 192.0.2.1, port 5201\n\
          [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n",
     );
-    let mut at = 0;
-    for (datagrams, lost) in counts {
+    for (at, (datagrams, lost)) in (0..).zip(counts) {
         let seconds = |half: u32| format!("{}.{}0", half / 2, half % 2 * 5);
         report.push_str(&format!(
             "[2024-05-27 11:27:24.427603] [  5]  {}-{}   sec  5.47 MBytes  91.5 Mbits/sec  0.008 ms  {lost}/{datagrams} (80%)  \n",
             seconds(at),
             seconds(at + 1)
         ));
-        at += 1;
     }
     report.push_str(
         "- - - - -\n\
@@ -86,7 +84,7 @@ fn a_random_spread_repeats_by_seed_and_chooses_each_datagram_equally_often() {
     assert_ne!(one, losses(&convert(&Format, &text, &keys)));
     let mut of_place = [0_u32; 10];
     for interval in one.as_bytes().chunks(10) {
-        assert_eq!(interval.iter().filter(|it| **it == b'x').count(), 3);
+        assert_eq!(String::from_utf8_lossy(interval).matches('x').count(), 3);
         for (place, of) in interval.iter().zip(&mut of_place) {
             *of += u32::from(*place == b'x');
         }
@@ -142,15 +140,15 @@ proptest! {
         how in prop::sample::select(vec!["even", "random", "together"]),
         is_text: bool,
     ) {
-        let counts: Vec<(u64, i64)> = counts.iter().map(|(of, lost)| (*of, lost % (*of as i64 + 1))).collect();
+        let counts: Vec<(u64, i64)> = counts.iter().map(|(of, lost)| (*of, lost % (i64::try_from(*of).unwrap() + 1))).collect();
         let found = spread(&if is_text { text(&counts) } else { document(&counts) }, how);
         prop_assert_eq!(found.slots.len() as u64, counts.iter().map(|it| it.0).sum::<u64>());
         let mut slots = found.slots.iter();
         for (at, (of, lost)) in (0_u64..).zip(&counts) {
             let begin = at * 500_000_000;
-            let own: Vec<_> = slots.by_ref().take(*of as usize).collect();
+            let own: Vec<_> = slots.by_ref().take(usize::try_from(*of).unwrap()).collect();
             prop_assert!(own.iter().all(|slot| (begin..begin + 500_000_000).contains(&slot.0)));
-            prop_assert_eq!(own.iter().filter(|slot| slot.1 == 0).count() as i64, *lost);
+            prop_assert_eq!(own.iter().filter(|slot| slot.1 == 0).count(), usize::try_from(*lost).unwrap());
         }
     }
 }

@@ -128,7 +128,7 @@ impl Packets {
             },
             up: send,
             down: receive,
-            round_trip: rtt,
+            both: rtt,
         });
         let record = record.map_err(|kind| self.elements.error(kind))?;
         let number = record.and_then(|record| record.number);

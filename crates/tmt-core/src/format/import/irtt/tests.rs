@@ -1,4 +1,4 @@
-//! Round trips of irtt, in every direction, and a run of irtt 0.9.0 itself.
+//! Round trips of irtt, in every direction.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -308,7 +308,8 @@ proptest! {
                 _ => answered(seqno, at, *up, *down),
             });
             let delay = if *fate < 3 { 0 } else { (up + down) * 500_000 };
-            expected.push(((at - packets[0].0) as u64 * 1_000_000, delay as u64));
+            let since = (at - packets[0].0) * 1_000_000;
+            expected.push((since.unsigned_abs(), i64::unsigned_abs(delay)));
         }
         let mut text = document(&trips);
         if !pretty {
@@ -318,35 +319,5 @@ proptest! {
         let found = convert(&Format, &text, &[("propagation", "0s")]);
         prop_assert_eq!(found.count("clock-steps") + found.count("missing-numbers"), 0);
         prop_assert_eq!(found.slots, expected);
-    }
-}
-
-#[test]
-fn a_run_of_irtt_is_read() {
-    // irtt 0.9.0 of Debian through a relay that delays by 5 ms up and 7 ms down, and drops every 7th packet up and every
-    // 11th down: fixtures/README.md.
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/importers/irtt.json"
-    );
-    let text = std::fs::read_to_string(path).unwrap();
-    assert!(Format.recognises(text[..4096].as_bytes()));
-    let [(both, round_trips), (up, ups), (down, downs)] = directions(&text);
-    let lost_of = |slots: &[(u64, u64)]| slots.iter().filter(|slot| slot.1 == 0).count();
-    assert_eq!((round_trips.len(), lost_of(&round_trips)), (16, 3));
-    assert_eq!((ups.len(), lost_of(&ups)), (16, 2));
-    assert_eq!((downs.len(), lost_of(&downs)), (14, 1));
-    for (found, least, most) in [(&both, 6, 8), (&up, 5, 7), (&down, 7, 9)] {
-        let received = found.slots.iter().filter(|slot| slot.1 > 0);
-        for (at, delay) in received {
-            assert!(
-                (least * 1_000_000..most * 1_000_000).contains(delay),
-                "{at} {delay}"
-            );
-        }
-        assert_eq!(
-            found.count("summary-differs") + found.count("clock-offset"),
-            0
-        );
     }
 }

@@ -144,9 +144,8 @@ impl Packet {
 /// The time stamp of a segment (RFC 7323), which differs between copies.
 fn timestamp(options: &[u8]) -> Option<u32> {
     use etherparse::{TcpOptionElement, TcpOptionsIterator};
-    let found = TcpOptionsIterator::from_slice(options).find_map(|option| match option {
+    TcpOptionsIterator::from_slice(options).find_map(|option| match option {
         Ok(TcpOptionElement::Timestamp(value, _)) => Some(value),
         _ => None,
-    });
-    found
+    })
 }

@@ -85,7 +85,7 @@ pub(in super::super) struct Trip {
     pub(in super::super) sent: Option<i64>,
     pub(in super::super) up: Option<i64>,
     pub(in super::super) down: Option<i64>,
-    pub(in super::super) round_trip: Option<i64>,
+    pub(in super::super) both: Option<i64>,
 }
 
 /// Makes packets of one direction out of round trips.
@@ -183,7 +183,7 @@ impl Ways {
         let Trip {
             up,
             down,
-            round_trip,
+            both: round_trip,
             ..
         } = *trip;
         if let (Some(up), Some(down), Some(round_trip)) = (up, down, round_trip) {
