@@ -25,6 +25,7 @@ mod formats;
 mod glossary;
 mod goldens;
 mod good_input;
+mod importers;
 mod kernel;
 mod links;
 mod listed;

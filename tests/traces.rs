@@ -344,6 +344,67 @@ fn the_frames_of_an_802_11_testbed_are_lost_as_known() {
 }
 
 #[test]
+fn the_frames_over_sigfox_are_lost_as_known() {
+    let path = "sensorlab-lqe/sigfox_20160916_norep_randfreq.json";
+    let Some((slots, erased, _)) = facts("--from sigfox", path) else {
+        return;
+    };
+    assert_eq!((slots, erased), (1000, 95));
+}
+
+#[test]
+fn the_pair_of_leocc_has_its_opportunities_and_delays() {
+    let Some(folder) = traces() else { return };
+    let files = [
+        ("--bandwidth", folder.join("leocc/bw_example.txt")),
+        ("--delay", folder.join("leocc/delay_example.txt")),
+    ];
+    let files = files.each_ref().map(|(flag, path)| (*flag, path.as_path()));
+    let (folder, stats) = converted("--from leocc", &files);
+    let text = folder.read("phy.csv");
+    assert_eq!(number(&stats["slots"]), 487_652);
+    assert_eq!(number(&stats["slots_erased"]), 0);
+    // The smallest delay is 7 ms, the largest 68 ms.
+    assert!(
+        text.contains("# propagation_removed_ns: 7000000\n"),
+        "{}",
+        &text[..400]
+    );
+    let largest = text.lines().filter(|line| line.ends_with(",0.061000000"));
+    assert!(largest.count() > 0);
+    assert!(!text.lines().any(|line| line.ends_with(",0.062000000")));
+}
+
+#[test]
+fn the_bins_of_iperf3_need_a_spread_and_keep_their_sums() {
+    let Some(folder) = traces() else { return };
+    let path = |ending: &str| {
+        folder.join(format!(
+            "nuwins-starlink/starlink_20240527_112657543_udp_downlink_112700580.{ending}"
+        ))
+    };
+    let ran = tmt("convert --from iperf3").arg(path("out")).run();
+    ran.fails(
+        2,
+        &["iperf3 needs --spread: iperf3 counts the losses of an interval"],
+    );
+    let ran = tmt("convert --from iperf3 --spread even")
+        .arg(path("csv"))
+        .run();
+    ran.fails(1, &[":1:1: found a table of intervals without their times"]);
+    let scratch = Folder::new();
+    let script = format!(
+        "tmt convert --from iperf3 --spread even '{}' | tmt stats --json",
+        path("out").display()
+    );
+    let stats = bash(&scratch, &script).ok().json();
+    // The sums of the report itself: 2333287/5356292.
+    let stats = &stats["results"];
+    assert_eq!(number(&stats["slots"]), 5_356_292);
+    assert_eq!(number(&stats["slots_erased"]), 2_333_287);
+}
+
+#[test]
 fn the_main_job_of_the_readme_gives_a_report() {
     let Some(folder) = traces() else { return };
     let file = |kind: &str| folder.join(format!("ebpf-trace-emu/LEO_uplink_{kind}-000001-12h.txt"));

@@ -8,7 +8,12 @@ pub mod cellreplay;
 pub mod crawdad;
 pub mod delay_loss;
 pub(in crate::format) mod finding;
+pub mod iperf3;
+pub mod irtt;
+mod json;
 mod keys;
+pub mod lens;
+pub mod leocc;
 pub mod leoreplayer;
 mod lines;
 pub mod linkem;
@@ -17,9 +22,13 @@ pub mod ns2;
 pub mod ns3;
 pub mod opensand;
 mod over_time;
+pub mod pcap;
 pub mod ping;
 mod probe;
+pub mod sigfox;
 pub mod sns3;
+#[cfg(test)]
+mod testing;
 
 use std::io::{self, BufRead};
 
@@ -37,6 +46,12 @@ pub static FORMATS: &[&dyn Importer] = &[
     &mahimahi::Format,
     &ping::Format,
     &crawdad::Format,
+    &irtt::Format,
+    &iperf3::Format,
+    &leocc::Format,
+    &lens::Format,
+    &pcap::Format,
+    &sigfox::Format,
     &cellreplay::Format,
     &leoreplayer::Format,
     &linkem::Format,
@@ -270,83 +285,4 @@ fn rate_bps(lldu: Bytes, slots: u64, length: Span) -> Option<u64> {
         .checked_div(length)
         .and_then(|rate| u64::try_from(rate).ok())
         .filter(|rate| *rate > 0)
-}
-
-/// What tests of several formats need.
-#[cfg(test)]
-mod testing {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    struct Texts(BTreeMap<&'static str, String>);
-
-    impl Files for Texts {
-        fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
-            let text = self.0.get(key).ok_or(io::ErrorKind::NotFound)?;
-            Ok(Box::new(io::Cursor::new(text.clone())))
-        }
-
-        fn can_reopen(&self, _: &'static str) -> bool {
-            true
-        }
-    }
-
-    /// What a conversion gave.
-    pub(super) struct Converted {
-        /// Times and decoding delays, ns.
-        pub(super) slots: Vec<(u64, u64)>,
-        pub(super) head: Metadata,
-        pub(super) findings: Vec<Finding>,
-    }
-
-    /// Converts files with these values of further keys.
-    pub(super) fn convert(
-        importer: &dyn Importer,
-        files: &[(&'static str, &str)],
-        keys: &[(&'static str, &str)],
-    ) -> Result<Converted, ImportError> {
-        let mut given = Given::default();
-        let mut texts = Texts(BTreeMap::new());
-        for (key, text) in files {
-            given.set(key, "file");
-            texts.0.insert(key, (*text).to_owned());
-        }
-        for (key, value) in keys {
-            let known = importer.keys().iter().find(|known| known.name == *key);
-            given.set(key, known.unwrap().read(value).unwrap());
-        }
-        let mut import = open(importer, &given, &mut texts, &mut |_| {})?;
-        let mut slots = Vec::new();
-        while let Some(slot) = import.slots.next_slot()? {
-            slots.push((slot.tx_time().as_nanos(), slot.decode_delay().as_nanos()));
-        }
-        let findings = import.slots.findings();
-        for finding in &findings {
-            assert!(finding.count > 0 && !finding.text.is_empty(), "{finding:?}");
-        }
-        Ok(Converted {
-            slots,
-            head: import.head,
-            findings,
-        })
-    }
-
-    /// The result of a conversion that works.
-    pub(super) fn converted(
-        importer: &dyn Importer,
-        files: &[(&'static str, &str)],
-        keys: &[(&'static str, &str)],
-    ) -> Converted {
-        convert(importer, files, keys).unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    /// The message of a conversion that is refused.
-    pub(super) fn refusal(
-        importer: &dyn Importer,
-        files: &[(&'static str, &str)],
-        keys: &[(&'static str, &str)],
-    ) -> String {
-        convert(importer, files, keys).err().unwrap().to_string()
-    }
 }

@@ -66,6 +66,8 @@ pub enum Stream {
     GridPhase = 60,
     /// Blocks of a bootstrap over a trace, one draw per block.
     TraceBlock = 61,
+    /// Packets that are lost of a number that is only known per interval, one draw per packet.
+    SpreadLosses = 56,
 }
 
 /// Number of values in [`Draws`], and of bits in the masks made from them.

@@ -227,7 +227,7 @@ impl Records for Trains {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{converted, refusal};
+    use super::super::testing::{converted, refusal_of_files as refusal};
     use super::*;
 
     const TRAINS: &str = "0 21 0 2 5\n200 23 0 1\n400 22 0 0 4\n";

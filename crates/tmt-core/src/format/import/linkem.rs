@@ -332,7 +332,7 @@ impl Records for LinkEm {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{converted, refusal};
+    use super::super::testing::{converted, refusal_of_files as refusal};
     use super::*;
 
     const MS: u64 = 1_000_000;

@@ -65,7 +65,7 @@ impl Importer for Format {
             note(Remark::not_carried(
                 "the rate of a pipe is not known in advance; the head gets no rate_bps",
             ));
-        } else if let Some(rate) = mean_rate(files)? {
+        } else if let Some(rate) = mean_rate_of(TRACE.name, files)? {
             head.set("rate_bps", rate.to_string());
         }
         set_rtt(&mut head, given, None, note);
@@ -79,9 +79,9 @@ impl Importer for Format {
     }
 }
 
-/// Mean rate of a trace, bit/s, over the period after which mahimahi repeats it, which is its last time.
-fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
-    let mut trace = Mahimahi::new(files.open(TRACE.name)?, Span::ZERO);
+/// Mean rate of the trace of a key, bit/s, over the period after which mahimahi repeats it, which is its last time.
+pub(super) fn mean_rate_of(key: &'static str, files: &mut dyn Files) -> Result<Option<u64>> {
+    let mut trace = Mahimahi::new(files.open(key)?, Span::ZERO);
     let (mut last, mut slots) = (Time::ZERO, 0);
     while let Some(slot) = trace.next_slot()? {
         slots += 1;
@@ -109,6 +109,11 @@ impl<R: BufRead> Mahimahi<R> {
             decode_delay,
             previous: Time::ZERO,
         }
+    }
+
+    /// What is to be said of the line ends of the input `file`.
+    pub(super) fn line_ends(&self, file: &str) -> Option<Finding> {
+        self.lines.finding(file)
     }
 }
 
@@ -148,7 +153,7 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.lines.finding(TRACE.name).into_iter().collect()
+        self.line_ends(TRACE.name).into_iter().collect()
     }
 }
 

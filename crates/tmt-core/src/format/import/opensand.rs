@@ -196,7 +196,7 @@ impl Records for Delays {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{converted, refusal};
+    use super::super::testing::{converted, refusal_of_files as refusal};
     use super::*;
 
     const MS: u64 = 1_000_000;

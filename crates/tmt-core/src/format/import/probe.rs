@@ -5,6 +5,7 @@
 //! (`delays.rs`), the head, and what is to be said of all that (docs/trace-format.md, Sec. 12.1). Memory is bounded.
 
 mod delays;
+mod direction;
 mod sequence;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 use delays::Delays;
+pub(super) use direction::{DIRECTION, Direction, Lost, Trip, Ways};
 use sequence::Sequence;
 
 /// Key of the time between packets.
@@ -24,6 +26,9 @@ pub(super) const INTERVAL: Key = Key::new(
 
 /// Key of the unit of the delays, of formats that have one.
 pub(super) const DELAY_UNIT: &str = "delay-unit";
+
+/// What is added to every delay, ns, because the smallest is negative. A setting of this file, no key.
+const OFFSET: &str = "offset-ns";
 
 /// Key of the digit that means lost, of formats that have one.
 pub(super) const LOST: &str = "lost";
@@ -145,8 +150,12 @@ pub(super) fn open<R: Records + 'static>(
     if !shape.has_delays {
         decode_delay(&mut settings, note);
     } else if typed.is_none() {
-        let smallest = smallest_delay(shape, &settings, files)?;
+        let (smallest, negative) = smallest_delay(shape, &settings, files)?;
         settings.set(PROPAGATION.name, smallest.to_string());
+        if let Some(negative) = negative {
+            settings.set(PROPAGATION.name, Span::ZERO.to_string());
+            settings.set(OFFSET, negative.saturating_neg().to_string());
+        }
     }
     let mut head = Metadata::new();
     if let Some(lldu) = given.get::<Bytes>(LLDU.name) {
@@ -157,7 +166,9 @@ pub(super) fn open<R: Records + 'static>(
         }
     }
     let propagation = settings.get::<Span>(PROPAGATION.name);
-    set_rtt(&mut head, given, propagation, note);
+    // Of clocks that differ, the smallest delay says nothing about the propagation.
+    let known = propagation.filter(|_| !settings.has(OFFSET));
+    set_rtt(&mut head, given, known, note);
     if let Some(propagation) = propagation {
         let nanos = propagation.as_nanos();
         head.set("propagation_removed_ns", nanos.to_string());
@@ -183,12 +194,13 @@ pub(super) fn open<R: Records + 'static>(
     })
 }
 
-/// First of two passes: finds the smallest one-way delay of a received packet.
+/// First of two passes: finds the smallest one-way delay of a received packet, and the lowest measured one, ns, if it is
+/// negative.
 fn smallest_delay<R: Records>(
     shape: &Shape<'_, R>,
     settings: &Given,
     files: &mut dyn Files,
-) -> Result<Span, ImportError> {
+) -> Result<(Span, Option<i64>), ImportError> {
     let name = PROPAGATION.name;
     let is_read = |key: &&&'static str| settings.has(key) || shape.inputs.len() == 1;
     let mut read = shape.inputs.iter().filter(is_read);
@@ -200,13 +212,14 @@ fn smallest_delay<R: Records>(
     }
     let mut slots = ProbeSlots::open(shape, settings, files, &mut |_| {})?;
     while slots.next_slot()?.is_some() {}
-    Ok(slots.delays.smallest().ok_or_else(|| {
+    let smallest = slots.delays.smallest().ok_or_else(|| {
         let kind = ErrorKind::format(
             "no received packet, so no smallest delay",
             "at least one, or a given propagation",
         );
         Error::new(kind).of_input(shape.inputs[0])
-    })?)
+    })?;
+    Ok((smallest, slots.delays.lowest_negative()))
 }
 
 /// The slots of a file of probes.

@@ -95,7 +95,7 @@ fn table(line: &[u8]) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::refusal;
+    use super::super::testing::refusal_of_files as refusal;
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::finding::{Finding, counted};
 use super::super::{DECODE_DELAY, Given};
-use super::{DELAY_UNIT, PROPAGATION, ROUND_TRIP};
+use super::{DELAY_UNIT, OFFSET, PROPAGATION, ROUND_TRIP};
 use crate::types::Span;
 
 /// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best. A round
@@ -25,7 +25,11 @@ pub(super) struct Delays {
     place: &'static str,
     /// Whether the unit of the delays was a choice.
     has_unit: bool,
+    /// Added to every delay, ns, so that the smallest is 0: clocks that differ make it negative.
+    offset: i64,
     smallest: Option<Span>,
+    /// The lowest measured delay, ns.
+    lowest: Option<i64>,
     largest: Span,
     raised: u64,
     negative: u64,
@@ -42,6 +46,8 @@ impl Delays {
             decode_delay: settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX),
             place,
             has_unit: settings.has(DELAY_UNIT),
+            offset: settings.get(OFFSET).unwrap_or(0),
+            lowest: None,
             smallest: None,
             largest: Span::ZERO,
             raised: 0,
@@ -55,11 +61,18 @@ impl Delays {
         self.smallest
     }
 
+    /// The lowest measured delay so far, ns; `None` if it is not negative.
+    pub(super) fn lowest_negative(&self) -> Option<i64> {
+        self.lowest.filter(|lowest| *lowest < 0)
+    }
+
     /// The decoding delay of a received packet with this measured delay, ns.
     pub(super) fn decoding_delay(&mut self, measured: Option<i64>) -> Span {
         let Some(measured) = measured else {
             return self.decode_delay;
         };
+        self.lowest = Some(self.lowest.map_or(measured, |lowest| lowest.min(measured)));
+        let measured = measured.saturating_add(self.offset);
         if measured < 0 {
             self.negative += 1;
             self.most_negative = self.most_negative.min(measured);
@@ -90,6 +103,14 @@ impl Delays {
         } else if self.has_unit && self.smallest.is_some() && self.largest < LEAST_OF_A_NETWORK {
             let text = asks("largest", self.largest);
             findings.push(Finding::warning("unit-suspected", 1, "delays", text));
+        }
+        if self.offset > 0 {
+            let offset = Span::from_nanos(self.offset.unsigned_abs()).unwrap_or(Span::MAX);
+            let text = format!(
+                "{place}: the smallest delay is -{offset}: the clocks of sender and receiver differ; {offset} is added to every delay, and the propagation is unknown (`{}` states it)",
+                PROPAGATION.name
+            );
+            findings.push(Finding::warning("clocks-aligned", 1, "files", text).assumed());
         }
         if self.raised > 0 {
             let text = format!(
