@@ -144,6 +144,10 @@ impl Records for Frames {
         self.lines.error(kind)
     }
 
+    fn line(&self) -> u64 {
+        self.lines.line()
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.lines.finding(TRACE.name).into_iter().collect();
         if self.errors > 0 {
