@@ -58,7 +58,7 @@ pub static CATALOGUE: &[Known] = &[
     row(
         "missing-rows",
         "no row where the constant interval has one: lost packets left out",
-        "intervals of 2 or more usual ones, to a quarter of one; the usual one is that of 80 % or more",
+        "intervals of 2 or more usual ones, to a quarter of one and 2 % of the gap; the usual one is that of 80 % or more",
         "a record with numbers, or with lost packets",
     ),
     row(

@@ -17,6 +17,9 @@ const LEAST_STEP: u64 = 1_000_000_000;
 /// As many usual intervals are no step of a clock.
 const STEP_INTERVALS: u64 = 3;
 
+/// By this part of a gap the usual interval may be off: 2 %.
+const DRIFT: u64 = 50;
+
 /// Counts intervals by their length.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
@@ -42,7 +45,7 @@ impl Counts {
             return;
         }
         let times = (nanos + usual / 2) / usual;
-        if nanos.abs_diff(times * usual) <= usual / 4 {
+        if nanos.abs_diff(times.saturating_mul(usual)) <= usual / 4 + nanos / DRIFT {
             self.gaps += 1;
             self.missing += times - 1;
             self.first_gap.get_or_insert(slot);
@@ -79,7 +82,7 @@ impl Check for Rows {
         let mut findings = Vec::new();
         if counts.missing > 0 {
             let text = format!(
-                "{} missing in {}: rows follow each other by {}, and these gaps are whole multiples of it: lost packets are perhaps left out",
+                "{} missing in {}: rows follow each other by {}, and these gaps are whole multiples of it: lost packets left out, or a clock that was set forward",
                 counted(counts.missing, "row"),
                 counted(counts.gaps, "gap"),
                 span(usual)
@@ -89,7 +92,7 @@ impl Check for Rows {
         }
         if counts.steps > 0 {
             let text = format!(
-                "{}: rows follow each other by {}, but here by up to {}, which is no multiple of it: the clock stepped forward, or traces were put together",
+                "{}: rows follow each other by {}, but here by up to {}, which is no multiple of it: the clock was set forward, or traces were put together",
                 counted(counts.steps, "clock step"),
                 span(usual),
                 span(counts.largest_step)

@@ -419,8 +419,8 @@ impl<R: Records> Sequence<R> {
             let sent = totals.sent.unwrap_or(0);
             let is_known = sent > 0 || self.known_until > i128::MIN;
             if self.is_lenient && self.read == 0 && is_known {
-                let known = (self.known_until - self.known_from).try_into();
-                self.odd.nothing = sent.max(known.unwrap_or(0));
+                let known = self.known_until.saturating_sub(self.known_from);
+                self.odd.nothing = sent.max(u64::try_from(known).unwrap_or(0));
                 return Ok(false);
             }
             if self.read == 0 && is_known {
