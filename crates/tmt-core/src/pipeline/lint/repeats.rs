@@ -56,7 +56,11 @@ impl Check for Repeats {
         let text = format!(
             "{} exactly the delay of the slot before, against {} that of 8 before: perhaps lost packets, which some tools record like that",
             counted(self.near, "received slot") + if self.near == 1 { " has" } else { " have" },
-            counted(self.far, "slot") + if self.far == 1 { " has" } else { " have" }
+            match self.far {
+                0 => "none that has".to_owned(),
+                1 => "1 that has".to_owned(),
+                far => format!("{far} that have"),
+            }
         );
         let finding = Finding::warning("repeated-delays", self.near, "slots", text);
         vec![finding.at_slot(self.first)]
