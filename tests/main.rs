@@ -25,6 +25,7 @@ mod goldens;
 mod good_input;
 mod kernel;
 mod links;
+mod lint;
 mod listed;
 mod memory;
 mod metadata;

@@ -127,11 +127,12 @@ fn folder() -> Folder {
         )
     });
     folder.write("steps.csv", rows.collect::<String>());
+    folder.write("losses.txt", "0\r\n1\r\n");
     folder
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 31] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -149,6 +150,8 @@ const COMMANDS: [&str; 29] = [
     "stats --json --segments --outage 20ms --step-window 300ms steps.csv",
     "diff --json phy.csv timeline.csv",
     "diff --json slots.csv phy.csv",
+    "lint --json steps.csv",
+    "lint --json --from delay-loss --loss losses.txt",
     "audit --json packets.csv",
     "audit --json --timeline phy.csv packets.csv",
     "demo --json",

@@ -16,7 +16,6 @@ mod synth;
 pub(crate) mod tcp;
 mod validate;
 
-
 use std::ffi::OsString;
 
 use clap::Subcommand;

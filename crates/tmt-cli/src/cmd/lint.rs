@@ -9,7 +9,7 @@ mod source;
 
 use serde::Serialize;
 use tmt_core::format::import::{Finding, Importers, Severity, known, render_keys};
-use tmt_core::pipeline::{Lint, LineEnds, Linted, collect};
+use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
 use tmt_core::types::TraceKind;
 
 pub(crate) use self::args::{Args, focused};
@@ -193,8 +193,8 @@ fn print(args: &Args, look: Look) -> Outcome {
     );
     let mut output = Output::create(args.common.output.as_deref())?;
     // What was found does not depend on whether anyone reads it to the end.
-    let written = write(&mut output, args.common.json, &document, show::text)
-        .and_then(|()| output.finish());
+    let written =
+        write(&mut output, args.common.json, &document, show::text).and_then(|()| output.finish());
     match written {
         Ok(()) | Err(Failure::ClosedPipe) => {}
         Err(failure) => return Err(failure),

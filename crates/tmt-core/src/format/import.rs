@@ -4,9 +4,9 @@
 //! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
 //! crates are added to an [`Importers`].
 
+mod catalogue;
 pub mod crawdad;
 pub mod delay_loss;
-mod catalogue;
 mod finding;
 mod keys;
 mod lines;

@@ -85,9 +85,7 @@ impl clap::Args for Args {
             flag(key).help(help)
         });
         let command = Common::augment(command);
-        ReadArgs::augment(command)
-            .args(keys)
-            .after_help(AFTER_HELP)
+        ReadArgs::augment(command).args(keys).after_help(AFTER_HELP)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

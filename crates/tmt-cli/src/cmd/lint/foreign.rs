@@ -78,7 +78,12 @@ pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source)
     let is_guess = args.common.from.is_none();
     let key = key_of_file(importer);
     let path = args.common.file.as_deref();
-    if path.is_some() || !importer.keys().iter().any(|known| given.has(known.name) && known.kind == import::ValueKind::File) {
+    if path.is_some()
+        || !importer
+            .keys()
+            .iter()
+            .any(|known| given.has(known.name) && known.kind == import::ValueKind::File)
+    {
         given.set(key, path.unwrap_or("-"));
     }
     refuse_foreign_options(importer, &args.given)?;

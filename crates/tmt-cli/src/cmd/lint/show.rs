@@ -34,10 +34,7 @@ fn summary(results: &Results) -> String {
     };
     report.row("a row is", [row]);
     report.row("slots", [results.slots.to_string()]);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a ratio with six decimals"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio with six decimals")]
     let ratio = (results.slots > 0).then(|| results.slots_erased as f64 / results.slots as f64);
     report.row("erased", [results.slots_erased.to_string()]);
     report.row("erasure ratio", [share(ratio)]);

@@ -138,7 +138,11 @@ fn is_like_a_trace(first: &[u8]) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(comment) = line.strip_prefix('#') {
-            if comment.trim_start_matches('#').trim_start().starts_with("tool:") {
+            if comment
+                .trim_start_matches('#')
+                .trim_start()
+                .starts_with("tool:")
+            {
                 return true;
             }
             continue;
@@ -146,7 +150,9 @@ fn is_like_a_trace(first: &[u8]) -> bool {
         let mut fields = line.split([',', ';', '\t']).map(str::trim);
         let time = fields.next().and_then(|time| time.parse::<f64>().ok());
         let is_row = time.is_some_and(|time| time < SINCE_1970)
-            && fields.next().is_some_and(|delay| delay.parse::<f64>().is_ok());
+            && fields
+                .next()
+                .is_some_and(|delay| delay.parse::<f64>().is_ok());
         return is_row || line.contains("tx_time");
     }
     false

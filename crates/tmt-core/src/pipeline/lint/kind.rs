@@ -60,7 +60,9 @@ impl Check for Kind {
             Some(TraceKind::Probe)
                 if !is_constant
                     && facts.erased == 0
-                    && self.largest.is_some_and(|delay| delay <= Slot::UNKNOWN_DELAY) =>
+                    && self
+                        .largest
+                        .is_some_and(|delay| delay <= Slot::UNKNOWN_DELAY) =>
             {
                 let text = "no losses, no delays and no constant interval look like delivery opportunities, though the head says probe";
                 Finding::warning("capacity-suspected", rows, "rows", text)

@@ -21,6 +21,8 @@ const TIMES: u64 = 10;
 pub(super) struct Repeats {
     /// Delays of the last slots, by their number modulo [`FAR`].
     last: [Span; FAR],
+    /// The next place in it.
+    place: usize,
     seen: u64,
     near: u64,
     far: u64,
@@ -32,7 +34,8 @@ impl Check for Repeats {
     fn slots(&mut self, slots: &[Slot]) {
         for slot in slots {
             let delay = slot.decode_delay();
-            let place = (self.seen % FAR as u64) as usize;
+            let place = self.place;
+            self.place = (place + 1) % FAR;
             if delay > Slot::UNKNOWN_DELAY {
                 self.received += 1;
                 self.far += u64::from(delay == self.last[place]);
@@ -47,9 +50,8 @@ impl Check for Repeats {
     }
 
     fn findings(&self, _: &Facts<'_>) -> Vec<Finding> {
-        let is_odd = self.near >= LEAST
-            && self.near > TIMES * self.far
-            && self.near * 10 <= self.received;
+        let is_odd =
+            self.near >= LEAST && self.near > TIMES * self.far && self.near * 10 <= self.received;
         if !is_odd {
             return Vec::new();
         }

@@ -67,8 +67,7 @@ pub(super) struct Rows {
 impl Check for Rows {
     fn slots(&mut self, slots: &[Slot]) {
         let counts = &mut self.counts;
-        self.intervals
-            .slots(slots, |interval| counts.add(interval));
+        self.intervals.slots(slots, |interval| counts.add(interval));
     }
 
     fn findings(&self, facts: &Facts<'_>) -> Vec<Finding> {

@@ -39,8 +39,7 @@ impl Check for Seam {
             self.first.get_or_insert(slot.tx_time());
         }
         let pauses = &mut self.pauses;
-        self.intervals
-            .slots(slots, |interval| pauses.add(interval));
+        self.intervals.slots(slots, |interval| pauses.add(interval));
     }
 
     fn findings(&self, facts: &Facts<'_>) -> Vec<Finding> {
@@ -55,7 +54,7 @@ impl Check for Seam {
         let begin = first.as_nanos();
         // Each end is compared with all other pauses, those at the other end included.
         let is_pause = |pause: u64, others: u64| {
-            pause >= LEAST && pause / 2 > others && pause / 10 > last.usual
+            pause >= LEAST && pause > others.saturating_mul(2) && pause / 10 > last.usual
         };
         let span = |nanos| Span::from_nanos(nanos).unwrap_or(Span::MAX);
         let mut findings = Vec::new();

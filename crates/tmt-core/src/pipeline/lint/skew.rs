@@ -125,8 +125,7 @@ impl Skew {
     #[must_use]
     pub fn significant(&self) -> Option<SkewEstimate> {
         let found = self.estimate()?;
-        let is_large =
-            found.ppm.abs() > LEAST_PPM.max(LEAST_ERRORS * found.standard_error_ppm);
+        let is_large = found.ppm.abs() > LEAST_PPM.max(LEAST_ERRORS * found.standard_error_ppm);
         let points: Vec<Smallest> = self.windows.iter().flatten().copied().collect();
         let (first, second) = points.split_at(points.len() / 2);
         let is_alike = |half: &[Smallest]| {
@@ -163,7 +162,7 @@ fn theil_sen(points: &[Smallest]) -> SkewEstimate {
     let width = NORMAL_975 * spread;
     let (low, high) = (
         at((pairs - width) / 2.0),
-        at((pairs + width) / 2.0 + 1.0),
+        at(f64::midpoint(pairs, width) + 1.0),
     );
     SkewEstimate {
         ppm: f64::midpoint(at(middle.floor()), at(middle.ceil())),

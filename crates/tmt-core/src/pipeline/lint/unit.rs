@@ -4,7 +4,7 @@ use super::{Check, Facts};
 use crate::format::import::Finding;
 use crate::stats::distribution::Distribution;
 use crate::stats::wrong_unit;
-use crate::types::{Slot, Time, to_f64};
+use crate::types::{Slot, Span, Time, to_f64};
 
 /// Delays of which the median is taken: the first ones, as in the warning of `tmt apply`.
 const DELAYS: u64 = 1 << 16;
@@ -37,7 +37,7 @@ impl Check for Units {
         let has_intervals = facts.has_times && facts.slots > 1;
         let period = has_intervals.then(|| length.as_secs_f64() / to_f64(facts.slots - 1));
         let [median] = self.delays.percentiles([50]);
-        let found = wrong_unit(period, median.map(|median| median.as_secs_f64()));
+        let found = wrong_unit(period, median.map(Span::as_secs_f64));
         let finding = |found| Finding::warning("unit-suspected", 1, "traces", found);
         found
             .map(|found| finding(found + ": perhaps the times have another unit"))

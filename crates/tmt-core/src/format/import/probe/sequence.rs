@@ -92,6 +92,10 @@ fn count(number: &mut u64, first: &mut u64, line: u64) {
 }
 
 /// Puts records into the order of sending.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts about the records and how far they were read"
+)]
 pub(super) struct Sequence<R> {
     records: R,
     /// The first record that can have a time.
@@ -162,7 +166,8 @@ impl<R: Records> Sequence<R> {
 
     /// Line of the packet returned last, if it has a record; 0 if that is not known.
     pub(super) fn line(&self) -> u64 {
-        self.last.map_or_else(|| self.records.line(), |last| last.line)
+        self.last
+            .map_or_else(|| self.records.line(), |last| last.line)
     }
 
     /// The records themselves.
@@ -325,7 +330,11 @@ impl<R: Records> Sequence<R> {
             }
             Entry::Occupied(_) if is_lost => {}
             Entry::Occupied(_) => {
-                count(&mut self.odd.duplicates, &mut self.odd.first_duplicate, line);
+                count(
+                    &mut self.odd.duplicates,
+                    &mut self.odd.first_duplicate,
+                    line,
+                );
             }
         }
         Ok(())
@@ -551,7 +560,12 @@ impl<R: Records> Sequence<R> {
                 "no answer to {}: neither delays nor send times are known, and there is nothing to convert",
                 counted(odd.nothing, "packet")
             );
-            findings.push(Finding::warning("nothing-received", odd.nothing, "packets", text));
+            findings.push(Finding::warning(
+                "nothing-received",
+                odd.nothing,
+                "packets",
+                text,
+            ));
         }
         if odd.steps > 0 {
             let sign = if odd.largest_step < 0 { "-" } else { "" };
