@@ -167,8 +167,8 @@ fn an_error_ends_the_list_and_says_where() {
     let ran = tmt("lint --json --from delay-loss --loss bad.txt")
         .within(&folder)
         .run();
-    ran.fails(1, &["bad.txt:4:1", "'x'"]);
     let results = ran.results();
+    ran.fails(1, &["bad.txt:4:1", "'x'"]);
     assert_eq!(
         named(&results)[0],
         ("mixed-line-ends", "warning", 1, Some(2))
@@ -176,8 +176,9 @@ fn an_error_ends_the_list_and_says_where() {
     assert!(results["error"].as_str().unwrap().contains("bad.txt:4:1"));
     folder.write("bad.csv", "tx_time,decode_delay\r\n0,0.1\r\n0,x\r\n");
     let ran = tmt("lint --json bad.csv").within(&folder).run();
+    let results = ran.results();
     ran.fails(1, &["bad.csv:3:3"]);
-    assert_eq!(named(&ran.results())[0].0, "crlf");
+    assert_eq!(named(&results)[0].0, "crlf");
 }
 
 #[test]

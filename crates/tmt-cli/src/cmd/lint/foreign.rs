@@ -37,18 +37,16 @@ struct Opened<'a> {
 
 impl Files for Opened<'_> {
     fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
-        let plain: Box<dyn Read + Send> = match self.open.take_if(|_| key == self.key) {
-            Some(open) => open,
-            None => {
-                let path = self.given.text(key);
-                let raw = input::open_or("lint", path)?;
-                let mut raw = BufReader::with_capacity(BUFFER, raw);
-                match recognise(raw.fill_buf()?) {
-                    FileKind::Compressed(compression) => {
-                        Box::new(Decompressor::new(compression, raw)?)
-                    }
-                    FileKind::Plain(_) => Box::new(raw),
-                }
+        let plain: Box<dyn Read + Send> = if let Some(open) = self.open.take_if(|_| key == self.key)
+        {
+            open
+        } else {
+            let path = self.given.text(key);
+            let raw = input::open_or("lint", path)?;
+            let mut raw = BufReader::with_capacity(BUFFER, raw);
+            match recognise(raw.fill_buf()?) {
+                FileKind::Compressed(compression) => Box::new(Decompressor::new(compression, raw)?),
+                FileKind::Plain(_) => Box::new(raw),
             }
         };
         let mut input = BufReader::with_capacity(BUFFER, plain);
