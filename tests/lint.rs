@@ -249,7 +249,7 @@ fn measured_traces_show_what_is_known_of_them() {
     // Without the losses, the repeated delays show them.
     let found = look(&folder, &pair, 1);
     assert!(
-        named(&found).contains(&("repeated-delays", "warning", 30, Some(1172))),
+        named(&found).contains(&("repeated-delays", "warning", 30, Some(1285))),
         "{found}"
     );
     // One answer came twice.
