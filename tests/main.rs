@@ -28,6 +28,7 @@ mod good_input;
 mod importers;
 mod kernel;
 mod links;
+mod lint;
 mod listed;
 mod memory;
 mod metadata;

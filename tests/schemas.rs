@@ -127,11 +127,12 @@ fn folder() -> Folder {
         )
     });
     folder.write("steps.csv", rows.collect::<String>());
+    folder.write("losses.txt", "0\r\n1\r\n");
     folder
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 35] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -153,6 +154,8 @@ const COMMANDS: [&str; 33] = [
     "fit --json --model netem-state --at-rate 1Mbps --packet 33B phy.csv",
     "fit --json --model semi-markov phy.csv",
     "fit --json slots.csv",
+    "lint --json steps.csv",
+    "lint --json --from delay-loss --loss losses.txt",
     "audit --json packets.csv",
     "audit --json --timeline phy.csv packets.csv",
     "demo --json",

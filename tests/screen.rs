@@ -272,6 +272,7 @@ fn everything_fits_80_columns() {
         "stats phy.csv",
         "stats --segments --outage 5ms --resample 40 phy.csv",
         "diff phy.csv bare.csv",
+        "lint bare.csv",
         "apply --summary-only --scheme none --scheme arq --scheme fec:10/12 --scheme harq:10/12 --scheme frame-arq:10/12,rounds=3 phy.csv",
         "help LLDU",
         "help registry",
@@ -281,8 +282,7 @@ fn everything_fits_80_columns() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let names =
-        "demo convert synth inject stats diff apply tcp audit model validate completions man help";
+    let names = "demo convert lint synth inject stats diff apply tcp audit model validate completions man help";
     commands.extend(names.split(' ').map(|name| format!("{name} --help")));
     for command in &commands {
         let ran = tmt(command).env("COLUMNS", "80").within(&folder).run();

@@ -9,6 +9,7 @@ mod fit;
 mod generate;
 mod glossary;
 mod inject;
+mod lint;
 mod model;
 mod slice;
 pub(crate) mod stats;
@@ -16,7 +17,7 @@ mod synth;
 pub(crate) mod tcp;
 mod validate;
 
-pub(crate) use convert::focused;
+use std::ffi::OsString;
 
 use clap::Subcommand;
 use strum::IntoStaticStr;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Convert measured traces of other tools to PHY traces
     Convert(convert::Args),
+    /// Look for what is odd in a trace, or in a file before its conversion
+    Lint(lint::Args),
     /// Generate a PHY trace of constant rate, or that of a named scenario
     Synth(synth::Args),
     /// Add erasures to a PHY trace
@@ -67,6 +70,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Convert(args) => convert::run(&args),
+            Self::Lint(args) => lint::run(&args),
             Self::Synth(args) => synth::run(&args),
             Self::Inject(args) => inject::run(&args),
             Self::Slice(args) => slice::run(&args),
@@ -83,4 +87,9 @@ impl Command {
             Self::Help(args) => glossary::run(&args),
         }
     }
+}
+
+/// `tmt` with helps that fit the arguments: of commands that read formats of other tools.
+pub(crate) fn focused(tmt: clap::Command, arguments: &[OsString]) -> clap::Command {
+    lint::focused(convert::focused(tmt, arguments), arguments)
 }

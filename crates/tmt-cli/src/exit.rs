@@ -1,5 +1,5 @@
 //! Failures of commands and their exit codes: 0 done, 1 bad data or I/O error, 2 usage. Of a comparison: 0 equal, 1 different,
-//! 2 any error.
+//! 2 any error. Of a look: 1 also if there is a warning.
 
 use std::fmt;
 use std::io;
@@ -30,6 +30,9 @@ pub(crate) enum Failure {
     /// What the command compares differs: no error, and nothing to say.
     #[error("they differ")]
     Different,
+    /// The command looks for what is odd, and found it: no error, and nothing to say.
+    #[error("there are warnings")]
+    Odd,
     /// As [`Failure::Failed`], of a command whose exit code 1 means something else.
     #[error("{message}")]
     Trouble {
@@ -192,7 +195,7 @@ fn negative_value(error: &clap::Error, given: impl Iterator<Item = String>) -> O
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {
         Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Err(Failure::Different) => return ExitCode::FAILURE,
+        Err(Failure::Different | Failure::Odd) => return ExitCode::FAILURE,
         Err(Failure::Usage(message)) => (message, None, 2),
         Err(Failure::Trouble { message, help }) => (message, help, 2),
         Err(Failure::Failed { message, help }) => (message, help, 1),

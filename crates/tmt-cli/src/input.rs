@@ -88,14 +88,18 @@ impl ReadArgs {
         path: Option<&str>,
         attempts: bool,
     ) -> Outcome<(String, TraceReader<'static>)> {
-        let options = Options {
+        open_trace(command, path, self.options(attempts)?)
+    }
+
+    /// The options of reading; `attempts` asks for that column.
+    pub(crate) fn options(&self, attempts: bool) -> Outcome<Options> {
+        Ok(Options {
             unit: self.unit,
             allow_cut: self.allow_cut,
             attempts,
             columns: self.columns()?,
             ..Options::default()
-        };
-        open_trace(command, path, options)
+        })
     }
 
     /// The head of a trace that was read, or a new one of `command` with what the flags say about the link.
@@ -144,7 +148,17 @@ pub(crate) fn open_trace(
     path: Option<&str>,
     options: Options,
 ) -> Outcome<(String, TraceReader<'static>)> {
-    let (name, found) = detect(command, path)?;
+    let input = open(command, path)?;
+    read_trace(input, path, options)
+}
+
+/// Reads the head of the trace that `input` holds, from its start; `path` as typed, for formats that need random access.
+pub(crate) fn read_trace(
+    input: Input,
+    path: Option<&str>,
+    options: Options,
+) -> Outcome<(String, TraceReader<'static>)> {
+    let (name, found) = detect(input, path)?;
     let trace = match found {
         Found::Parquet(file) => TraceReader::parquet(file, options),
         Found::Other(_, reader) => TraceReader::new(reader, options),
@@ -155,7 +169,7 @@ pub(crate) fn open_trace(
 
 /// Opens the table at `path`, or stdin for `None` or `-`, as its canonical text.
 pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
-    let (name, found) = detect(command, path)?;
+    let (name, found) = detect(open(command, path)?, path)?;
     let reader: Box<dyn Read + Send> = match found {
         Found::Parquet(file) => {
             let text = TableText::new(file).map_err(|error| Failure::input(&name, &error))?;
@@ -184,9 +198,9 @@ enum Found {
     Other(FileKind, Box<dyn Read + Send>),
 }
 
-/// Opens `path`, or stdin for `None` or `-`, and detects its format from its first bytes.
-fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
-    let Input { name, mut reader } = open(command, path)?;
+/// Detects the format of an open input from its first bytes.
+fn detect(input: Input, path: Option<&str>) -> Outcome<(String, Found)> {
+    let Input { name, mut reader } = input;
     let failed = |error: io::Error| Failure::io(&name, &error);
     let mut first = Vec::new();
     (&mut reader)

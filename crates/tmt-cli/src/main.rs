@@ -41,7 +41,7 @@ use crate::stderr::Verbosity;
     disable_help_flag = true,
     disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
-                  Exit codes: 0 done (also if the reader of a pipe has closed it),\n1 bad data or I/O error, 2 usage. diff: 1 different, 2 any error."
+                  Exit codes: 0 done (also if the reader of a pipe has closed it),\n1 bad data or I/O error, 2 usage. diff: 1 different, 2 any error.\nlint: 1 also if there is a warning."
 )]
 struct Cli {
     /// Print errors and warnings only: no headline, no progress bar

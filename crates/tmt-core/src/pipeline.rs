@@ -9,6 +9,7 @@
 mod apply;
 mod compare;
 mod inject;
+mod lint;
 mod produce;
 mod slice;
 mod tally;
@@ -16,6 +17,7 @@ mod tally;
 pub use apply::{Apply, Lane, LaneResult};
 pub use compare::{Compared, FirstDifference, Side, compare};
 pub use inject::{Inject, Injected};
+pub use lint::{CHECKS, Check, Facts, LineEnds, LineEndsSeen, Lint, Linted, Skew, SkewEstimate};
 pub use produce::{Erased, produce, synthesise, synthesise_adapted};
 pub use slice::{
     Difference, Join, Merged, Movable, Move, Selection, Slice, Sliced, differences, joined, merge,

@@ -80,7 +80,7 @@ pub(crate) struct Args {
 
 /// Reads any name, and offers those of the formats for completion: an unknown one is refused with a guess.
 #[derive(Debug, Clone)]
-struct FormatParser;
+pub(super) struct FormatParser;
 
 impl TypedValueParser for FormatParser {
     type Value = String;
@@ -123,7 +123,7 @@ impl TypedValueParser for TargetParser {
 }
 
 /// `text` with a capital letter at its start.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next();
     first
@@ -187,7 +187,7 @@ fn word_of<'a>(words: &[&'a str], flag: &str) -> Option<&'a str> {
 
 /// `tmt` with a help of `tmt convert` that fits the arguments: only options of the formats that `--from` and `--to` name, none
 /// of a format without them. Manual pages and completions have all.
-pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
+pub(super) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     if !words.contains(&"convert") {
         return tmt;
@@ -281,7 +281,7 @@ impl FromArgMatches for Args {
 }
 
 /// The flag for a key.
-fn flag(key: &'static Key) -> Arg {
+pub(super) fn flag(key: &'static Key) -> Arg {
     let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.read(text)));
     match key.kind {
         ValueKind::Input => arg.value_name(INPUT),
@@ -301,7 +301,7 @@ fn flag(key: &'static Key) -> Arg {
 }
 
 /// A key as typed on the command line.
-fn typed(name: &str) -> String {
+pub(super) fn typed(name: &str) -> String {
     let keys = Importers::default().keys();
     let is_input = |(key, _): &(&Key, _)| key.name == name && key.kind == ValueKind::Input;
     if keys.iter().any(is_input) {

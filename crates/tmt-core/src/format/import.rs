@@ -4,6 +4,7 @@
 //! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
 //! crates are added to an [`Importers`].
 
+mod catalogue;
 pub mod cellreplay;
 pub mod crawdad;
 pub mod delay_loss;
@@ -32,9 +33,12 @@ mod testing;
 
 use std::io::{self, BufRead};
 
-pub use finding::{Effect, Finding, Remark, Severity};
+pub use catalogue::{CATALOGUE, Known, known};
+pub(crate) use finding::counted;
+pub use finding::{Effect, Finding, Place, Remark, Severity};
 pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
+pub(crate) use lines::line_ends;
 use lines::whole_lines;
 
 use crate::format::foreign::{Carries, ForeignFormat};
@@ -131,6 +135,10 @@ pub trait Slots: Send {
     /// # Errors
     /// The first invalid line; if there are several inputs, with the key of the input.
     fn next_slot(&mut self) -> Result<Option<Slot>>;
+
+    /// Makes findings of what it can pass over and would otherwise refuse, such as times that fall. The slots are then for
+    /// looking only.
+    fn be_lenient(&mut self) {}
 
     /// Peculiarities of the input that was read so far, such as CRLF line ends.
     fn findings(&self) -> Vec<Finding>;

@@ -91,6 +91,8 @@ struct Frames {
     lines: Lines<Box<dyn BufRead + Send>>,
     sent: Option<u64>,
     errors: u64,
+    /// Line of the first frame with an error.
+    first_error: u64,
 }
 
 impl Frames {
@@ -99,6 +101,7 @@ impl Frames {
             lines: Lines::new(files.open(TRACE.name).map_err(Error::from)?),
             sent: settings.get(PACKETS.name),
             errors: 0,
+            first_error: 0,
         })
     }
 }
@@ -120,6 +123,9 @@ impl Records for Frames {
             return Err(self.error(ErrorKind::format(found, expected)));
         }
         let is_error = rssi == ERROR;
+        if is_error && self.errors == 0 {
+            self.first_error = self.lines.line();
+        }
         self.errors += u64::from(is_error);
         Ok(Some(Record {
             number: Some(number),
@@ -144,6 +150,10 @@ impl Records for Frames {
         self.lines.error(kind)
     }
 
+    fn line(&self) -> u64 {
+        self.lines.line()
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.lines.finding(TRACE.name).into_iter().collect();
         if self.errors > 0 {
@@ -152,12 +162,8 @@ impl Records for Frames {
                 TRACE.name,
                 counted(self.errors, "frame")
             );
-            findings.push(Finding::note(
-                "frames-in-error",
-                self.errors,
-                "frames",
-                text,
-            ));
+            let finding = Finding::note("frames-in-error", self.errors, "frames", text);
+            findings.push(finding.at_line(Some(TRACE.name), self.first_error));
         }
         findings
     }

@@ -14,7 +14,7 @@ use super::{
     Rule, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
-use crate::format::text::shown;
+use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 
@@ -119,6 +119,10 @@ struct DelayLoss {
     before: Vec<u8>,
     fillers: u64,
     repeats: u64,
+    /// Line of the first filler.
+    first_filler: u64,
+    /// Whether negative delays are read instead of refused.
+    is_lenient: bool,
 }
 
 impl DelayLoss {
@@ -138,6 +142,8 @@ impl DelayLoss {
             before: Vec::new(),
             fillers: 0,
             repeats: 0,
+            first_filler: 0,
+            is_lenient: false,
         })
     }
 
@@ -190,9 +196,17 @@ impl DelayLoss {
         if loss == Some(true) {
             // The delay of a lost packet is ignored, whatever it is.
             let is_filler = text != b"0" && text.first().is_some_and(u8::is_ascii_digit);
+            if is_filler && self.fillers == 0 {
+                self.first_filler = lines.line();
+            }
             self.fillers += u64::from(is_filler);
             self.repeats += u64::from(is_filler && text == self.before);
             return Ok(Some(Fate::Lost));
+        }
+        if let Some(positive) = text.strip_prefix(b"-").filter(|_| self.is_lenient) {
+            let nanos = nanos(positive, self.unit, "delay").map_err(|kind| lines.error(kind))?;
+            let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
+            return Ok(Some(Fate::Received(Some(-nanos))));
         }
         let nanos = lines.nanos("delay", self.unit)?;
         self.before.clear();
@@ -215,6 +229,15 @@ impl Records for DelayLoss {
         }))
     }
 
+    fn line(&self) -> u64 {
+        let lines = self.delay.as_ref().or(self.loss.as_ref());
+        lines.map_or(0, Lines::line)
+    }
+
+    fn be_lenient(&mut self) {
+        self.is_lenient = true;
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if let Some(lines) = &self.delay {
@@ -226,7 +249,8 @@ impl Records for DelayLoss {
                     self.repeats
                 );
                 let count = self.fillers;
-                findings.push(Finding::note("filler-delays", count, "packets", text));
+                let finding = Finding::note("filler-delays", count, "packets", text);
+                findings.push(finding.at_line(Some(DELAY), self.first_filler));
             }
         }
         if let Some(lines) = &self.loss {

@@ -51,6 +51,17 @@ pub enum Severity {
     Warning,
 }
 
+/// Where something was found first, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Key of the input.
+    pub input: Option<&'static str>,
+    /// Line of the input, from 1.
+    pub line: Option<u64>,
+    /// Slot of the trace, from 0.
+    pub slot: Option<u64>,
+}
+
 /// A peculiarity of an input, named and counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -64,6 +75,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What it means for the result.
     pub effect: Effect,
+    /// Where it was found first.
+    pub first: Place,
     /// A sentence with the count and the remedy, with keys between backticks.
     pub text: String,
 }
@@ -82,8 +95,24 @@ impl Finding {
             unit,
             severity: Severity::Note,
             effect: Effect::Fact,
+            first: Place::default(),
             text: text.into(),
         }
+    }
+
+    /// The same, found first in this line of `input`; 0 is no line.
+    #[must_use]
+    pub fn at_line(mut self, input: Option<&'static str>, line: u64) -> Self {
+        self.first.input = input;
+        self.first.line = Some(line).filter(|line| *line > 0);
+        self
+    }
+
+    /// The same, found first in this slot, from 0.
+    #[must_use]
+    pub fn at_slot(mut self, slot: Option<u64>) -> Self {
+        self.first.slot = slot;
+        self
     }
 
     /// A peculiarity that casts doubt on the slots.
@@ -122,7 +151,7 @@ impl fmt::Display for Finding {
 }
 
 /// `count` with a noun in the right number.
-pub(in crate::format) fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

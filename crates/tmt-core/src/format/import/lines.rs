@@ -29,6 +29,29 @@ pub struct Lines<R> {
     /// Lines that end in LF, with or without CR.
     ended: u64,
     crlf: u64,
+    /// The first line that ends in CRLF, and in LF.
+    first_crlf: u64,
+    first_lf: u64,
+}
+
+/// What is to be said of the line ends of `file`, of whose `ended` lines `crlf` end in CRLF: `crlf` or `mixed-line-ends`;
+/// `None` if all are LF.
+pub(crate) fn line_ends(file: &str, crlf: u64, ended: u64) -> Option<Finding> {
+    let (end, removed) = match crlf {
+        0 => return None,
+        1 => ("ends", "its CR was"),
+        _ => ("end", "the CRs were"),
+    };
+    Some(if crlf == ended {
+        let lines = counted(crlf, "line");
+        let text = format!("{file}: {lines} {end} in CRLF; {removed} removed");
+        Finding::note("crlf", crlf, "lines", text)
+    } else {
+        let text = format!(
+            "{file}: mixed line ends: {crlf} of {ended} lines {end} in CRLF, the others in LF; {removed} removed"
+        );
+        Finding::warning("mixed-line-ends", crlf, "lines", text)
+    })
 }
 
 impl<R: BufRead> Lines<R> {
@@ -40,6 +63,8 @@ impl<R: BufRead> Lines<R> {
             line: 0,
             ended: 0,
             crlf: 0,
+            first_crlf: 0,
+            first_lf: 0,
         }
     }
 
@@ -51,23 +76,11 @@ impl<R: BufRead> Lines<R> {
 
     /// What is to be said of the line ends of the input `file`: `crlf` or `mixed-line-ends`; `None` if all are LF.
     #[must_use]
-    pub fn finding(&self, file: &str) -> Option<Finding> {
-        let (crlf, ended) = (self.crlf, self.ended);
-        let (end, removed) = match crlf {
-            0 => return None,
-            1 => ("ends", "its CR was"),
-            _ => ("end", "the CRs were"),
-        };
-        Some(if crlf == ended {
-            let lines = counted(crlf, "line");
-            let text = format!("{file}: {lines} {end} in CRLF; {removed} removed");
-            Finding::note("crlf", crlf, "lines", text)
-        } else {
-            let text = format!(
-                "{file}: mixed line ends: {crlf} of {ended} lines {end} in CRLF, the others in LF; {removed} removed"
-            );
-            Finding::warning("mixed-line-ends", crlf, "lines", text)
-        })
+    pub fn finding(&self, file: &'static str) -> Option<Finding> {
+        // Of mixed ones the line where they change.
+        let first = self.first_crlf.max(self.first_lf);
+        let finding = line_ends(file, self.crlf, self.ended)?;
+        Some(finding.at_line(Some(file), first))
     }
 
     /// Reads the next line; returns false at the end of the file.
@@ -88,13 +101,19 @@ impl<R: BufRead> Lines<R> {
                 limit: LONGEST_LINE,
             }));
         }
-        if self.buffer.ends_with(b"\n") {
+        let has_end = self.buffer.ends_with(b"\n");
+        if has_end {
             self.buffer.pop();
             self.ended += 1;
         }
         if self.buffer.ends_with(b"\r") {
             self.buffer.pop();
             self.crlf += 1;
+            if self.first_crlf == 0 {
+                self.first_crlf = self.line;
+            }
+        } else if has_end && self.first_lf == 0 {
+            self.first_lf = self.line;
         }
         if self.line == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
             self.buffer.drain(..3);

@@ -7,6 +7,7 @@
 
 use std::io::BufRead;
 
+use super::finding::counted;
 use super::{
     DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
     Slots, TRACE, decode_delay, rate_bps, set_rtt, whole_lines,
@@ -99,6 +100,11 @@ pub struct Mahimahi<R> {
     lines: Lines<R>,
     decode_delay: Span,
     previous: Time,
+    /// Whether times that fall are counted instead of refused.
+    is_lenient: bool,
+    unsorted: u64,
+    /// Line of the first time that falls.
+    first_unsorted: u64,
 }
 
 impl<R: BufRead> Mahimahi<R> {
@@ -108,11 +114,14 @@ impl<R: BufRead> Mahimahi<R> {
             lines: Lines::new(input),
             decode_delay,
             previous: Time::ZERO,
+            is_lenient: false,
+            unsorted: 0,
+            first_unsorted: 0,
         }
     }
 
     /// What is to be said of the line ends of the input `file`.
-    pub(super) fn line_ends(&self, file: &str) -> Option<Finding> {
+    pub(super) fn line_ends(&self, file: &'static str) -> Option<Finding> {
         self.lines.finding(file)
     }
 }
@@ -137,7 +146,14 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
         }
         let tx_time = Time::from_nanos(self.lines.nanos("opportunity", Unit::Milliseconds)?)
             .unwrap_or(Time::MAX);
-        if tx_time < self.previous {
+        let mut tx_time = tx_time;
+        if tx_time < self.previous && self.is_lenient {
+            self.unsorted += 1;
+            if self.unsorted == 1 {
+                self.first_unsorted = self.lines.line();
+            }
+            tx_time = self.previous;
+        } else if tx_time < self.previous {
             return Err(self.lines.error(ErrorKind::OutOfOrder {
                 previous: self.previous,
                 found: tx_time,
@@ -153,7 +169,21 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.line_ends(TRACE.name).into_iter().collect()
+        let mut findings: Vec<Finding> = self.line_ends(TRACE.name).into_iter().collect();
+        if self.unsorted > 0 {
+            let text = format!(
+                "{}: {} before the one of the line before: mahimahi and a conversion refuse them",
+                TRACE.name,
+                counted(self.unsorted, "time")
+            );
+            let finding = Finding::warning("unsorted-times", self.unsorted, "times", text);
+            findings.push(finding.at_line(Some(TRACE.name), self.first_unsorted));
+        }
+        findings
+    }
+
+    fn be_lenient(&mut self) {
+        self.is_lenient = true;
     }
 }
 

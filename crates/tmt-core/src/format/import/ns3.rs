@@ -59,7 +59,15 @@ impl Importer for Format {
         let is_list = first
             .iter()
             .all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace() || *byte == b',');
-        digits && is_list && first.contains(&b',')
+        // A pair in every line is a table of something else, such as of answers.
+        let lines = first.split(|byte| *byte == b'\n');
+        let mut whole = lines.clone().take(lines.count().saturating_sub(1));
+        let in_pairs = |line: &[u8]| {
+            let mut parts = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            parts.clone().count() == 2 && parts.all(|part| !part.is_empty())
+        };
+        let is_table = whole.clone().next().is_some() && whole.all(in_pairs);
+        digits && is_list && !is_table && first.contains(&b',')
     }
 
     fn keys(&self) -> &'static [Key] {

@@ -131,6 +131,16 @@ impl Records for Ping {
         self.lines.error(kind)
     }
 
+    fn line(&self) -> u64 {
+        self.lines.line()
+    }
+
+    fn be_lenient(&mut self) {
+        if let Kind::Answers(answers) = &mut self.kind {
+            answers.be_lenient();
+        }
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.lines.finding(TRACE.name).into_iter().collect();
         findings.extend(match &self.kind {

@@ -117,6 +117,14 @@ pub(super) trait Records: Send {
         Error::new(kind)
     }
 
+    /// Number of the line read last, from 1; 0 if it is not known.
+    fn line(&self) -> u64 {
+        0
+    }
+
+    /// Makes findings of what it can pass over and would otherwise refuse.
+    fn be_lenient(&mut self) {}
+
     /// Peculiarities of the files themselves.
     fn findings(&self) -> Vec<Finding>;
 }
@@ -228,6 +236,8 @@ struct ProbeSlots<R> {
     delays: Delays,
     packets: u64,
     lost: u64,
+    /// The first lost slot.
+    first_lost: Option<u64>,
     /// What messages name as the place of losses.
     losses: &'static str,
     /// The digit that means lost, if the format has one.
@@ -273,6 +283,7 @@ impl<R: Records> ProbeSlots<R> {
             delays: Delays::new(settings, delays),
             packets: 0,
             lost: 0,
+            first_lost: None,
             losses,
             lost_digit: settings
                 .text(LOST)
@@ -289,15 +300,22 @@ impl<R: Records> Slots for ProbeSlots<R> {
         };
         let delay = match fate {
             Fate::Lost => Span::ZERO,
-            Fate::Received(delay) => self.delays.decoding_delay(delay),
+            Fate::Received(delay) => self.delays.decoding_delay(delay, self.sequence.line()),
         };
         let too_large = |sum| Error::new(ErrorKind::SumTooLarge { sum });
         let tx_time = u64::try_from(since).ok().and_then(Time::from_nanos);
         let tx_time = tx_time.ok_or_else(|| too_large("packet number × interval"))?;
         self.packets += 1;
-        self.lost += u64::from(fate == Fate::Lost);
+        if fate == Fate::Lost {
+            self.lost += 1;
+            self.first_lost.get_or_insert(self.packets - 1);
+        }
         let slot = Slot::new(tx_time, delay);
         slot.map(Some).ok_or_else(|| too_large("send time + delay"))
+    }
+
+    fn be_lenient(&mut self) {
+        self.sequence.be_lenient();
     }
 
     fn findings(&self) -> Vec<Finding> {
@@ -325,12 +343,8 @@ impl<R: Records> Slots for ProbeSlots<R> {
                 self.packets,
                 1 - as_read
             );
-            findings.push(Finding::warning(
-                "polarity-suspected",
-                self.lost,
-                "packets",
-                text,
-            ));
+            let finding = Finding::warning("polarity-suspected", self.lost, "packets", text);
+            findings.push(finding.at_slot(self.first_lost));
         }
         findings
     }

@@ -25,6 +25,11 @@ pub(super) struct Answers {
     /// Time of the answer before.
     before: i64,
     rows: u64,
+    /// Whether times that fall are counted instead of refused.
+    is_lenient: bool,
+    unsorted: u64,
+    /// Line of the first time that falls.
+    first_unsorted: u64,
 }
 
 /// By so much a time may be before the one of the line before, ns: the clock was slewed.
@@ -75,7 +80,15 @@ impl Answers {
             waits: true,
             before: i64::MIN,
             rows: 0,
+            is_lenient: false,
+            unsorted: 0,
+            first_unsorted: 0,
         })
+    }
+
+    /// Counts times that fall instead of refusing them.
+    pub(super) fn be_lenient(&mut self) {
+        self.is_lenient = true;
     }
 
     /// The columns by a header; `None` if it is none of such a table. Columns of other delays make it another format.
@@ -100,6 +113,9 @@ impl Answers {
             waits: false,
             before: i64::MIN,
             rows: 0,
+            is_lenient: false,
+            unsorted: 0,
+            first_unsorted: 0,
         })
     }
 
@@ -131,7 +147,14 @@ impl Answers {
         let text = field(self.round_trip.0, "a time and a round trip")?;
         let delay = nanos(text, self.round_trip.1, "rtt").map_err(|kind| lines.error(kind))?;
         let delay = i64::try_from(delay).unwrap_or(i64::MAX);
-        if arrival < self.before.saturating_sub(SLEW) {
+        if arrival < self.before.saturating_sub(SLEW) && self.is_lenient {
+            self.unsorted += 1;
+            if self.unsorted == 1 {
+                self.first_unsorted = lines.line();
+            }
+            // From here on the times are those of another stretch.
+            self.before = arrival;
+        } else if arrival < self.before.saturating_sub(SLEW) {
             let found = "a time before the one of the answer before";
             let expected = "times of answers in their order; a table has no numbers that would tell a clock step";
             return Err(lines.error(ErrorKind::format(found, expected)));
@@ -161,9 +184,18 @@ impl Answers {
             "{trace}: a table of {} has no lost packets: the trace is without losses (the output of ping itself has sequence numbers)",
             counted(self.rows, "answer")
         );
-        vec![
+        let mut findings = vec![
             Finding::note("times-of-answers", self.rows, "answers", times).assumed(),
             Finding::warning("losses-left-out", self.rows, "answers", left_out).not_carried(),
-        ]
+        ];
+        if self.unsorted > 0 {
+            let text = format!(
+                "{trace}: {} before the one of the answer before: the clock was set back, or the rows are not sorted; a conversion refuses them",
+                counted(self.unsorted, "time")
+            );
+            let finding = Finding::warning("unsorted-times", self.unsorted, "times", text);
+            findings.push(finding.at_line(Some(trace), self.first_unsorted));
+        }
+        findings
     }
 }

@@ -33,6 +33,9 @@ pub(super) struct Log {
     totals: Totals,
     errors: u64,
     others: u64,
+    /// Lines of the first of each.
+    first_error: u64,
+    first_other: u64,
 }
 
 /// What a line says.
@@ -113,6 +116,9 @@ impl Log {
             Line::Sent(number) => lost(number),
             Line::Failed(number) => {
                 self.errors += 1;
+                if self.errors == 1 {
+                    self.first_error = lines.line();
+                }
                 lost(number)
             }
             Line::Begin(_) if self.has_begun => {
@@ -131,6 +137,9 @@ impl Log {
             Line::Empty => None,
             Line::Other => {
                 self.others += 1;
+                if self.others == 1 {
+                    self.first_other = lines.line();
+                }
                 None
             }
         })
@@ -148,19 +157,16 @@ impl Log {
             let errors = counted(self.errors, "packet");
             let text =
                 format!("{trace}: errors returned for {errors}, lost unless there is an answer");
-            findings.push(Finding::note(
-                "errors-returned",
-                self.errors,
-                "packets",
-                text,
-            ));
+            let finding = Finding::note("errors-returned", self.errors, "packets", text);
+            findings.push(finding.at_line(Some(trace), self.first_error));
         }
         if self.others > 0 {
             let text = format!(
                 "{trace}: {} that ping does not print, ignored",
                 counted(self.others, "line")
             );
-            findings.push(Finding::note("other-lines", self.others, "lines", text));
+            let finding = Finding::note("other-lines", self.others, "lines", text);
+            findings.push(finding.at_line(Some(trace), self.first_other));
         }
         findings
     }

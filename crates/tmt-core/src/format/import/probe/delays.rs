@@ -35,6 +35,9 @@ pub(super) struct Delays {
     negative: u64,
     /// The most negative delay, ns.
     most_negative: i64,
+    /// Lines of the first delay below the propagation, and below 0.
+    first_raised: u64,
+    first_negative: u64,
 }
 
 impl Delays {
@@ -53,6 +56,8 @@ impl Delays {
             raised: 0,
             negative: 0,
             most_negative: 0,
+            first_raised: 0,
+            first_negative: 0,
         }
     }
 
@@ -66,8 +71,8 @@ impl Delays {
         self.lowest.filter(|lowest| *lowest < 0)
     }
 
-    /// The decoding delay of a received packet with this measured delay, ns.
-    pub(super) fn decoding_delay(&mut self, measured: Option<i64>) -> Span {
+    /// The decoding delay of a received packet with this measured delay, ns, which is in this line; 0 is no line.
+    pub(super) fn decoding_delay(&mut self, measured: Option<i64>, line: u64) -> Span {
         let Some(measured) = measured else {
             return self.decode_delay;
         };
@@ -75,6 +80,9 @@ impl Delays {
         let measured = measured.saturating_add(self.offset);
         if measured < 0 {
             self.negative += 1;
+            if self.negative == 1 {
+                self.first_negative = line;
+            }
             self.most_negative = self.most_negative.min(measured);
         }
         let nanos = u64::try_from(measured).unwrap_or(0);
@@ -82,7 +90,12 @@ impl Delays {
         let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
         self.smallest = Some(self.smallest.map_or(delay, |smallest| smallest.min(delay)));
         self.largest = self.largest.max(delay);
-        self.raised += u64::from(measured >= 0 && delay < self.propagation);
+        if measured >= 0 && delay < self.propagation {
+            self.raised += 1;
+            if self.raised == 1 {
+                self.first_raised = line;
+            }
+        }
         let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
         Span::from_nanos(nanos).unwrap_or(Span::MAX)
     }
@@ -119,6 +132,7 @@ impl Delays {
                 self.propagation
             );
             let finding = Finding::warning("delays-below-propagation", self.raised, "delays", text);
+            let finding = finding.at_line(Some(place), self.first_raised);
             findings.push(finding.not_carried());
         }
         if self.negative > 0 {
@@ -128,7 +142,12 @@ impl Delays {
                 counted(self.negative, "delay")
             );
             let finding = Finding::warning("negative-delays", self.negative, "delays", text);
+            let finding = finding.at_line(Some(place), self.first_negative);
             findings.push(finding.not_carried());
+            let text = format!(
+                "{place}: the clock of the receiver is behind that of the sender by {least} or more: delays of one direction are too small by it"
+            );
+            findings.push(Finding::warning("clock-offset", 1, "clocks", text));
         }
         findings
     }

@@ -35,6 +35,8 @@ struct Held {
     /// ns since any time; 0 if times are not used.
     sent: i128,
     fate: Fate,
+    /// Line of its record; 0 if it is not known.
+    line: u64,
 }
 
 /// Missing numbers from `next` to before `until`, sent on a line: `time` at `number`, `rise` ns every `run` packets.
@@ -71,9 +73,29 @@ struct Odd {
     largest_step: i128,
     raised: u64,
     received: u64,
+    /// Packets that were sent, none of which was received.
+    nothing: u64,
+    /// Lines of the first of each.
+    first_missing: u64,
+    first_duplicate: u64,
+    first_reordered: u64,
+    first_late: u64,
+    first_step: u64,
+}
+
+/// Counts one, and keeps the line of the first.
+fn count(number: &mut u64, first: &mut u64, line: u64) {
+    if *number == 0 {
+        *first = line;
+    }
+    *number += 1;
 }
 
 /// Puts records into the order of sending.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts about the records and how far they were read"
+)]
 pub(super) struct Sequence<R> {
     records: R,
     /// The first record that can have a time.
@@ -104,6 +126,8 @@ pub(super) struct Sequence<R> {
     now: i128,
     /// Whether the packets after the last one received were returned.
     closed: bool,
+    /// Whether a file without a received packet is only odd.
+    is_lenient: bool,
     odd: Odd,
 }
 
@@ -129,8 +153,21 @@ impl<R: Records> Sequence<R> {
             zero: None,
             now: i128::MIN,
             closed: false,
+            is_lenient: false,
             odd: Odd::default(),
         }
+    }
+
+    /// Makes findings of what it can pass over.
+    pub(super) fn be_lenient(&mut self) {
+        self.is_lenient = true;
+        self.records.be_lenient();
+    }
+
+    /// Line of the packet returned last, if it has a record; 0 if that is not known.
+    pub(super) fn line(&self) -> u64 {
+        self.last
+            .map_or_else(|| self.records.line(), |last| last.line)
     }
 
     /// The records themselves.
@@ -225,6 +262,7 @@ impl<R: Records> Sequence<R> {
             number,
             sent: number * interval,
             fate: record.fate,
+            line: self.records.line(),
         });
         Ok(())
     }
@@ -258,7 +296,9 @@ impl<R: Records> Sequence<R> {
             number,
             sent,
             fate: record.fate,
+            line: self.records.line(),
         };
+        let line = held.line;
         let is_emitted = self.last.is_some_and(|last| {
             let last = if self.has_numbers {
                 last.number
@@ -268,21 +308,34 @@ impl<R: Records> Sequence<R> {
             key.0 < last || (key.0 == last && self.has_numbers)
         });
         if is_emitted {
-            self.odd.late += u64::from(!is_lost);
+            if !is_lost {
+                count(&mut self.odd.late, &mut self.odd.first_late, line);
+            }
             return Ok(());
         }
         match self.pending.entry(key) {
             Entry::Vacant(place) => {
                 place.insert(held);
-                self.odd.reordered += u64::from(is_behind && !is_lost);
+                if is_behind && !is_lost {
+                    count(&mut self.odd.reordered, &mut self.odd.first_reordered, line);
+                }
                 self.highest = Some(self.highest.map_or(key.0, |highest| highest.max(key.0)));
             }
             // An answer after it was given up.
             Entry::Occupied(mut place) if place.get().fate == Fate::Lost && !is_lost => {
                 place.insert(held);
-                self.odd.reordered += u64::from(is_behind);
+                if is_behind {
+                    count(&mut self.odd.reordered, &mut self.odd.first_reordered, line);
+                }
             }
-            Entry::Occupied(_) => self.odd.duplicates += u64::from(!is_lost),
+            Entry::Occupied(_) if is_lost => {}
+            Entry::Occupied(_) => {
+                count(
+                    &mut self.odd.duplicates,
+                    &mut self.odd.first_duplicate,
+                    line,
+                );
+            }
         }
         Ok(())
     }
@@ -317,6 +370,9 @@ impl<R: Records> Sequence<R> {
         let missing = held.number - last.number - 1;
         if missing > 0 {
             self.check_missing(missing, last.number, held.number)?;
+            if self.odd.first_missing == 0 {
+                self.odd.first_missing = held.line;
+            }
             // Times that fall are raised, and with them those between.
             let from = last.sent.max(self.now);
             self.missing = Some(Missing {
@@ -370,7 +426,13 @@ impl<R: Records> Sequence<R> {
         let until = self.known_until.max(stated.unwrap_or(i128::MIN));
         let (Some(first), Some(last)) = (self.first, self.last) else {
             let sent = totals.sent.unwrap_or(0);
-            if self.read == 0 && (sent > 0 || self.known_until > i128::MIN) {
+            let is_known = sent > 0 || self.known_until > i128::MIN;
+            if self.is_lenient && self.read == 0 && is_known {
+                let known = self.known_until.saturating_sub(self.known_from);
+                self.odd.nothing = sent.max(u64::try_from(known).unwrap_or(0));
+                return Ok(false);
+            }
+            if self.read == 0 && is_known {
                 let kind = ErrorKind::format(
                     match sent {
                         0 => "no received packet".to_owned(),
@@ -424,7 +486,7 @@ impl<R: Records> Sequence<R> {
         let step = elapsed - mean * (held.number - last.number);
         let is_back = elapsed < -ROUNDING;
         if is_back || (run > 0 && step.abs() > LEAST_STEP.max(STEP_DISTANCES * mean)) {
-            self.odd.steps += 1;
+            count(&mut self.odd.steps, &mut self.odd.first_step, held.line);
             self.odd.steps_back += u64::from(is_back);
             self.stepped += step;
             if step.abs() > self.odd.largest_step.abs() {
@@ -452,14 +514,16 @@ impl<R: Records> Sequence<R> {
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let odd = &self.odd;
-        let mut note = |name, count: u64, text: String| {
+        let mut note = |name, count: u64, line, text: String| {
             if count > 0 {
-                findings.push(Finding::note(name, count, "packets", text));
+                let finding = Finding::note(name, count, "packets", text);
+                findings.push(finding.at_line(None, line));
             }
         };
         note(
             "missing-numbers",
             odd.missing,
+            odd.first_missing,
             format!(
                 "{} by missing numbers: lost, sent at times on the line between their neighbours",
                 counted(odd.missing, "packet")
@@ -468,6 +532,7 @@ impl<R: Records> Sequence<R> {
         note(
             "duplicates",
             odd.duplicates,
+            odd.first_duplicate,
             format!(
                 "{} more than once; the first answer counts",
                 counted(odd.duplicates, "packet")
@@ -476,6 +541,7 @@ impl<R: Records> Sequence<R> {
         note(
             "reordered",
             odd.reordered,
+            odd.first_reordered,
             format!(
                 "{} after a later one; the trace is in the order of sending",
                 counted(odd.reordered, "packet")
@@ -487,7 +553,19 @@ impl<R: Records> Sequence<R> {
                 counted(odd.late, "packet")
             );
             let finding = Finding::warning("late-beyond-window", odd.late, "packets", text);
-            findings.push(finding.not_carried());
+            findings.push(finding.at_line(None, odd.first_late).not_carried());
+        }
+        if odd.nothing > 0 {
+            let text = format!(
+                "no answer to {}: neither delays nor send times are known, and there is nothing to convert",
+                counted(odd.nothing, "packet")
+            );
+            findings.push(Finding::warning(
+                "nothing-received",
+                odd.nothing,
+                "packets",
+                text,
+            ));
         }
         if odd.steps > 0 {
             let sign = if odd.largest_step < 0 { "-" } else { "" };
@@ -504,6 +582,7 @@ impl<R: Records> Sequence<R> {
                 INTERVAL.name
             );
             let finding = Finding::warning("clock-steps", odd.steps, "steps", text);
+            let finding = finding.at_line(None, odd.first_step);
             findings.push(if odd.steps_back > 0 {
                 finding.not_carried()
             } else {

@@ -1,0 +1,207 @@
+//! `tmt lint`: what is odd in a trace, or in a file of another tool before its conversion (docs/lint.md).
+//!
+//! It writes no trace. What a conversion would refuse is a finding wherever the reader can go on.
+
+mod args;
+mod foreign;
+mod show;
+mod source;
+
+use serde::Serialize;
+use tmt_core::format::import::{Finding, Importers, Severity, known, render_keys};
+use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
+use tmt_core::types::TraceKind;
+
+pub(crate) use self::args::{Args, focused};
+use self::source::{Content, Plain, Source};
+use crate::cmd::convert::typed;
+use crate::exit::{Failure, Outcome, headline, note};
+use crate::input::{Input, note_reading, read_trace};
+use crate::output::document::Document;
+use crate::output::{Output, refuse_shared_files};
+use crate::table::{counted, write};
+
+/// Settings of a look.
+#[derive(Debug, Serialize)]
+struct Params {
+    /// Null if not given.
+    from: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Results {
+    /// A format of another tool, or `tmt`.
+    format: &'static str,
+    /// Whether the content decided it.
+    recognised: bool,
+    /// `capacity` or `probe`; null if nothing says so.
+    kind: Option<String>,
+    slots: u64,
+    slots_erased: u64,
+    /// Null if times are unknown.
+    duration_s: Option<f64>,
+    findings: Vec<Found>,
+    /// Why the file was not read to its end; null if it was.
+    error: Option<String>,
+}
+
+/// A finding with all that is known of it.
+#[derive(Debug, Serialize)]
+struct Found {
+    name: &'static str,
+    severity: &'static str,
+    count: u64,
+    unit: &'static str,
+    /// Flag of the input, of formats with several; null otherwise.
+    input: Option<String>,
+    first_line: Option<u64>,
+    first_slot: Option<u64>,
+    text: String,
+    remedy: String,
+}
+
+impl Found {
+    fn new(finding: &Finding) -> Self {
+        let remedy = known(finding.name).map_or("", |known| known.remedy);
+        let input = finding.first.input.map(typed);
+        Self {
+            name: finding.name,
+            severity: match finding.severity {
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            },
+            count: finding.count,
+            unit: finding.unit,
+            input: input.filter(|input| input.starts_with("--")),
+            first_line: finding.first.line,
+            first_slot: finding.first.slot,
+            text: render_keys(&finding.text, typed),
+            remedy: render_keys(remedy, shown_key),
+        }
+    }
+}
+
+/// A key of a remedy as a flag; a value of one as it is.
+fn shown_key(key: &str) -> String {
+    let keys = Importers::default().keys();
+    if keys.iter().any(|(known, _)| known.name == key) {
+        typed(key)
+    } else {
+        key.to_owned()
+    }
+}
+
+/// What was found before an error, if there is one.
+struct Look {
+    format: &'static str,
+    recognised: bool,
+    has_times: bool,
+    linted: Linted,
+    failure: Option<Failure>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    refuse_shared_files(args.paths().chain(args.common.output.as_deref()))?;
+    let source = Source::new(args)?;
+    let look = match source.content {
+        Content::Foreign(importer) => {
+            if args.common.from.is_none() {
+                let format = importer.name();
+                headline!(
+                    "lint",
+                    "{} looks like {format} by its content (--from {format})",
+                    source.name()
+                );
+            }
+            foreign::look(importer, args, source)?
+        }
+        Content::Trace => look(args, source)?,
+    };
+    print(args, look)
+}
+
+/// Reads a trace of this program, or a table like one, to its end.
+fn look(args: &Args, source: Source) -> Outcome<Look> {
+    let path = args.common.file.as_deref();
+    let Plain { name, reader, text } = source.into_plain();
+    let reader = reader.unwrap_or_else(|| Box::new(std::io::empty()));
+    let (reader, ends): (Box<dyn std::io::Read + Send>, _) = if text {
+        let (reader, seen) = LineEnds::new(reader);
+        (Box::new(reader), Some(seen))
+    } else {
+        (reader, None)
+    };
+    let input = Input { name, reader };
+    let (name, mut reader) = read_trace(input, path, args.read.options(false)?)?;
+    let mut lint = Lint::new();
+    let read = collect(&mut reader, |rows| lint.slots(&rows.slots));
+    note_reading("lint", &name, &reader);
+    let mut linted = lint.finish(reader.metadata(), None, true);
+    if let Some(found) = ends.and_then(|seen| seen.finding(&name)) {
+        linted.add(vec![found]);
+    }
+    Ok(Look {
+        format: "tmt",
+        recognised: true,
+        has_times: true,
+        linted,
+        failure: read.err().map(|error| Failure::input(&name, &error)),
+    })
+}
+
+fn print(args: &Args, look: Look) -> Outcome {
+    let Look {
+        format,
+        recognised,
+        has_times,
+        linted,
+        failure,
+    } = look;
+    if !has_times {
+        note!(
+            "lint",
+            "the file has no send times: without --interval nothing that needs them is checked"
+        );
+    }
+    let findings: Vec<Found> = linted.findings.iter().map(Found::new).collect();
+    let warnings = findings.iter().filter(|found| found.severity == "warning");
+    let warnings = warnings.count();
+    headline!(
+        "lint",
+        "{}, {} with a warning, in {}",
+        counted(findings.len() as u64, "finding"),
+        warnings,
+        counted(linted.slots, "slot")
+    );
+    let results = Results {
+        format,
+        recognised,
+        kind: linted.kind.map(|kind: TraceKind| kind.to_string()),
+        slots: linted.slots,
+        slots_erased: linted.erased,
+        duration_s: has_times.then(|| linted.duration.as_secs_f64()),
+        findings,
+        error: failure.as_ref().map(ToString::to_string),
+    };
+    let document = Document::new(
+        "tmt.lint/1",
+        Params {
+            from: args.common.from.clone(),
+        },
+        results,
+    );
+    let mut output = Output::create(args.common.output.as_deref())?;
+    // What was found does not depend on whether anyone reads it to the end.
+    let written =
+        write(&mut output, args.common.json, &document, show::text).and_then(|()| output.finish());
+    match written {
+        Ok(()) | Err(Failure::ClosedPipe) => {}
+        Err(failure) => return Err(failure),
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None if linted.has_warnings() => Err(Failure::Odd),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,283 @@
+//! `tmt lint`: what is found in files of other tools and in traces, the catalogue, and exit codes.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+use tmt_core::format::import::{CATALOGUE, render_keys};
+
+use crate::common::{Folder, project, tmt, trace, traces};
+
+/// Runs a look that must end with `code`, and returns its results.
+fn look(folder: &Folder, command: &str, code: i32) -> Value {
+    let ran = tmt(&format!("lint --json {command}")).within(folder).run();
+    assert_eq!(ran.code, Some(code), "{command}: {}", ran.stderr);
+    ran.results()
+}
+
+/// Name, severity, count and first line or slot of each finding.
+fn named(results: &Value) -> Vec<(&str, &str, u64, Option<u64>)> {
+    let findings = results["findings"].as_array().unwrap();
+    let named = findings.iter().map(|found| {
+        let first = found["first_line"].as_u64();
+        (
+            found["name"].as_str().unwrap(),
+            found["severity"].as_str().unwrap(),
+            found["count"].as_u64().unwrap(),
+            first.or(found["first_slot"].as_u64()),
+        )
+    });
+    named.collect()
+}
+
+#[test]
+fn the_table_of_the_docs_is_the_catalogue() {
+    let page = fs::read_to_string(project("docs/lint.md")).unwrap();
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 3)
+        .filter(|line| !line.contains("findings[]"))
+        .collect();
+    let spelt = |text: &str| {
+        let flag = |key: &str| match key {
+            "min" => "`min`".to_owned(),
+            key => format!("`--{key}`"),
+        };
+        render_keys(text, flag)
+    };
+    let expected: Vec<String> = CATALOGUE
+        .iter()
+        .map(|known| {
+            format!(
+                "| `{}` | {} | {} | {} |",
+                known.name,
+                known.meaning,
+                known.threshold,
+                spelt(known.remedy)
+            )
+        })
+        .collect();
+    assert_eq!(rows, expected);
+}
+
+/// Every name that a reader or a check gives a finding is in the catalogue, and the other way round.
+#[test]
+fn every_finding_of_the_code_is_in_the_catalogue() {
+    let mut used = BTreeSet::new();
+    let mut folders = vec![
+        project("crates/tmt-core/src/format/import"),
+        project("crates/tmt-core/src/pipeline/lint"),
+    ];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.ends_with("catalogue.rs") || path.ends_with("tests.rs") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for maker in [
+                "Finding::note(",
+                "Finding::warning(",
+                " note(",
+                "let name = ",
+            ] {
+                for part in text.split(maker).skip(1) {
+                    let quoted = part.trim_start().strip_prefix('"');
+                    used.extend(quoted.and_then(|rest| rest.split('"').next().map(str::to_owned)));
+                }
+            }
+        }
+    }
+    let known: BTreeSet<String> = CATALOGUE
+        .iter()
+        .map(|known| known.name.to_owned())
+        .collect();
+    assert_eq!(used, known);
+}
+
+#[test]
+fn a_clean_trace_has_nothing_odd_in_any_form() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(3000, 9));
+    for form in tmt_core::format::FORMS.map(|(name, _)| name) {
+        tmt(&format!(
+            "slice phy.csv --shift 0s --format {form} -o copy.{form}"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        let results = look(&folder, &format!("copy.{form}"), 0);
+        assert_eq!(named(&results), [], "{form}");
+        assert_eq!(results["slots"], 3000);
+        assert_eq!(results["slots_erased"], 333);
+        let ran = tmt("lint -").input(fs::read(folder.path(&format!("copy.{form}"))).unwrap());
+        let ran = ran.within(&folder).run().ok();
+        assert!(ran.text().contains("nothing odd was found"), "{form}");
+    }
+}
+
+#[test]
+fn what_a_conversion_refuses_is_found_with_its_line() {
+    let folder = Folder::new();
+    folder.write("back.csv", "time,rtt\n1000,40\n1001,41\n990,42\n991,40\n");
+    let ran = tmt("convert --from ping back.csv").within(&folder).run();
+    ran.fails(1, &["back.csv:4", "before"]);
+    let found = look(&folder, "back.csv", 1);
+    assert!(
+        named(&found).contains(&("unsorted-times", "warning", 1, Some(4))),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["format"], &found["recognised"]),
+        (&"ping".into(), &true.into())
+    );
+
+    folder.write("falls.down", "1\n5\n3\n9\n");
+    tmt("convert --from mahimahi falls.down")
+        .within(&folder)
+        .run()
+        .fails(1, &["falls.down:3"]);
+    let found = look(&folder, "--from mahimahi falls.down", 1);
+    assert_eq!(named(&found), [("unsorted-times", "warning", 1, Some(3))]);
+
+    folder.write("delay.txt", "20\n-5\n21\n");
+    let found = look(
+        &folder,
+        "--from delay-loss --delay delay.txt --delay-unit ms",
+        1,
+    );
+    assert!(
+        named(&found).contains(&("negative-delays", "warning", 1, Some(2))),
+        "{found}"
+    );
+    assert!(
+        named(&found).contains(&("clock-offset", "warning", 1, None)),
+        "{found}"
+    );
+}
+
+#[test]
+fn an_error_ends_the_list_and_says_where() {
+    let folder = Folder::new();
+    folder.write("bad.txt", "0\r\n1\n0\nx\n");
+    let ran = tmt("lint --json --from delay-loss --loss bad.txt")
+        .within(&folder)
+        .run();
+    let results = ran.results();
+    ran.fails(1, &["bad.txt:4:1", "'x'"]);
+    assert_eq!(
+        named(&results)[0],
+        ("mixed-line-ends", "warning", 1, Some(2))
+    );
+    assert!(results["error"].as_str().unwrap().contains("bad.txt:4:1"));
+    folder.write("bad.csv", "tx_time,decode_delay\r\n0,0.1\r\n0,x\r\n");
+    let ran = tmt("lint --json bad.csv").within(&folder).run();
+    let results = ran.results();
+    ran.fails(1, &["bad.csv:3:3"]);
+    assert_eq!(named(&results)[0].0, "crlf");
+}
+
+#[test]
+fn the_content_chooses_a_reader_only_if_one_fits() {
+    let folder = Folder::new();
+    folder.write("plain.csv", "0,0.1\n1,0.2\n");
+    assert_eq!(look(&folder, "plain.csv", 0)["format"], "tmt");
+    folder.write("answers.csv", "1700000000,40\n1700000001,41\n");
+    assert_eq!(look(&folder, "answers.csv", 1)["format"], "ping");
+    folder.write("losses.txt", "0\n1\n0\n");
+    assert_eq!(look(&folder, "losses.txt", 0)["format"], "delay-loss");
+    let table = "losses.txt --columns erased=1 --interval 10ms";
+    assert_eq!(look(&folder, table, 0)["format"], "tmt");
+    for (command, words) in [
+        ("lint --from pong losses.txt", &["did you mean 'ping'?"][..]),
+        (
+            "lint --from ping --loss losses.txt",
+            &["--loss does not apply to ping"],
+        ),
+        ("lint --lost 0 missing.txt", &["missing.txt"]),
+    ] {
+        let ran = tmt(command).within(&folder).run();
+        let code = if command.contains("missing") { 1 } else { 2 };
+        ran.fails(code, words);
+    }
+}
+
+#[test]
+fn lost_packets_need_a_flag_not_a_new_file() {
+    let folder = Folder::new();
+    folder.write("loss.txt", "1\n1\n1\n0\n");
+    let found = look(&folder, "loss.txt", 1);
+    assert_eq!(
+        named(&found)[0],
+        ("polarity-suspected", "warning", 3, Some(0))
+    );
+    assert!(
+        found["findings"][0]["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("--lost")
+    );
+    assert_eq!(found["duration_s"], Value::Null);
+    let found = look(&folder, "--from delay-loss --loss loss.txt --lost 0", 0);
+    assert_eq!(found["slots_erased"], 1);
+}
+
+#[test]
+fn measured_traces_show_what_is_known_of_them() {
+    let Some(traces) = traces() else { return };
+    let folder = Folder::new();
+    let at = |name: &str| traces.join(name).display().to_string();
+    // Losses with CRLF, and lost packets with the delay of a neighbour.
+    let [delay, loss] = ["delay", "loss"].map(|kind| {
+        at(&format!(
+            "ebpf-trace-emu/LEO_downlink_{kind}-000001-12h.txt"
+        ))
+    });
+    let pair = format!("--from delay-loss --interval 10ms --delay {delay}");
+    let found = look(&folder, &format!("{pair} --loss {loss}"), 0);
+    assert_eq!(found["slots_erased"], 33);
+    let names = named(&found);
+    assert!(
+        names.contains(&("filler-delays", "note", 33, Some(1173))),
+        "{names:?}"
+    );
+    assert_eq!(names.iter().filter(|found| found.0 == "crlf").count(), 2);
+    // Without the losses, the repeated delays show them.
+    let found = look(&folder, &pair, 1);
+    assert!(
+        named(&found).contains(&("repeated-delays", "warning", 30, Some(1285))),
+        "{found}"
+    );
+    // One answer came twice.
+    let found = look(
+        &folder,
+        &at("nuwins-starlink/att_20240527_112703353_ping_113119263.out"),
+        0,
+    );
+    assert!(
+        named(&found).contains(&("duplicates", "note", 1, Some(134))),
+        "{found}"
+    );
+    // All packets were lost.
+    let lost = at("nuwins-starlink/starlink_20240527_110122357_ping_110138720.out");
+    let found = look(&folder, &lost, 1);
+    assert_eq!(named(&found)[0], ("nothing-received", "warning", 146, None));
+    // The table of a log leaves out as many packets as the log has lost.
+    let run = "nuwins-starlink/starlink_20240527_111234471_ping_111648884";
+    let log = look(&folder, &at(&format!("{run}.out")), 0);
+    let table = look(&folder, &at(&format!("{run}.csv")), 1);
+    assert_eq!(log["slots_erased"], 21);
+    let missing = named(&table)
+        .into_iter()
+        .find(|found| found.0 == "missing-rows");
+    assert_eq!(missing.unwrap().2, 21);
+    // Capacity traces as mahimahi ships them.
+    for name in ["ATT-LTE-driving-2016.up", "TMobile-UMTS-driving.down"] {
+        let found = look(&folder, &at(&format!("mahimahi/{name}")), 0);
+        assert_eq!(named(&found), []);
+    }
+}
