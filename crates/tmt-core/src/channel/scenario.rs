@@ -5,6 +5,7 @@
 //! is a process like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on
 //! a trace and on a coupled link.
 
+mod corpus;
 mod gilbert_elliott;
 mod land_mobile;
 mod link;
@@ -54,6 +55,7 @@ pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
         gilbert_elliott::SCENARIOS,
         papers::SCENARIOS,
         starlink::SCENARIOS,
+        corpus::SCENARIOS,
     ]
     .into_iter()
     .flatten()

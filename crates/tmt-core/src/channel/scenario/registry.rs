@@ -58,6 +58,8 @@ pub static LINK: &[LinkKey] = &[
 pub enum Origin {
     /// The source states it.
     Published,
+    /// We estimated it from measurements of the source, which state no such number (docs/corpus.md).
+    Fitted,
     /// We chose it: the source leaves it open.
     Ours,
 }
@@ -94,6 +96,18 @@ pub(super) const fn published(
         value,
         origin: Origin::Published,
         remark,
+    }
+}
+
+/// A value that was estimated from a trace.
+pub(super) const fn fitted(
+    key: &'static str,
+    value: &'static str,
+    remark: &'static str,
+) -> Setting {
+    Setting {
+        origin: Origin::Fitted,
+        ..published(key, value, remark)
     }
 }
 
