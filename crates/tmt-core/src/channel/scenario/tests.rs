@@ -76,6 +76,9 @@ fn names_are_those_of_the_contract() {
         "tgep",
         "hybrid",
         "starlink",
+        "starlink-downlink",
+        "starlink-driving-20240527",
+        "starlink-driving-20240528",
     ] {
         assert!(names.contains(&name), "{name}");
     }
