@@ -16,7 +16,7 @@ mod tally;
 pub use apply::{Apply, Lane, LaneResult};
 pub use compare::{Compared, FirstDifference, Side, compare};
 pub use inject::{Inject, Injected};
-pub use produce::{Erased, produce, synthesise, synthesise_adapted};
+pub use produce::{Erased, Written, produce, synthesise, synthesise_adapted};
 pub use slice::{
     Difference, Join, Merged, Movable, Move, Selection, Slice, Sliced, differences, joined, merge,
     share_of_rate, slot_spacing,

@@ -33,6 +33,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Losses of a fixed Starlink dish, from 100 s of probes every 10 ms on 2024-09-10",
         source: "ours, fitted to a trace of yeliqseu/ebpf-trace-emu: LEO_downlink_loss-000001-12h",
         family: "fading",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             RATE,
@@ -67,6 +68,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Outages of a Starlink dish on a driving car, from 30 s of pings every 200 ms on 2024-05-27",
         source: "ours, fitted to a trace of NUWiNS/starlink-measurement: starlink_20240527_111234471_ping_111648884",
         family: "fading",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             RATE,
@@ -91,6 +93,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Outages of a Starlink dish on a driving car, from 30 s of pings every 200 ms on 2024-05-28",
         source: "ours, fitted to a trace of NUWiNS/starlink-measurement: starlink_20240528_111436693_ping_111740829",
         family: "fading",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             RATE,

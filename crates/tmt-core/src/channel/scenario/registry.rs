@@ -13,6 +13,9 @@ pub struct Scenario {
     pub source: &'static str,
     /// Name of the family of its erasure process.
     pub family: &'static str,
+    /// Whether slots that the process takes are withheld instead of erased: the link does not offer them, so that packets wait
+    /// for others.
+    pub withholds: bool,
     /// Header of an LLDU, part of its size; `None` if later stages choose it.
     pub lldu_header: Option<Bytes>,
     /// A value for each key of [`LINK`], and for the keys of the family whose default is not that of the scenario.
