@@ -210,3 +210,133 @@ fn traces_are_fitted_again_with_the_same_numbers() {
         }
     }
 }
+
+/// The opportunities of a trace in whole steps of 100 ms.
+fn per_step(times_ms: impl Iterator<Item = u64>, steps: usize) -> Vec<u64> {
+    let mut counts = vec![0; steps];
+    for time in times_ms {
+        if let Some(count) = counts.get_mut(usize::try_from(time / 100).unwrap()) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// The chains of rates, from the traces, where they are: how often each level follows each.
+#[test]
+fn rates_are_estimated_again_with_the_same_numbers() {
+    let Some(shared) = traces() else {
+        return;
+    };
+    for row in rows("levels.csv") {
+        let name = cell(&row, "trace");
+        let text = fs::read_to_string(shared.join(name)).unwrap();
+        let times: Vec<u64> = text
+            .split_whitespace()
+            .map(|line| line.parse().unwrap())
+            .collect();
+        let steps = usize::try_from(times[times.len() - 1] / 100).unwrap();
+        assert_eq!(cell(&row, "steps"), steps.to_string());
+        let counts = per_step(times.iter().copied(), steps);
+        let busy = counts.iter().filter(|count| **count > 0).count();
+        // Fifths of the steps with opportunities, by how many of them have fewer.
+        let level = |count: &u64| match count {
+            0 => 0,
+            count => {
+                1 + 5 * counts
+                    .iter()
+                    .filter(|other| **other > 0 && *other < count)
+                    .count()
+                    / busy
+            }
+        };
+        let levels: Vec<usize> = counts.iter().map(level).collect();
+        let mean = |at: usize| {
+            let members: Vec<u64> = counts
+                .iter()
+                .zip(&levels)
+                .filter(|(_, level)| **level == at)
+                .map(|(count, _)| *count)
+                .collect();
+            to_f64(members.iter().sum()) / to_f64(members.len() as u64)
+        };
+        let peak = mean(5);
+        let rate = cell(&row, "rate").strip_suffix("kbps").unwrap();
+        assert!(
+            (rate.parse::<f64>().unwrap() - peak * 120.0).abs() <= 0.5,
+            "{name}"
+        );
+        for (at, share) in cell(&row, "shares").split('/').enumerate() {
+            let share: f64 = share.parse().unwrap();
+            assert!((share - mean(at) / peak).abs() < 1e-4, "{name}: {at}");
+        }
+        for (from, chances) in cell(&row, "next").split('/').enumerate() {
+            let after: Vec<usize> = levels
+                .windows(2)
+                .filter(|pair| pair[0] == from)
+                .map(|pair| pair[1])
+                .collect();
+            for (to, p) in chances.split(':').enumerate() {
+                let p: f64 = p.parse().unwrap();
+                let found = after.iter().filter(|level| **level == to).count();
+                let found = to_f64(found as u64) / to_f64(after.len() as u64);
+                assert!((p - found).abs() < 3e-4, "{name}: {from} {to}: {p} {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scenarios_of_rates_have_the_numbers_of_the_file() {
+    let chains = rows("levels.csv");
+    for row in &chains {
+        let name = cell(row, "scenario");
+        for key in ["rate", "shares", "next"] {
+            assert_eq!(default(name, key), cell(row, key), "{name}: {key}");
+        }
+    }
+    let withhold = scenarios().filter(|one| one.withholds).count();
+    assert_eq!(withhold, chains.len());
+}
+
+/// What each link offers in 2000 s: nearly the mean rate of the trace, and that of the head.
+#[test]
+fn a_link_that_withholds_offers_what_its_trace_did() {
+    let folder = Folder::new();
+    let measured = rows("rates.csv");
+    for row in rows("levels.csv") {
+        let (name, trace) = (cell(&row, "scenario"), cell(&row, "trace"));
+        let of_trace = measured
+            .iter()
+            .find(|one| cell(one, "trace") == trace)
+            .unwrap();
+        // The first step of the chain is drawn as any other, and those of the trace are in order: means of the chain are
+        // near those of the trace, not equal to them.
+        let expected = value(of_trace, "mean_mbps") * 1500.0 / 1504.0;
+        let synth = format!("synth --scenario {name} --duration 2000s --seed 7 -o phy.csv");
+        tmt(&synth).within(&folder).run().ok();
+        let text = folder.read("phy.csv");
+        let times: Vec<f64> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.starts_with("tx"))
+            .map(|line| line.split(',').next().unwrap().parse().unwrap())
+            .collect();
+        assert!(!text.contains(",0.000000000\n"), "{name}: an erased slot");
+        let got = to_f64(times.len() as u64) * 12_000.0 / 2000.0 / 1e6;
+        assert!(
+            (got / expected - 1.0).abs() < 0.15,
+            "{name}: {got} {expected}"
+        );
+        let stated = text
+            .lines()
+            .find_map(|line| line.strip_prefix("# rate_bps: "))
+            .unwrap();
+        let stated = stated.parse::<f64>().unwrap() / 1e6;
+        assert!((got / stated - 1.0).abs() < 0.1, "{name}: {got} {stated}");
+    }
+    // Not as a process: what it withholds is no loss.
+    tmt("inject --channel scenario:lte-verizon-down phy.csv")
+        .within(&folder)
+        .run()
+        .fails(2, &["withholds slots", "tmt synth --scenario"]);
+}

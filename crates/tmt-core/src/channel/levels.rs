@@ -1,7 +1,7 @@
 //! `levels`: a rate that is constant for a step and then changes by a Markov chain, such as that of a mobile network.
 //!
 //! A level is a share of the units. The others are erased, or withheld where the process of a scenario withholds slots
-//! (docs/scenarios.md, Sec. 7). It is a process of states of fixed length ([`super::chain`]).
+//! (docs/scenarios.md, Sec. 6). It is a process of states of fixed length ([`super::chain`]).
 
 use std::sync::Arc;
 

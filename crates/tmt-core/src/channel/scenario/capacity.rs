@@ -23,8 +23,8 @@ const LOAD: &str = "tmt apply --scheme none | tmt tcp --cc cubic --profile linux
 
 const NOTES: &[&str] = &[
     "no losses: what the link does not offer is withheld, so that packets wait in the queue",
-    "the rate is right over 100 ms to 1 s; over 10 s it varies less than half as much as that of the trace, whose slow changes the \
-     chain does not have, and long outages are rarer",
+    "over 0.1 s the rate varies nearly as that of the trace, over 10 s about half as much: the chain has no slow changes, and long \
+     outages are rarer (docs/corpus.md)",
     "delays beside those of the queue do not vary; the RTT is ours",
 ];
 
