@@ -13,6 +13,7 @@ mod calibration_tables;
 mod captures;
 mod common;
 mod convert;
+mod corpus;
 mod damage;
 mod determinism;
 mod diff;

@@ -21,6 +21,7 @@ fn processes(folder: &Folder) -> Vec<String> {
         "bernoulli:0.02",
         "gilbert-elliott:alpha=0.99,beta=0.8,pb=0.7",
         "fading:m=20ms,X=0.1",
+        "levels:step=100ms,shares=0/0.25/1,next=0.6:0.4:0/0.1:0.7:0.2/0:0.3:0.7",
         "outages:every=1s,length=60ms,jitter=20ms",
         "land-mobile:es-n0=9dB",
         "reconfiguration:period=2s,first=1s,disturbed=0.9,loss=0.01",

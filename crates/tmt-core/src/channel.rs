@@ -20,6 +20,7 @@ mod family;
 mod gilbert_elliott;
 mod interval;
 mod land_mobile;
+mod levels;
 mod list;
 mod losses;
 mod markov;
@@ -49,6 +50,7 @@ pub static FAMILIES: &[&Family] = &[
     &fading::FAMILY,
     &markov::FAMILY,
     &semi_markov::FAMILY,
+    &levels::FAMILY,
     &outages::FAMILY,
     &outage_list::FAMILY,
     &list::FAMILY,

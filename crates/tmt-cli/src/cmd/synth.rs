@@ -138,18 +138,32 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let slots = made.slots.count();
     let work = Work::new(slots, "slots");
     let advanced = |slots| work.advance(slots);
-    let erased = match &made.slots {
+    let written = match &made.slots {
         Slots::Constant(link) => synthesise(link, made.erased.as_ref(), &mut writer, advanced),
         Slots::Adapted(link) => synthesise_adapted(link, &mut writer, advanced),
     };
-    let erased = erased.map_err(|error| Failure::stage(name, &[name], &error))?;
+    let written = written.map_err(|error| Failure::stage(name, &[name], &error))?;
+    if written.slots == 0 {
+        return Err(Failure::failed(format!(
+            "{}: found a link that offers none of {slots} slots, expected at least one: a longer --duration or another --seed",
+            made.said
+        )));
+    }
     writer
-        .finish(&end_of_slots(slots, made.slots.last()))
+        .finish(&end_of_slots(written.slots, written.last))
         .map_err(|error| Failure::io(name, &error))?
         .finish()?;
-    let of = counted(slots, "slot");
+    let (of, erased) = (counted(slots, "slot"), written.erased);
     match made.erased {
         None => headline!("synth", "{of}"),
+        Some(Erased { withheld: true, .. }) => {
+            headline!(
+                "synth",
+                "{} of {of} offered by {}",
+                written.slots,
+                made.said
+            );
+        }
         Some(_) => headline!("synth", "{erased} of {of} erased by {}", made.said),
     }
     Ok(())
@@ -221,6 +235,7 @@ fn plain(args: &Args) -> Outcome<Made> {
             channel: args.radio.on_fade(channel.clone(), duration)?,
             seed,
             on_air: on_air.map_or(Span::ZERO, |end| end.since(Time::ZERO)),
+            withheld: false,
         });
     } else {
         args.radio.refuse_without_channel()?;

@@ -16,7 +16,7 @@ mod states;
 mod stationary;
 mod table;
 
-pub(super) use length::Length;
+pub(super) use length::{Amount, Length};
 pub(super) use table::{Row, Rows, content};
 
 /// Most states of a process.
@@ -77,7 +77,7 @@ impl Chain {
     ///
     /// # Errors
     /// The state does not exist, a state is never reached, or the stationary distribution is not unique.
-    fn new(states: Vec<State>, start: &str) -> Result<Self, ChannelError> {
+    pub(super) fn new(states: Vec<State>, start: &str) -> Result<Self, ChannelError> {
         let base = match states.first() {
             Some(first) => first.length.base(),
             None => return Err(ChannelError("expected at least one state".to_owned())),

@@ -5,6 +5,8 @@
 //! is a process like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on
 //! a trace and on a coupled link.
 
+mod capacity;
+mod corpus;
 mod gilbert_elliott;
 mod land_mobile;
 mod link;
@@ -44,7 +46,17 @@ pub(super) static FAMILY: Family = Family {
         "scenario:barakat,parameter-set=published,rate=2Mbps,every=1,lldu=25B,rtt=200ms,interleaver=0s,duration=2000s,p=0.001",
     ],
     in_steps: false,
-    read: |text| Ok(SlotChannel::Timed(Arc::new(text.parse::<Configured>()?))),
+    read: |text| {
+        let configured: Configured = text.parse()?;
+        if configured.scenario.withholds {
+            return Err(ChannelError(format!(
+                "scenario {}: found a link that withholds slots, expected one that erases them; `tmt synth --scenario` writes the \
+                 slots that it offers",
+                configured.scenario.name
+            )));
+        }
+        Ok(SlotChannel::Timed(Arc::new(configured)))
+    },
 };
 
 /// All scenarios, in the order in which lists show them.
@@ -54,6 +66,8 @@ pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
         gilbert_elliott::SCENARIOS,
         papers::SCENARIOS,
         starlink::SCENARIOS,
+        corpus::SCENARIOS,
+        capacity::SCENARIOS,
     ]
     .into_iter()
     .flatten()
@@ -256,6 +270,15 @@ impl Configured {
         &self.link
     }
 
+    /// The mean share of its slots that a link offers which withholds the others; `None` if it withholds none.
+    #[must_use]
+    pub fn offered(&self) -> Option<f64> {
+        let withheld = self.process.erasure_probability(Span::ZERO);
+        withheld
+            .filter(|_| self.scenario.withholds)
+            .map(|withheld| 1.0 - withheld)
+    }
+
     /// The erasure process on all slots of the link.
     #[must_use]
     pub fn process(&self) -> &SlotChannel {
@@ -308,7 +331,13 @@ impl fmt::Display for Configured {
 impl Process for Configured {
     fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
         let erasing = self.process.begin(seed, used);
-        Box::new(Share::new(erasing, self.link.every, self.link.on_air))
+        // A slot is offered or not at its begin.
+        let on_air = if self.scenario.withholds {
+            Span::ZERO
+        } else {
+            self.link.on_air
+        };
+        Box::new(Share::new(erasing, self.link.every, on_air))
     }
 
     fn erasure_probability(&self, _: Span) -> Option<f64> {
@@ -316,6 +345,9 @@ impl Process for Configured {
     }
 
     fn note(&self, _: Span) -> String {
+        if let Some(offered) = self.offered() {
+            return format!("share of slots that the link offers {offered:.6}");
+        }
         match &self.process {
             SlotChannel::Timed(process) => process.note(self.link.on_air),
             SlotChannel::Steps(_) => {

@@ -8,7 +8,7 @@ use crate::channel::synth::ConstantRate;
 use crate::channel::{Erasing, SlotChannel, Use};
 use crate::format::TraceWriter;
 use crate::radio::{Adapted, AdaptedSlots};
-use crate::types::{Result, Slot, Span};
+use crate::types::{Result, Slot, Span, Time};
 
 /// Calls `fill` with an empty vector and writes the slots that it appends, until it appends none.
 ///
@@ -61,12 +61,23 @@ pub struct Erased {
     pub seed: u64,
     /// How long a slot is on air.
     pub on_air: Span,
+    /// Whether slots that the process takes are left out, instead of written as erased.
+    pub withheld: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Number of slots.
+    pub slots: u64,
+    /// Number of erased slots among them.
+    pub erased: u64,
+    /// Start of the last slot; time zero without any.
+    pub last: Time,
 }
 
 /// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11), and erases those
-/// that the process of `erased` erases. Calls `made` with the number of slots of each batch.
-///
-/// Returns the number of erased slots.
+/// that the process of `erased` erases. Calls `made` with the number of slots of each batch, withheld ones included.
 ///
 /// # Errors
 /// I/O errors of the output.
@@ -75,14 +86,18 @@ pub fn synthesise<W: Write + Send>(
     erased: Option<&Erased>,
     writer: &mut TraceWriter<Slot, W>,
     made: impl Fn(u64),
-) -> Result<u64, StageError> {
+) -> Result<Written, StageError> {
     let length = erased.map_or(PIECE, |_| ERASED_PIECE);
     let on_air = erased.map_or(Span::ZERO, |erased| erased.on_air);
+    let withheld = erased.is_some_and(|erased| erased.withheld);
     let begin = || erased.map(|erased| erased.channel.begin(erased.seed, Use::Forward));
     let fill = |running: &mut Option<Box<dyn Erasing>>, from: u64, piece: &mut Vec<Slot>| {
         link.piece(from, length, piece);
         if let Some(running) = running {
             running.erase(from, on_air, piece);
+        }
+        if withheld {
+            piece.retain(|slot| !slot.is_erased());
         }
     };
     in_pieces(link.slots(), length, begin, fill, writer, made)
@@ -91,15 +106,13 @@ pub fn synthesise<W: Write + Send>(
 /// Writes all slots of a link with adaptive coding and modulation (docs/acm.md). Calls `made` with the number of slots of each
 /// batch.
 ///
-/// Returns the number of erased slots.
-///
 /// # Errors
 /// I/O errors of the output.
 pub fn synthesise_adapted<W: Write + Send>(
     link: &Adapted,
     writer: &mut TraceWriter<Slot, W>,
     made: impl Fn(u64),
-) -> Result<u64, StageError> {
+) -> Result<Written, StageError> {
     let fill = |running: &mut AdaptedSlots, from: u64, piece: &mut Vec<Slot>| {
         running.piece(from, ERASED_PIECE, piece);
     };
@@ -114,7 +127,7 @@ pub fn synthesise_adapted<W: Write + Send>(
 }
 
 /// Writes `slots` slots in pieces of `length`, of which several are made at the same time: each by `fill` from its first slot on,
-/// with a state of its own that `begin` makes. Returns the number of erased slots.
+/// with a state of its own that `begin` makes. `fill` may leave slots out.
 ///
 /// The buffers of the pieces stay, as a piece is so long that the system would take it back and clear it again each time.
 fn in_pieces<S: Send, W: Write + Send>(
@@ -124,11 +137,12 @@ fn in_pieces<S: Send, W: Write + Send>(
     fill: impl Fn(&mut S, u64, &mut Vec<Slot>) + Sync + Send,
     writer: &mut TraceWriter<Slot, W>,
     made: impl Fn(u64),
-) -> Result<u64, StageError> {
+) -> Result<Written, StageError> {
     let mut states: Vec<S> = (0..PIECES).map(|_| begin()).collect();
     let (mut ready, mut next) = (vec![Vec::new(); PIECES], vec![Vec::new(); PIECES]);
     let (mut begun, mut ended, lost) = (0, false, AtomicU64::new(0));
     let (fill, lost) = (&fill, &lost);
+    let (mut written, mut last) = (0, Time::ZERO);
     loop {
         rayon::scope(|scope| {
             writer.spawn(ready.iter().map(Vec::as_slice), scope);
@@ -151,12 +165,20 @@ fn in_pieces<S: Send, W: Write + Send>(
             .advance()
             .map_err(|error| StageError::Output(0, error))?;
         if ended {
-            return Ok(lost.load(Ordering::Relaxed));
+            return Ok(Written {
+                slots: written,
+                erased: lost.load(Ordering::Relaxed),
+                last,
+            });
         }
         std::mem::swap(&mut ready, &mut next);
-        let len: usize = ready.iter().map(Vec::len).sum();
-        made(len as u64);
+        written += ready.iter().map(Vec::len).sum::<usize>() as u64;
+        if let Some(slot) = ready.iter().rev().find_map(|piece| piece.last()) {
+            last = slot.tx_time();
+        }
+        let before = begun;
         begun = slots.min(begun.saturating_add((length * PIECES) as u64));
-        ended = len == 0;
+        made(begun - before);
+        ended = begun == before;
     }
 }

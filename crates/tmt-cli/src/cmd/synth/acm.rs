@@ -98,6 +98,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
             channel: SlotChannel::Timed(Arc::new(configured)),
             seed,
             on_air: link.on_air,
+            withheld: false,
         }),
         said,
     })

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tmt_core::channel::scenario::{Configured, SET, named};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{SlotChannel, SlotLink};
+use tmt_core::math::num;
 use tmt_core::pipeline::Erased;
-use tmt_core::types::{BitRate, Metadata};
+use tmt_core::types::{BitRate, Metadata, to_f64};
 
 use super::{Args, DEFAULT_SEED, Made, Slots};
 use crate::exit::{Failure, Outcome, note, warning};
@@ -239,7 +240,12 @@ pub(super) fn made(args: &Args, configured: Configured) -> Outcome<Made> {
             scenario.name, link.duration, link.decode_delay
         ))
     })?;
-    let head = head(&link, link.rate, command, seed);
+    // The rate of the slots that the link offers.
+    let offered = configured.offered();
+    let rate = offered.map_or(link.rate, |offered| {
+        BitRate(num::floor_u64(to_f64(link.rate.0) * offered + 0.5).max(1))
+    });
+    let head = head(&link, rate, command, seed);
     for text in scenario.notes {
         note!("synth", "{}: {text}", scenario.name);
     }
@@ -255,6 +261,7 @@ pub(super) fn made(args: &Args, configured: Configured) -> Outcome<Made> {
         channel,
         seed,
         on_air: link.on_air,
+        withheld: offered.is_some(),
     };
     Ok(Made {
         slots: Slots::Constant(slots),

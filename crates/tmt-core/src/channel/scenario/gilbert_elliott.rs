@@ -14,6 +14,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Gilbert–Elliott channel on which Kuhn 2015 validates TMT",
         source: "Kuhn 2015, Sec. 3.6.1",
         family: "gilbert-elliott",
+        withholds: false,
         lldu_header: None,
         settings: &[
             ours("rate", "2.34Mbps", RATE),
@@ -36,6 +37,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Gilbert–Elliott channel on which Kuhn 2015 compares the schemes",
         source: "Kuhn 2015, Sec. 3.6.2",
         family: "gilbert-elliott",
+        withholds: false,
         lldu_header: None,
         settings: &[
             ours("rate", "2.34Mbps", RATE),

@@ -44,6 +44,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Distribution, return link of a car in a suburb, low error rate",
         source: "Kuhn 2015, Sec. 4.1 and 5",
         family: "land-mobile",
+        withholds: false,
         lldu_header: None,
         settings: &[
             published("rate", "2.34Mbps", "Sec. 4.1"),
@@ -68,6 +69,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Distribution, forward link to a car in a suburb, long code words",
         source: "Kuhn 2015, Sec. 4.1 and 5",
         family: "land-mobile",
+        withholds: false,
         lldu_header: None,
         settings: &[
             published("rate", "2.25Mbps", "Sec. 4.1"),
@@ -96,6 +98,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Internet access of one of ten users in cars, interleaved, high error rate",
         source: "Kuhn 2015, Sec. 4.1 and 6; CLIFT 2014, Sec. VI",
         family: "land-mobile",
+        withholds: false,
         lldu_header: None,
         settings: &[
             RATE_OF_TEN_USERS,
@@ -121,6 +124,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "The same without interleaver",
         source: "Kuhn 2015, Sec. 4.1 and 7",
         family: "land-mobile",
+        withholds: false,
         lldu_header: None,
         settings: &[
             RATE_OF_TEN_USERS,
@@ -145,6 +149,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "The example of CLIFT 2014: NewReno with a window of 64 packets",
         source: "CLIFT 2014, Sec. V",
         family: "land-mobile",
+        withholds: false,
         lldu_header: None,
         settings: &[
             published("rate", "2.3Mbps", "Sec. V-A"),

@@ -14,6 +14,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Wireless link of small units, lost independently, under hybrid FEC/ARQ",
         source: "Barakat 2004, Sec. 3",
         family: "bernoulli",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             published("rate", "2Mbps", "Sec. 3"),
@@ -43,6 +44,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Geostationary link whose segments are lost independently",
         source: "Celandroni 2006, Sec. II",
         family: "bernoulli",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             ours(
@@ -69,6 +71,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "Satellite hop behind a terrestrial path, units lost independently, link ARQ",
         source: "Zhu 2006, Sec. III-C",
         family: "bernoulli",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             published("rate", "1Mbps", "Sec. III-C"),
@@ -91,6 +94,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         about: "The same link with two-state fades of exponential length",
         source: "Zhu 2006, Sec. V-C",
         family: "fading",
+        withholds: false,
         lldu_header: Some(Bytes(0)),
         settings: &[
             published("rate", "1Mbps", "Sec. III-C"),

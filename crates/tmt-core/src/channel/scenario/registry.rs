@@ -13,6 +13,9 @@ pub struct Scenario {
     pub source: &'static str,
     /// Name of the family of its erasure process.
     pub family: &'static str,
+    /// Whether slots that the process takes are withheld instead of erased: the link does not offer them, so that packets wait
+    /// for others.
+    pub withholds: bool,
     /// Header of an LLDU, part of its size; `None` if later stages choose it.
     pub lldu_header: Option<Bytes>,
     /// A value for each key of [`LINK`], and for the keys of the family whose default is not that of the scenario.
@@ -58,6 +61,8 @@ pub static LINK: &[LinkKey] = &[
 pub enum Origin {
     /// The source states it.
     Published,
+    /// We estimated it from measurements of the source, which state no such number (docs/corpus.md).
+    Fitted,
     /// We chose it: the source leaves it open.
     Ours,
 }
@@ -94,6 +99,18 @@ pub(super) const fn published(
         value,
         origin: Origin::Published,
         remark,
+    }
+}
+
+/// A value that was estimated from a trace.
+pub(super) const fn fitted(
+    key: &'static str,
+    value: &'static str,
+    remark: &'static str,
+) -> Setting {
+    Setting {
+        origin: Origin::Fitted,
+        ..published(key, value, remark)
     }
 }
 

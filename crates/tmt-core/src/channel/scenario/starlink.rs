@@ -8,6 +8,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[Scenario {
     about: "Like Starlink: another satellite every 15 s, with a short disturbance and another delay",
     source: "ours, after Huston 2024 and measured traces",
     family: "reconfiguration",
+    withholds: false,
     lldu_header: Some(Bytes(0)),
     settings: &[
         ours(
