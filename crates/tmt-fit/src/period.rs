@@ -86,7 +86,7 @@ pub enum Periodicity {
         /// Longest period that was tried, s: the trace has at least six of it.
         longest_s: u64,
     },
-    /// Fewer than six periods of a second, or a trace of more than 24 days.
+    /// Fewer than six periods of a second, a trace of more than 24 days, or slots that are more than a second apart.
     Untested,
 }
 
@@ -139,23 +139,28 @@ impl Bins {
         1.0 / to_f64(BINS_PER_SECOND >> self.coarse)
     }
 
-    /// Bins wide enough that most have a slot.
-    fn wide_enough(&self) -> Self {
+    /// Bins wide enough that most have a slot; `None` if even those of a second have not: phases without slots would make
+    /// any loss look like a period.
+    fn wide_enough(&self) -> Option<Self> {
         let mut wide = self.clone();
-        while BINS_PER_SECOND >> wide.coarse > 1 {
+        loop {
             let with = wide.content.iter().filter(|bin| bin.slots > 0).count();
             if with * 10 >= wide.content.len() * 9 {
-                break;
+                return Some(wide);
+            }
+            if BINS_PER_SECOND >> wide.coarse == 1 {
+                return None;
             }
             wide.halve();
         }
-        wide
     }
 
     /// Searches for a period of losses, among all whole seconds up to 60, or the one given.
     #[must_use]
     pub fn of_losses(&self, only: Option<u64>) -> Periodicity {
-        let wide = self.wide_enough();
+        let Some(wide) = self.wide_enough() else {
+            return Periodicity::Untested;
+        };
         let hits = |_: usize| wide.content.iter().map(|bin| bin.lost > 0).collect();
         wide.search(only, &hits, true)
     }
@@ -163,7 +168,9 @@ impl Bins {
     /// Searches for a period of changes of the mean delay.
     #[must_use]
     pub fn of_delays(&self, only: Option<u64>) -> Periodicity {
-        let wide = self.wide_enough();
+        let Some(wide) = self.wide_enough() else {
+            return Periodicity::Untested;
+        };
         let hits = |length: usize| wide.largest_changes(length);
         wide.search(only, &hits, false)
     }
@@ -456,6 +463,25 @@ mod tests {
         let mut bins = Bins::default();
         slots.chunks(777).for_each(|slots| bins.push(slots));
         bins
+    }
+
+    #[test]
+    fn slots_seconds_apart_have_no_period() {
+        // A frame every 7 s: every loss is in the only phase of 7 s that has slots.
+        let slot = |number: u64| {
+            let at = Time::from_nanos(number * 7_000_000_000).unwrap();
+            let delay = Span::from_millis(u32::from(number % 9 != 0));
+            Slot::new(at, delay).unwrap()
+        };
+        let slots: Vec<Slot> = (0..1000).map(slot).collect();
+        let bins = bins(&slots);
+        for found in [
+            bins.of_losses(None),
+            bins.of_losses(Some(7)),
+            bins.of_delays(None),
+        ] {
+            assert_eq!(found, Periodicity::Untested);
+        }
     }
 
     #[test]
