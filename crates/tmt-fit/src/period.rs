@@ -470,7 +470,7 @@ mod tests {
         // A frame every 7 s: every loss is in the only phase of 7 s that has slots.
         let slot = |number: u64| {
             let at = Time::from_nanos(number * 7_000_000_000).unwrap();
-            let delay = Span::from_millis(u32::from(number % 9 != 0));
+            let delay = Span::from_millis(u32::from(!number.is_multiple_of(9)));
             Slot::new(at, delay).unwrap()
         };
         let slots: Vec<Slot> = (0..1000).map(slot).collect();
