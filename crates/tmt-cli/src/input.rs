@@ -1,5 +1,6 @@
 //! Inputs of commands.
 
+mod ahead;
 pub(crate) mod process;
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use tmt_core::types::{BitRate, Bytes, Metadata, Span};
 
 use crate::exit::{Failure, Outcome, headline, one_line, warning};
 use crate::{progress, provenance};
+pub(crate) use ahead::Ahead;
 
 /// Ignored columns that a note lists.
 const SHOWN_COLUMNS: usize = 8;

@@ -11,7 +11,7 @@ use tmt_core::format::{FileKind, recognise};
 
 use super::typed;
 use crate::exit::{Failure, Outcome};
-use crate::input::{self, is_file};
+use crate::input::{self, Ahead, is_file};
 use crate::output::refuse_shared_files;
 
 /// Bytes of the buffer before a decompressor or a format.
@@ -111,7 +111,7 @@ impl Files for Inputs<'_> {
         match recognise(first) {
             FileKind::Compressed(compression) => {
                 let plain = Decompressor::new(compression, input)?;
-                Ok(Box::new(BufReader::with_capacity(BUFFER, plain)))
+                Ok(Box::new(Ahead::new(plain)?))
             }
             FileKind::Plain(_) => Ok(Box::new(input)),
         }
