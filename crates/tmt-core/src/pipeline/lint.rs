@@ -104,7 +104,7 @@ impl Linted {
 /// use tmt_core::types::Metadata;
 /// use tmt_core::{Slot, Span, Time};
 ///
-/// let at = |row| Time::ZERO.saturating_add(Span::from_millis(10 * row));
+/// let at = |row: u32| Time::ZERO.saturating_add(Span::from_millis(10 * row));
 /// let mut lint = Lint::new();
 /// // Two of three are lost.
 /// let slots = (0..300).map(|row| match row % 3 {
