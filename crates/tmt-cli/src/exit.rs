@@ -134,7 +134,7 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
             "lines of 0 and 1 are read with --columns erased=1,interval=DURATION (1 means erased); one whole number of ms per line is a mahimahi trace: `tmt convert --from mahimahi`"
         }
         ErrorKind::MissingColumn { found, .. } if found.parse::<u64>().is_ok() => {
-            "one whole number per line is a mahimahi trace: `tmt convert --from mahimahi` makes a PHY trace of it"
+            "`tmt convert` makes a PHY trace of it: one whole number per line is a mahimahi trace (`--from mahimahi`) if they never fall, otherwise delays (`--from delay-loss`)"
         }
         ErrorKind::MissingColumn { .. } => {
             "a trace has the columns tx_time and decode_delay, in this order if it has no header; --columns tx=NAME,delay=NAME,erased=NAME reads other names, and `tmt convert` other formats, such as those of mahimahi"

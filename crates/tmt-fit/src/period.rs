@@ -244,7 +244,7 @@ impl Bins {
         }
         let width = self.resolution_s();
         let (from, length) = if wide {
-            best.window(tried)
+            best.window()
         } else {
             (best.middle(), 1)
         };
@@ -419,12 +419,12 @@ impl Folded {
     }
 
     /// First phase and number of phases around the largest count that are significant, too.
-    fn window(&self, tried: f64) -> (usize, usize) {
+    fn window(&self) -> (usize, usize) {
         let n = self.counts.len();
-        let level = SIGNIFICANCE / (tried * to_f64(n as u64));
+        // The period is known by now: only its phases are tried.
+        let level = SIGNIFICANCE / to_f64(n as u64);
         let is_high = |at: usize| {
-            self.is_large(self.counts[at % n])
-                && self.tail(self.counts[at % n]) <= level.max(1e-3 / to_f64(n as u64))
+            self.is_large(self.counts[at % n]) && self.tail(self.counts[at % n]) <= level
         };
         let best = (0..n).max_by_key(|at| self.counts[*at]).unwrap_or(0);
         let mut from = best + n;

@@ -4,7 +4,7 @@
 //! figure is a ratio of two sums over slots. So a resample needs the sums of its blocks only, which are differences of
 //! prefix sums: its cost grows with the number of blocks, not with that of slots.
 //!
-//! Slots are summed in *cells* of 2^k, of which there are at most [`MOST_CELLS`]. Blocks are whole cells. A trace of up to 4096
+//! Slots are summed in *cells* of 2^k, of which there are fewer than [`MOST_CELLS`]. Blocks are whole cells. A trace of up to 4095
 //! slots has a cell for each, and is resampled slot by slot.
 //!
 //! An interval is that of percentiles (Efron 1979; Davison 1997, Sec. 5.3), widened for few blocks by

@@ -57,9 +57,9 @@ impl Files for Opened<'_> {
         Ok(Box::new(input))
     }
 
-    // A look reads each file once.
-    fn can_reopen(&self, _: &'static str) -> bool {
-        false
+    // That of the positional argument is read once, as its first bytes were.
+    fn can_reopen(&self, key: &'static str) -> bool {
+        key != self.key && self.given.text(key).is_some_and(is_file)
     }
 }
 

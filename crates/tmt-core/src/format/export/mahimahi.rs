@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_slots_are_left_out_or_kept_and_told_either_way() {
+    fn erased_slots_are_left_out_or_kept_and_reported_either_way() {
         let slots = [slot(1_000_000, 1), slot(2_000_000, 0), slot(3_000_000, 1)];
         let left_out = written(&[], &slots);
         assert_eq!(left_out.text(), "1\n3\n");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_period_and_the_rate_are_told() {
+    fn the_period_and_the_rate_are_reported() {
         let slots: Vec<Slot> = (1..=4).map(|ms| slot(ms * 1_000_000, 1)).collect();
         let exported = written(&[], &slots);
         let period = &exported.found("period").unwrap().text;

@@ -91,6 +91,9 @@ impl Importer for Format {
     }
 }
 
+/// Most packets: ns-3 counts positions by 32 bits.
+const MOST_PACKETS: u64 = 1 << 32;
+
 /// A list that was read.
 struct List {
     /// The ordinals in ascending order, each once.
@@ -114,6 +117,11 @@ impl List {
         lost.dedup();
         let stated = settings.get::<u64>(PACKETS.name);
         let last = lost.last().map(|last| u64::from(*last));
+        if let Some(stated) = stated.filter(|stated| *stated > MOST_PACKETS) {
+            let found = format!("{stated} packets");
+            let expected = format!("at most {MOST_PACKETS}, the positions that ns-3 counts");
+            return Err(Error::new(ErrorKind::format(found, expected)));
+        }
         if let (Some(stated), Some(last)) = (
             stated,
             last.filter(|last| stated.is_some_and(|stated| *last >= stated)),

@@ -166,7 +166,7 @@ fn flows(files: &mut dyn Files) -> Result<Vec<Size>> {
     Ok(sizes)
 }
 
-/// The flow that `settings` choose, which is told with the largest others.
+/// The flow that `settings` choose, which is reported with the largest others.
 fn choose(
     flows: &[Size],
     settings: &mut Given,

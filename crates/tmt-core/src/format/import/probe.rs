@@ -177,7 +177,7 @@ pub(super) fn open<R: Records + 'static>(
     // Of clocks that differ, the smallest delay says nothing about the propagation.
     let known = propagation.filter(|_| !settings.has(OFFSET));
     set_rtt(&mut head, given, known, note);
-    if let Some(propagation) = propagation {
+    if let Some(propagation) = known {
         let nanos = propagation.as_nanos();
         head.set("propagation_removed_ns", nanos.to_string());
         let how = match typed {

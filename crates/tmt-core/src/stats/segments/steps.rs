@@ -130,7 +130,11 @@ impl Levels {
             least: (expected / 2).max(LEAST_BINS),
             spread: None,
         };
-        windows.spread = windows.measure_spread();
+        // Delays in whole milliseconds have no spread below one.
+        let resolution = to_f64(windows.resolution());
+        windows.spread = windows
+            .measure_spread()
+            .map(|spread| spread.max(resolution));
         windows
     }
 }
@@ -195,6 +199,15 @@ impl Windows {
     pub(super) fn after(&self, since: Span) -> Option<f64> {
         let begin = since.as_nanos() / BIN.as_nanos();
         self.level(begin..begin.saturating_add(self.length))
+    }
+
+    /// Smallest difference of two levels that are not equal, ns; 0 if all are.
+    fn resolution(&self) -> u64 {
+        let mut levels: Vec<u64> = self.bins.iter().map(|(_, level)| *level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let gaps = levels.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.min().unwrap_or(0)
     }
 
     /// The steps of a trace whose first row is at `first`.

@@ -149,3 +149,18 @@ fn unknown_delays_have_no_level() {
     assert_eq!((got.steps.len(), got.level_spread_s), (0, None));
     assert!(got.outages.is_empty());
 }
+
+#[test]
+fn the_resolution_of_the_delays_makes_no_steps() {
+    // Whole milliseconds, most of them 7: noise of 1 ms is none, a step of 20 ms is one.
+    let delay = |row: u64, step: u64| {
+        let noise = u64::from(row / 300 % 7 == 3);
+        1_000_000 * (7 + noise + if row >= 5000 { step } else { 0 })
+    };
+    for (step, expected) in [(0, 0), (20, 1)] {
+        let rows: Vec<(u64, u64)> = (0..10_000)
+            .map(|row| (row * 10_000_000, delay(row, step)))
+            .collect();
+        assert_eq!(found(&rows, settings(None), 777).steps.len(), expected);
+    }
+}

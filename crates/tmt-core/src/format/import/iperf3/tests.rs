@@ -97,7 +97,7 @@ fn a_random_spread_repeats_by_seed_and_chooses_each_datagram_equally_often() {
 }
 
 #[test]
-fn odd_counts_are_told() {
+fn odd_counts_are_reported() {
     let found = spread(&text(&[(10, -2), (0, 0), (4, 5)]), "even");
     assert_eq!(losses(&found), "----------xxxx");
     assert_eq!(found.count("losses-out-of-range"), 2);

@@ -110,7 +110,7 @@ fn packets_without_a_delay_before_the_first_one_with_it_are_left_out_and_counted
 }
 
 #[test]
-fn a_loss_in_an_unknown_direction_counts_in_both_and_is_told() {
+fn a_loss_in_an_unknown_direction_counts_in_both_and_is_reported() {
     let trips = [
         answered(0, 0, 5, 5),
         lost(1, 10, "true"),
@@ -165,7 +165,7 @@ fn clocks_that_differ_are_found_in_one_way_delays() {
 }
 
 #[test]
-fn the_direction_is_assumed_and_told_unless_it_is_given() {
+fn the_direction_is_assumed_and_reported_unless_it_is_given() {
     let text = document(&[answered(0, 0, 5, 7)]);
     let assumed = convert(&Format, &text, &[]);
     assert!(

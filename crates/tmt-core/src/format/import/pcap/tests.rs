@@ -236,7 +236,7 @@ proptest! {
 }
 
 #[test]
-fn the_largest_flow_is_taken_and_told_and_another_can_be_chosen() {
+fn the_largest_flow_is_taken_and_reported_and_another_can_be_chosen() {
     let mut packets = vec![(EPOCH, udp(53, 0, 20))];
     packets.extend((1..6).map(|n| (EPOCH + n * MS, udp(6000, n, 100))));
     packets.push((EPOCH + 6 * MS, udp(53, 1, 20)));

@@ -120,8 +120,7 @@ impl Delays {
         if self.offset > 0 {
             let offset = Span::from_nanos(self.offset.unsigned_abs()).unwrap_or(Span::MAX);
             let text = format!(
-                "{place}: the smallest delay is -{offset}: the clocks of sender and receiver differ; {offset} is added to every delay, and the propagation is unknown (`{}` states it)",
-                PROPAGATION.name
+                "{place}: the smallest delay is -{offset}: the clocks of sender and receiver differ; {offset} is added to every delay, and the propagation is unknown"
             );
             findings.push(Finding::warning("clocks-aligned", 1, "files", text).assumed());
         }

@@ -36,7 +36,7 @@ impl Direction {
         }
     }
 
-    /// The direction of `settings`, which it completes: an assumption is told, and round trips are halved.
+    /// The direction of `settings`, which it completes: an assumption is reported, and round trips are halved.
     pub(in super::super) fn complete(settings: &mut Given, note: &mut dyn FnMut(Remark)) -> Self {
         let words = "both ways together are taken as the probe; half of the round trip is taken as the one-way delay";
         settings.assume(DIRECTION.name, "round-trip", words, note);
