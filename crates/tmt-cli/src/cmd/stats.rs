@@ -9,7 +9,8 @@ use std::iter;
 use serde::Serialize;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::{
-    ResampleTally, SegmentTally, Segments, TraceStats, TraceTally, unit_question, wrong_unit,
+    ResampleTally, SegmentSettings, SegmentTally, Segments, TraceStats, TraceTally, unit_question,
+    wrong_unit,
 };
 use tmt_core::types::Span;
 
@@ -102,6 +103,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let file = summary.map(|path| Output::create(Some(path)));
     let mut file = file.transpose()?;
+    let shortest_is_known = reader.metadata().get("propagation_removed_ns").is_some();
+    let settings = settings.map(|settings| SegmentSettings {
+        shortest_is_known,
+        ..settings
+    });
     let mut segments = settings.map(SegmentTally::new);
     let mut cells = resampling.map(|_| ResampleTally::default());
     let mut tally = TraceTally::default();

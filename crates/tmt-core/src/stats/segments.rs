@@ -43,6 +43,8 @@ pub struct SegmentSettings {
     pub grid: Span,
     /// Seed of the draws that say what chance gives on the grid.
     pub seed: u64,
+    /// Whether a delay of 1 ns was measured, as where the propagation was removed; unknown if not.
+    pub shortest_is_known: bool,
 }
 
 /// A stretch without delivery.
@@ -111,7 +113,7 @@ struct Stretch {
 ///
 /// let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
 /// let grid = Span::from_secs(15);
-/// let mut tally = SegmentTally::new(SegmentSettings { outage: None, window: None, grid, seed: 1 });
+/// let mut tally = SegmentTally::new(SegmentSettings { outage: None, window: None, grid, seed: 1, shortest_is_known: false });
 /// // Every 10 ms a slot, and those from 500 ms to 890 ms are lost.
 /// let slots = (0..200).map(|row| match row {
 ///     50..90 => Some(Slot::erased(at(10 * row))),
@@ -172,7 +174,7 @@ impl SegmentTally {
             }
             self.stretch(time, !self.has_delivered);
             (self.delivered, self.has_delivered, self.lost) = (time, true, 0);
-            if slot.decode_delay() > Slot::UNKNOWN_DELAY {
+            if slot.decode_delay() > Slot::UNKNOWN_DELAY || self.settings.shortest_is_known {
                 let since = time.since(self.first.unwrap_or(time));
                 self.levels.push(since, slot.decode_delay());
             }

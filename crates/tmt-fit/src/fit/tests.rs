@@ -64,7 +64,7 @@ fn parameters_are_within_two_standard_errors() {
 
 /// The figures of docs/fit.md, Sec. 5: `cargo test -p tmt-fit --release -- --ignored`.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "800 fits: .ci/long runs it"]
 fn coverage_of_many_settings_is_that_of_the_page() {
     let page = include_str!("../../../../docs/fit.md");
     let rows = page.lines().filter(|line| line.starts_with("| 0."));

@@ -57,9 +57,8 @@ impl Files for Opened<'_> {
         Ok(Box::new(input))
     }
 
-    // That of the positional argument is read once, as its first bytes were.
     fn can_reopen(&self, key: &'static str) -> bool {
-        key != self.key && self.given.text(key).is_some_and(is_file)
+        self.given.text(key).is_some_and(is_file)
     }
 }
 

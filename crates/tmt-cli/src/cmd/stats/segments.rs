@@ -47,6 +47,7 @@ impl SegmentArgs {
             window: self.step_window,
             grid: self.grid.unwrap_or(STARLINK),
             seed,
+            shortest_is_known: false,
         }))
     }
 }

@@ -159,10 +159,10 @@ pub(super) fn open<R: Records + 'static>(
         decode_delay(&mut settings, note);
     } else if typed.is_none() {
         let (smallest, negative) = smallest_delay(shape, &settings, files)?;
-        settings.set(PROPAGATION.name, smallest.to_string());
-        if let Some(negative) = negative {
-            settings.set(PROPAGATION.name, Span::ZERO.to_string());
-            settings.set(OFFSET, negative.saturating_neg().to_string());
+        // Without a propagation in it, the recorded command aligns the clocks again.
+        match negative {
+            Some(negative) => settings.set(OFFSET, negative.saturating_neg().to_string()),
+            None => settings.set(PROPAGATION.name, smallest.to_string()),
         }
     }
     let mut head = Metadata::new();
@@ -173,11 +173,13 @@ pub(super) fn open<R: Records + 'static>(
             head.set("rate_bps", rate.to_string());
         }
     }
-    let propagation = settings.get::<Span>(PROPAGATION.name);
     // Of clocks that differ, the smallest delay says nothing about the propagation.
-    let known = propagation.filter(|_| !settings.has(OFFSET));
-    set_rtt(&mut head, given, known, note);
-    if let Some(propagation) = known {
+    let propagation = settings.get::<Span>(PROPAGATION.name);
+    set_rtt(&mut head, given, propagation, note);
+    if let Some(offset) = settings.text(OFFSET) {
+        head.set("clock_offset_added_ns", offset);
+    }
+    if let Some(propagation) = propagation {
         let nanos = propagation.as_nanos();
         head.set("propagation_removed_ns", nanos.to_string());
         let how = match typed {

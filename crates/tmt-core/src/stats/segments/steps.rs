@@ -22,6 +22,9 @@ pub(super) const FACTOR: f64 = 3.0;
 /// MAD to standard deviation, for normal values.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
+/// Coarsest resolution of delays that is taken for one, ns.
+const MOST_RESOLUTION: u64 = 1_000_000;
+
 /// Least number of bins with delays in a window.
 const LEAST_BINS: usize = 3;
 
@@ -201,13 +204,14 @@ impl Windows {
         self.level(begin..begin.saturating_add(self.length))
     }
 
-    /// Smallest difference of two levels that are not equal, ns; 0 if all are.
+    /// Resolution of the delays, ns: the smallest difference of two levels that are not equal, at most a millisecond, which is
+    /// the coarsest that tools print; 0 if all levels are equal.
     fn resolution(&self) -> u64 {
         let mut levels: Vec<u64> = self.bins.iter().map(|(_, level)| *level).collect();
         levels.sort_unstable();
         levels.dedup();
         let gaps = levels.windows(2).map(|pair| pair[1] - pair[0]);
-        gaps.min().unwrap_or(0)
+        gaps.min().unwrap_or(0).min(MOST_RESOLUTION)
     }
 
     /// The steps of a trace whose first row is at `first`.

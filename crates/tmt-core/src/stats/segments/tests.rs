@@ -12,6 +12,7 @@ fn settings(outage: Option<u64>) -> SegmentSettings {
         window: None,
         grid: Span::from_secs(15),
         seed: 1,
+        shortest_is_known: false,
     }
 }
 
@@ -162,5 +163,27 @@ fn the_resolution_of_the_delays_makes_no_steps() {
             .map(|row| (row * 10_000_000, delay(row, step)))
             .collect();
         assert_eq!(found(&rows, settings(None), 777).steps.len(), expected);
+    }
+}
+
+#[test]
+fn the_shortest_delay_is_a_level_where_the_propagation_was_removed() {
+    // 1 ns and 20 ms in turns of 50 s: half of the levels are the shortest delay.
+    let delay = |row: u64| {
+        if (row / 5000).is_multiple_of(2) {
+            1
+        } else {
+            20_000_000
+        }
+    };
+    let rows: Vec<(u64, u64)> = (0..20_000)
+        .map(|row| (row * 10_000_000, delay(row)))
+        .collect();
+    for (shortest_is_known, expected) in [(false, 0), (true, 3)] {
+        let settings = SegmentSettings {
+            shortest_is_known,
+            ..settings(None)
+        };
+        assert_eq!(found(&rows, settings, 777).steps.len(), expected);
     }
 }
