@@ -32,6 +32,7 @@ struct Opened<'a> {
     given: &'a Given,
     key: &'static str,
     name: String,
+    is_positional: bool,
     open: Option<Box<dyn Read + Send>>,
 }
 
@@ -57,8 +58,10 @@ impl Files for Opened<'_> {
         Ok(Box::new(input))
     }
 
+    // That of the positional argument is read once, so that falling times are found and not refused.
     fn can_reopen(&self, key: &'static str) -> bool {
-        self.given.text(key).is_some_and(is_file)
+        let is_positional = self.is_positional && key == self.key;
+        !is_positional && self.given.text(key).is_some_and(is_file)
     }
 }
 
@@ -90,6 +93,7 @@ pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source)
         given: &given.clone(),
         key,
         name: plain.name,
+        is_positional: plain.reader.is_some(),
         open: plain.reader,
     };
     let mut import = import::open(importer, &given, &mut files, &mut |_| {});
