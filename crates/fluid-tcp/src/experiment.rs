@@ -4,6 +4,7 @@
 //! [`Experiment::resolve`] turns it into a [`Plan`], and [`Plan::run`] returns a report. [`ParameterFile`] and
 //! [`Experiment::to_file`] read and write an experiment as TOML. Its serde form is a map of the same keys.
 
+mod chain;
 mod check;
 mod compare;
 mod counted;

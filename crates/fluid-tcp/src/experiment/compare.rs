@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::runner::SchemeRunner;
-use tmt_core::types::{EndLine, Slot, Span, Time};
+use tmt_core::types::{EndLine, Span, Time};
 
-use super::error::{Result, data, refused, unreadable};
+use super::chain::transform;
+use super::error::{Result, data, refused};
 use super::note::Note;
 use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
@@ -105,24 +105,8 @@ impl CoupledPlan {
         storage: &impl Storage,
     ) -> Result<(Timeline, EndLine)> {
         let link = self.for_seed(seed);
-        let trace = &link.trace;
-        let mut runner = SchemeRunner::new(self.timeline_scheme(), rtt, link.feedback_delay);
-        let mut collector = storage.collect();
-        let (mut slots, mut lldus) = (Vec::new(), Vec::new());
-        for number in 0..trace.blocks() {
-            let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
-            slots.clear();
-            let rows = 0..trace.rows_in(number);
-            slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
-            runner.push_slots(&slots, &mut lldus).map_err(|_| {
-                data("found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots")
-            })?;
-            collector.lldus(&lldus);
-            lldus.clear();
-        }
-        let end = runner.finish(&mut lldus);
-        collector.lldus(&lldus);
-        Ok((collector.finish()?, end))
+        let (scheme, feedback_delay) = (self.timeline_scheme(), link.feedback_delay);
+        transform(&link.trace, scheme, rtt, feedback_delay, storage)
     }
 }
 

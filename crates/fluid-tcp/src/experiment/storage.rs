@@ -1,14 +1,14 @@
 //! Input of traces and storage of timelines: the only part of an experiment that touches the operating system.
 
 use tmt_core::format::Options;
-use tmt_core::types::{EndLine, Lldu, Metadata};
+use tmt_core::types::{EndLine, Lldu, Metadata, Slot};
 
 use super::error::{Result, refused};
 use super::note::Note;
 use crate::link::timeline::{Builder, Timeline};
 
-/// A trace read to its end.
-#[derive(Debug)]
+/// A trace read to its end. Clones share the rows.
+#[derive(Debug, Clone)]
 pub struct Loaded {
     /// Name of the trace in messages, such as its file name.
     pub name: String,
@@ -26,6 +26,9 @@ pub struct Loaded {
 pub trait Collect {
     /// Appends LLDUs in order.
     fn lldus(&mut self, lldus: &[Lldu]);
+
+    /// Appends slots in order, as rows without attempts.
+    fn slots(&mut self, slots: &[Slot]);
 
     /// Completes the timeline.
     ///
@@ -53,6 +56,10 @@ pub struct InMemory;
 impl Collect for Builder {
     fn lldus(&mut self, lldus: &[Lldu]) {
         Builder::lldus(self, lldus);
+    }
+
+    fn slots(&mut self, slots: &[Slot]) {
+        Builder::slots(self, slots);
     }
 
     fn finish(self: Box<Self>) -> Result<Timeline> {

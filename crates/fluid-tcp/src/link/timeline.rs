@@ -40,7 +40,7 @@ impl Store for Vec<Arc<Block>> {
 }
 
 /// Map from LLDUs and times to blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Index {
     /// Any times and any sizes of blocks.
     Listed {
@@ -53,7 +53,7 @@ enum Index {
     Even { slots: ConstantRate, per_block: u64 },
 }
 
-/// Data LLDUs of a timeline: transmission time, delay and attempts of each.
+/// Data LLDUs of a timeline: transmission time, delay and attempts of each. Clones share the blocks.
 ///
 /// ```
 /// use fluid_tcp::link::timeline::Timeline;
@@ -69,7 +69,7 @@ enum Index {
 /// assert_eq!((timeline.len(), timeline.rate()), (1000, Some(1000.0)));
 /// assert_eq!(timeline.median_delay(), Some(Span::from_millis(36)));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Timeline {
     index: Index,
     rows: u64,

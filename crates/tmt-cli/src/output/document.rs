@@ -65,20 +65,8 @@ pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
 pub(crate) fn cells(
     row: &Map<String, Value>,
 ) -> impl Iterator<Item = (&str, Option<records::Value>)> {
-    row.iter().map(|(name, value)| (name.as_str(), cell(value)))
-}
-
-fn cell(value: &Value) -> Option<records::Value> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(truth) => records::Value::Truth(*truth),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => records::Value::Whole(whole),
-            (None, real) => records::Value::Real(real?),
-        },
-        Value::String(text) => records::Value::Text(text.clone()),
-        nested => records::Value::Text(nested.to_string()),
-    })
+    row.iter()
+        .map(|(name, value)| (name.as_str(), records::Value::of_json(value)))
 }
 
 /// Writes a tidy table.

@@ -42,6 +42,23 @@ pub enum Value {
 }
 
 impl Value {
+    /// The cell of a value of JSON; `None` for null. Arrays and objects are JSON text.
+    #[must_use]
+    pub fn of_json(value: &serde_json::Value) -> Option<Self> {
+        use serde_json::Value as Json;
+
+        Some(match value {
+            Json::Null => return None,
+            Json::Bool(truth) => Self::Truth(*truth),
+            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(whole), _) => Self::Whole(whole),
+                (None, real) => Self::Real(real?),
+            },
+            Json::String(text) => Self::Text(text.clone()),
+            nested => Self::Text(nested.to_string()),
+        })
+    }
+
     fn kind(&self) -> Kind {
         match self {
             Self::Truth(_) => Kind::Truth,

@@ -244,6 +244,12 @@ impl Parameter {
         (self.access.texts)(experiment).map(|texts| texts.join(" "))
     }
 
+    /// Its value in `experiment` in JSON, with the unit of [`Self::json_name`]; `None` if not given.
+    #[must_use]
+    pub fn json(&self, experiment: &Experiment) -> Option<Value> {
+        (self.access.json)(experiment)
+    }
+
     /// Whether `experiment` gives it its default value.
     #[must_use]
     pub fn is_default(&self, experiment: &Experiment) -> bool {

@@ -125,7 +125,7 @@ impl Experiment {
     }
 
     /// The feedback delay, and a text with its origin.
-    fn resolved_feedback_delay(
+    pub(in crate::experiment) fn resolved_feedback_delay(
         &self,
         head: &Metadata,
         decode_delay: Option<Span>,
@@ -177,7 +177,10 @@ impl Experiment {
     }
 
     /// The slots of a channel: those of the first seed, and their generator.
-    fn generated_slots(&self, process: &SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
+    pub(in crate::experiment) fn generated_slots(
+        &self,
+        process: &SlotChannel,
+    ) -> Result<(Loaded, GeneratedSlots)> {
         let rate = self.rate_of_slots().ok_or_else(|| self.missing("rate"))?;
         let duration = self.duration.ok_or_else(|| self.missing("duration"))?;
         let own = process.link();

@@ -53,7 +53,7 @@ pub(in crate::experiment) struct Link {
 
 impl Experiment {
     /// Reads a trace, with the attempts of a timeline if `attempts` is set.
-    pub(super) fn read(
+    pub(in crate::experiment) fn read(
         &self,
         storage: &impl Storage,
         path: Option<&String>,
@@ -253,7 +253,10 @@ impl Experiment {
     }
 
     /// The RTT, the part of a note that has its origin, and a warning if it is assumed.
-    fn round_trip(&self, head: &Metadata) -> (Span, String, Option<Note>) {
+    pub(in crate::experiment) fn round_trip(
+        &self,
+        head: &Metadata,
+    ) -> (Span, String, Option<Note>) {
         let known = Known::of(self);
         let (rtt, origin) = known.chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
         let is_assumed = self.rtt.is_none() && head.rtt().is_none();
@@ -269,7 +272,7 @@ impl Experiment {
     }
 
     /// Size of an LLDU, and its origin.
-    pub(super) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
+    pub(in crate::experiment) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
         Known::of(self).chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
     }
 

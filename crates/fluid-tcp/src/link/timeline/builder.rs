@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tmt_core::format::Rows;
 use tmt_core::stats::{DecodeDelays, SlotRate};
-use tmt_core::types::{Lldu, Span, Time};
+use tmt_core::types::{Lldu, Slot, Span, Time};
 
 use super::{Block, Index, Store, Timeline};
 
@@ -47,6 +47,13 @@ impl Builder {
     pub fn lldus(&mut self, lldus: &[Lldu]) {
         for lldu in lldus {
             self.push(lldu.tx_time, lldu.decode_delay, Some(lldu.attempts));
+        }
+    }
+
+    /// Adds slots in order, as rows without attempts.
+    pub fn slots(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            self.push(slot.tx_time(), slot.decode_delay(), None);
         }
     }
 

@@ -12,7 +12,7 @@ use fluid_tcp::experiment::{Collect, Error, Loaded, Note, Result, Storage};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
-use tmt_core::types::Lldu;
+use tmt_core::types::{Lldu, Slot};
 
 use crate::exit::Failure;
 use crate::input::{open_trace, reading_notes};
@@ -168,6 +168,10 @@ impl Collector {
 impl Collect for Collector {
     fn lldus(&mut self, lldus: &[Lldu]) {
         self.add(|builder| builder.lldus(lldus));
+    }
+
+    fn slots(&mut self, slots: &[Slot]) {
+        self.add(|builder| builder.slots(slots));
     }
 
     fn finish(self: Box<Self>) -> Result<Timeline> {

@@ -1,0 +1,215 @@
+//! The chain `tmt inject | tmt apply | tmt tcp` without files: slots, the timeline that a scheme makes of them, and TCP
+//! over it. Several experiments can share the slots, and those with the same scheme the timeline.
+
+use tmt_core::channel::{SlotChannel, Use};
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::scheme::runner::SchemeRunner;
+use tmt_core::types::{EndLine, Metadata, Slot, Span, Time};
+
+use super::error::{Result, data, refused, unreadable};
+use super::parameters::Experiment;
+use super::storage::{Loaded, Storage};
+use super::values::LinkKind;
+use crate::link::timeline::{SlotTrace, Timeline};
+
+impl Experiment {
+    /// Whether it describes a chain: a scheme on the slots of a trace or channel, and TCP over the resulting timeline.
+    /// `tmt tcp` alone refuses such parameters; a sweep runs them as `tmt apply | tmt tcp` would.
+    #[must_use]
+    pub fn is_chain(&self) -> bool {
+        self.scheme.is_some() && self.link() == LinkKind::Timeline && !self.compares()
+    }
+
+    /// The slots of a chain: those of its trace, or of its channel under `seed`. `loss` erases slots, too; without a trace and
+    /// a channel it is the channel.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, parameters that contradict each other, or a channel without rate or duration.
+    pub fn chain_slots(&self, storage: &impl Storage, seed: u64) -> Result<Loaded> {
+        let channel = match (&self.trace, &self.channel, &self.loss) {
+            (Some(_), Some(_), _) => {
+                return refused(
+                    "channel",
+                    "`channel` generates slots and cannot be combined with `trace`; `loss` erases slots of a trace",
+                );
+            }
+            (Some(_), None, loss) => return self.slots_of_trace(storage, loss.as_ref(), seed),
+            (None, Some(_), Some(_)) => {
+                return refused(
+                    "loss",
+                    "`loss` cannot be combined with `channel`, which erases slots itself",
+                );
+            }
+            (None, Some(channel), None) | (None, None, Some(channel)) => channel,
+            (None, None, None) => {
+                return refused(
+                    "scheme",
+                    "`scheme` needs slots: give `trace`, `channel` or `loss`",
+                );
+            }
+        };
+        let own = Self {
+            channel: Some(channel.clone()),
+            ..self.clone()
+        };
+        let own = own.filled();
+        let (mut loaded, slots) = own.generated_slots(channel)?;
+        loaded.timeline = slots.timeline(seed);
+        if let Some(rate) = own.rate_of_slots() {
+            let (lldu, _) = own.lldu_size(&loaded.head);
+            loaded.head.set("rate_bps", rate.0.to_string());
+            loaded.head.set("lldu_bytes", lldu.0.to_string());
+        }
+        loaded.head.set("seed", seed.to_string());
+        Ok(loaded)
+    }
+
+    /// Whether two seeds may give a chain different slots.
+    #[must_use]
+    pub fn chain_slots_are_random(&self) -> bool {
+        let is_random =
+            |process: &Option<SlotChannel>| process.as_ref().is_some_and(SlotChannel::is_random);
+        is_random(&self.channel) || is_random(&self.loss)
+    }
+
+    /// The slots of the trace, erased by `loss` as `tmt inject` does.
+    fn slots_of_trace(
+        &self,
+        storage: &impl Storage,
+        loss: Option<&SlotChannel>,
+        seed: u64,
+    ) -> Result<Loaded> {
+        if self.rate.is_some() {
+            return refused(
+                "rate",
+                "`rate` cannot be combined with `trace`, which determines it",
+            );
+        }
+        let loaded = self.read(storage, self.trace.as_ref(), false)?;
+        let Some(loss) = loss else {
+            return Ok(loaded);
+        };
+        if erased_with(&loaded.head, seed) {
+            return Err(data(format!(
+                "{}: found a stage that erased slots with seed {seed}, expected another `seed`: this one gives the same random numbers again",
+                loaded.name
+            )));
+        }
+        let on_air = loss.link().map_or_else(
+            || {
+                let known = loaded.head.rate().zip(loaded.head.lldu_bytes());
+                known
+                    .and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8))
+                    .map_or(Span::ZERO, |end| end.since(Time::ZERO))
+            },
+            |link| link.on_air,
+        );
+        let mut erasing = loss.begin(seed, Use::Forward);
+        let mut collector = storage.collect();
+        let mut first = 0;
+        each_block(&loaded.timeline, |slots| {
+            erasing.erase(first, on_air, slots);
+            first += slots.len() as u64;
+            collector.slots(slots);
+            Ok(())
+        })?;
+        Ok(Loaded {
+            timeline: collector.finish()?,
+            ..loaded
+        })
+    }
+
+    /// The timeline that `tmt apply` makes of `slots` with the scheme of this experiment.
+    ///
+    /// # Errors
+    /// No scheme, a feedback delay that the slots do not tell, repeats after 2^63 - 1 ns, or rows that cannot be read or
+    /// stored.
+    pub fn chain_timeline(&self, slots: &Loaded, storage: &impl Storage) -> Result<Loaded> {
+        let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
+        let decode_delay = slots.timeline.median_delay();
+        let (rtt, ..) = self.round_trip(&slots.head);
+        let (feedback_delay, _) = self.resolved_feedback_delay(&slots.head, decode_delay)?;
+        let mut head = slots.head.clone();
+        head.set("scheme", scheme.to_string());
+        head.set("rtt_ns", rtt.as_nanos().to_string());
+        head.set("feedback_delay_ns", feedback_delay.as_nanos().to_string());
+        head.set_decode_delay_median(decode_delay);
+        head.set_slots_per_s(slots.timeline.rate());
+        let (timeline, mut end) = transform(&slots.timeline, scheme, rtt, feedback_delay, storage)?;
+        if let Some(input) = slots.end {
+            end.usable_until = end.usable_until.min(input.usable_until);
+        }
+        Ok(Loaded {
+            name: slots.name.clone(),
+            timeline,
+            head,
+            end: Some(end),
+            notes: slots.notes.clone(),
+        })
+    }
+
+    /// The experiment over the timeline of the chain, which its storage must return for the trace `-`. A run over generated
+    /// slots lasts as long as its timeline is usable.
+    #[must_use]
+    pub fn chain_run(&self) -> Self {
+        let mut run = self.clone();
+        if self.trace.is_none() {
+            run.duration = None;
+        }
+        run.trace = Some("-".to_owned());
+        (run.scheme, run.channel, run.loss, run.rate) = (None, None, None, None);
+        (run.feedback_delay, run.unit, run.columns) = (None, None, None);
+        run.allow_cut = None;
+        run
+    }
+}
+
+/// Whether the head has a stage that drew erasures with `seed`.
+fn erased_with(head: &Metadata, seed: u64) -> bool {
+    let ending = format!(" --seed {seed}");
+    head.iter().any(|(key, stage)| {
+        let draws = ["tmt inject ", "tmt synth "];
+        key == "stage"
+            && draws.iter().any(|start| stage.starts_with(start))
+            && stage.ends_with(&ending)
+    })
+}
+
+/// Calls `each` with the slots of `trace`, block by block.
+fn each_block(trace: &SlotTrace, mut each: impl FnMut(&mut [Slot]) -> Result<()>) -> Result<()> {
+    let mut slots = Vec::new();
+    for number in 0..trace.blocks() {
+        let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
+        slots.clear();
+        let rows = 0..trace.rows_in(number);
+        slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
+        each(&mut slots)?;
+    }
+    Ok(())
+}
+
+/// The timeline of `scheme` on the slots of `trace`, and its end line.
+pub(super) fn transform(
+    trace: &SlotTrace,
+    scheme: SchemeSpec,
+    rtt: Span,
+    feedback_delay: Span,
+    storage: &impl Storage,
+) -> Result<(Timeline, EndLine)> {
+    let mut runner = SchemeRunner::new(scheme, rtt, feedback_delay);
+    let mut collector = storage.collect();
+    let mut lldus = Vec::new();
+    each_block(trace, |slots| {
+        runner.push_slots(slots, &mut lldus).map_err(|_| {
+            data(
+                "found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots",
+            )
+        })?;
+        collector.lldus(&lldus);
+        lldus.clear();
+        Ok(())
+    })?;
+    let end = runner.finish(&mut lldus);
+    collector.lldus(&lldus);
+    Ok((collector.finish()?, end))
+}

@@ -1,0 +1,215 @@
+//! Runs the cells of a plan on several threads. Cells with the same slots share them, and those with the same scheme the
+//! timeline. No result depends on threads or on the order in which cells end.
+
+mod shared;
+mod task;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use fluid_tcp::experiment::Storage;
+
+use crate::plan::{Plan, PlanError};
+use crate::record::{Record, Records};
+use shared::Shared;
+use task::Task;
+
+/// Error of a sweep.
+#[derive(Debug)]
+pub enum Error<E> {
+    /// A value that its parameter refuses, and that only shows with the other values of its cell.
+    Plan(PlanError),
+    /// A trace that cannot be read or stored, with the reason.
+    Storage(String),
+    /// What takes the results has failed.
+    Sink(E),
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => error.fmt(f),
+            Self::Storage(error) => error.fmt(f),
+            Self::Sink(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {}
+
+/// The work of a plan, or of a part of it.
+///
+/// ```
+/// use fluid_tcp::experiment::InMemory;
+/// use tmt_study::{Draft, Sweep};
+///
+/// let plan = "link = \"synthetic\"\nrate = \"2Mbps\"\nduration = \"10s\"\ncc = [\"reno\", \"cubic\"]\nloss = \"bernoulli:0.01\"\nseeds = 3\n";
+/// let plan = Draft::parse(plan)?.plan(&mut |_| Ok(None))?;
+/// let records = Sweep::new(&plan)?.collect(&InMemory, 2)?;
+/// assert_eq!(records.runs(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Sweep<'a> {
+    plan: &'a Plan,
+    tasks: Vec<Task>,
+    /// Values that the plan leaves open, once each.
+    assumed: Vec<String>,
+}
+
+impl<'a> Sweep<'a> {
+    /// All work of `plan`.
+    ///
+    /// # Errors
+    /// A value made of variables that its parameter refuses.
+    pub fn new(plan: &'a Plan) -> Result<Self, PlanError> {
+        let (tasks, assumed) = task::all(plan)?;
+        Ok(Self {
+            plan,
+            tasks,
+            assumed,
+        })
+    }
+
+    /// Part `part` of `parts`, from 0: every `parts`-th cell. All parts together have all cells once.
+    #[must_use]
+    pub fn part(mut self, part: usize, parts: usize) -> Self {
+        self.tasks.retain(|task| task.cell % parts.max(1) == part);
+        self
+    }
+
+    /// Only the cells for which `is_chosen` holds.
+    #[must_use]
+    pub fn of_cells(mut self, is_chosen: impl Fn(usize) -> bool) -> Self {
+        self.tasks.retain(|task| is_chosen(task.cell));
+        self
+    }
+
+    /// The work that `done` does not have.
+    #[must_use]
+    pub fn without(mut self, done: &Records) -> Self {
+        let is_done = |task: &Task| task.runs().all(|run| done.has(task.cell, run));
+        self.tasks.retain(|task| !is_done(task));
+        if let Some(stop) = self.plan.stop() {
+            self.tasks.retain(|task| {
+                stop.enough(&done.leading(task.cell, &stop.metric))
+                    .is_none()
+            });
+        }
+        self
+    }
+
+    /// Number of runs left to do; a rule for stopping may make it fewer.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.tasks.iter().map(|task| task.count).sum()
+    }
+
+    /// What the plan leaves open and is assumed, as sentences with parameters in backticks.
+    #[must_use]
+    pub fn assumed(&self) -> &[String] {
+        &self.assumed
+    }
+
+    /// Runs everything on `threads` threads and passes each record to `sink` when it is complete. `done` has the records of
+    /// an earlier call, for the rule for stopping.
+    ///
+    /// # Errors
+    /// The first error of `sink`, or a trace that cannot be read. A cell that refuses its parameters is a record with the reason.
+    pub fn run<E: Send>(
+        &self,
+        storage: &impl Storage,
+        threads: usize,
+        done: Records,
+        sink: impl Fn(&Record) -> Result<(), E> + Sync,
+    ) -> Result<(), Error<E>> {
+        let shared = Shared::new(storage, &self.tasks);
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let failure = Mutex::new(None);
+        let known = Mutex::new(done);
+        let work = || {
+            while !failed.load(Ordering::Relaxed) {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(task) = self.tasks.get(number) else {
+                    return;
+                };
+                let done = self
+                    .one(task, &shared, &known)
+                    .and_then(|record| match record {
+                        Some(record) => sink(&record).map_err(Error::Sink),
+                        None => Ok(()),
+                    });
+                shared.release(task);
+                if let Err(error) = done {
+                    failed.store(true, Ordering::Relaxed);
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    failure.get_or_insert(error);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(self.tasks.len()).max(1) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Runs everything and returns the records, trimmed by the rule for stopping.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn collect(
+        &self,
+        storage: &impl Storage,
+        threads: usize,
+    ) -> Result<Records, Error<std::convert::Infallible>> {
+        let records = Mutex::new(Records::default());
+        self.run(storage, threads, Records::default(), |record| {
+            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+            records.add(record.clone());
+            Ok(())
+        })?;
+        let mut records = records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        records.trim(self.plan);
+        Ok(records)
+    }
+
+    /// The record of a task; `None` if its cell has enough runs.
+    fn one<S: Storage, E>(
+        &self,
+        task: &Task,
+        shared: &Shared<'_, S>,
+        known: &Mutex<Records>,
+    ) -> Result<Option<Record>, Error<E>> {
+        let stop = self.plan.stop();
+        if let Some(stop) = stop {
+            let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            let values = known.leading(task.cell, &stop.metric);
+            if stop.enough(&values).is_some() {
+                return Ok(None);
+            }
+        }
+        let record = task.record(self.plan, shared)?;
+        if stop.is_some() {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.add(Record {
+                params: serde_json::Map::new(),
+                flows: Vec::new(),
+                ..record.clone()
+            });
+        }
+        Ok(Some(record))
+    }
+}
+
+/// Numbers from `range` in chunks of at most `size`.
+fn chunks(range: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let starts = (range.start..range.end).step_by(usize::try_from(size).unwrap_or(usize::MAX));
+    starts.map(move |start| start..range.end.min(start.saturating_add(size)))
+}

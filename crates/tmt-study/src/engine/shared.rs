@@ -1,0 +1,151 @@
+//! What cells share: traces, slots, and timelines. Each is made once, by the first that needs it, and dropped after the last.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use fluid_tcp::experiment::{Collect, Error, Experiment, Loaded, Storage};
+use tmt_core::format::Options;
+
+use super::task::{SlotsKey, Task, TimelineKey};
+
+/// Why there is nothing to share.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    /// Whether a trace cannot be read or stored, which ends the sweep.
+    pub(super) is_storage: bool,
+    pub(super) message: String,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self {
+            is_storage: matches!(error, Error::Storage(_)),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Something that is made once.
+type Once = OnceLock<Result<Loaded, Refusal>>;
+
+/// Something shared, and the number of tasks that still need it.
+#[derive(Debug, Default)]
+struct Entry {
+    made: Arc<Once>,
+    uses: AtomicUsize,
+}
+
+/// What all tasks of a sweep share.
+pub(super) struct Shared<'a, S> {
+    storage: &'a S,
+    /// Traces, by path and options.
+    traces: Mutex<HashMap<String, Arc<Once>>>,
+    slots: Mutex<HashMap<SlotsKey, Entry>>,
+    timelines: Mutex<HashMap<TimelineKey, Entry>>,
+}
+
+impl<'a, S: Storage> Shared<'a, S> {
+    pub(super) fn new(storage: &'a S, tasks: &[Task]) -> Self {
+        let (mut slots, mut timelines) = (HashMap::new(), HashMap::new());
+        for task in tasks {
+            if let Some(key) = task.timeline {
+                used(&mut slots, key.slots);
+                used(&mut timelines, key);
+            }
+        }
+        Self {
+            storage,
+            traces: Mutex::default(),
+            slots: Mutex::new(slots),
+            timelines: Mutex::new(timelines),
+        }
+    }
+
+    /// The timeline of the chain `experiment`, whose seed is `seed`.
+    pub(super) fn timeline(
+        &self,
+        key: TimelineKey,
+        experiment: &Experiment,
+        seed: u64,
+    ) -> Result<Loaded, Refusal> {
+        let made = entry(&self.timelines, key);
+        let timeline = made.get_or_init(|| {
+            let slots = entry(&self.slots, key.slots);
+            let slots =
+                slots.get_or_init(|| experiment.chain_slots(self, seed).map_err(Refusal::from));
+            let slots = slots.as_ref().map_err(Clone::clone)?;
+            Ok(experiment.chain_timeline(slots, self)?)
+        });
+        timeline.clone()
+    }
+
+    /// Notes that `task` no longer needs what it shares.
+    pub(super) fn release(&self, task: &Task) {
+        if let Some(key) = task.timeline {
+            released(&self.slots, key.slots);
+            released(&self.timelines, key);
+        }
+    }
+}
+
+/// Counts a use of `key`.
+fn used<K: std::hash::Hash + Eq>(entries: &mut HashMap<K, Entry>, key: K) {
+    let entry = entries.entry(key).or_default();
+    entry.uses.fetch_add(1, Ordering::Relaxed);
+}
+
+fn entry<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: K) -> Arc<Once> {
+    let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(&entries.entry(key).or_default().made)
+}
+
+fn released<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: K) {
+    let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_last = |entry: &Entry| entry.uses.fetch_sub(1, Ordering::Relaxed) == 1;
+    if entries.get(&key).is_some_and(is_last) {
+        entries.remove(&key);
+    }
+}
+
+/// Reads every trace once.
+impl<S: Storage> Storage for Shared<'_, S> {
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
+        let key = format!("{path:?} {options:?}");
+        let made = {
+            let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(traces.entry(key).or_default())
+        };
+        let read = made.get_or_init(|| Ok(self.storage.read(path, options)?));
+        read.clone().map_err(|refusal| {
+            if refusal.is_storage {
+                Error::Storage(refusal.message.into())
+            } else {
+                Error::Data(refusal.message)
+            }
+        })
+    }
+
+    fn collect(&self) -> Box<dyn Collect> {
+        self.storage.collect()
+    }
+}
+
+/// Storage that returns one timeline for the trace `-`.
+pub(super) struct Over<'a, S> {
+    pub(super) storage: &'a S,
+    pub(super) timeline: Loaded,
+}
+
+impl<S: Storage> Storage for Over<'_, S> {
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
+        match path {
+            None | Some("-") => Ok(self.timeline.clone()),
+            path => self.storage.read(path, options),
+        }
+    }
+
+    fn collect(&self) -> Box<dyn Collect> {
+        self.storage.collect()
+    }
+}

@@ -1,0 +1,331 @@
+//! A plan: what varies, and the cells that follow from it.
+
+mod cell;
+mod error;
+mod file;
+mod names;
+mod stop;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+pub use cell::{ASSUMED_DURATION, ASSUMED_RATE, Cell, Work};
+pub(crate) use cell::{of_seed, runs};
+pub use error::PlanError;
+use fluid_tcp::experiment::Kind;
+pub use names::{Name, models};
+pub use stop::{Stop, StopError};
+
+use crate::values;
+
+/// Largest number of cells of a plan.
+pub const MAX_CELLS: usize = 10_000_000;
+
+/// One value of an axis: the texts of a parameter, usually one.
+pub type Choice = Vec<String>;
+
+/// A name and the values that it takes; one value if it does not vary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// Key of a parameter of a run or of a model, `model`, or a variable that other values name as `{name}`.
+    pub name: String,
+    /// Values, at least one.
+    pub values: Vec<Choice>,
+    /// Line and column of the plan that gives them, from 1; `None` for a flag.
+    pub place: Option<(usize, usize)>,
+}
+
+/// A plan before its names and values are checked.
+///
+/// ```
+/// use tmt_study::Draft;
+///
+/// let mut draft = Draft::parse("link = \"synthetic\"\nrate = \"2Mbps\"\nduration = \"10s\"\ncc = [\"reno\", \"cubic\"]\n")?;
+/// draft.set("loss", "bernoulli:1e-4..1e-2:log:3")?; // as a flag gives it
+/// let plan = draft.plan(&mut |_| Ok(None))?;
+/// assert_eq!(plan.cells(), 6);
+/// assert_eq!(plan.cell(5)?.text("loss"), Some("bernoulli:0.01".to_owned()));
+/// assert!(Draft::parse("rtx = \"1s\"")?.plan(&mut |_| Ok(None)).unwrap_err().to_string().contains("rtt"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    axes: Vec<Axis>,
+    zipped: Vec<Vec<String>>,
+    stop: Option<Stop>,
+}
+
+impl Draft {
+    /// Reads a plan in TOML: a key a name, whose value is fixed, a range, or an array of values. `zip` has arrays of names
+    /// that vary together, `stop` the rule for stopping.
+    ///
+    /// # Errors
+    /// Text that is not TOML, a duplicate key, or a value of the wrong type, with its place.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        file::parse(text)
+    }
+
+    /// Adds the values in `text`, a list with commas and ranges, as a flag gives it.
+    ///
+    /// # Errors
+    /// A range that is none.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), PlanError> {
+        let mut values = Vec::new();
+        for value in values::split(text) {
+            let expanded = names::expand(name, &value);
+            let expanded = expanded.map_err(|why| PlanError::of(name, why))?;
+            values.extend(expanded.into_iter().map(|text| vec![text]));
+        }
+        self.give(name, values, None);
+        Ok(())
+    }
+
+    /// Gives `name` these values in place of those that it has.
+    pub fn give(&mut self, name: &str, values: Vec<Choice>, place: Option<(usize, usize)>) {
+        let axis = Axis {
+            name: name.to_owned(),
+            values,
+            place,
+        };
+        match self.axes.iter_mut().find(|known| known.name == name) {
+            Some(known) => *known = axis,
+            None => self.axes.push(axis),
+        }
+    }
+
+    /// Lets these names vary together.
+    pub fn zip(&mut self, names: Vec<String>) {
+        self.zipped.push(names);
+    }
+
+    /// Sets the rule for stopping.
+    pub fn stop(&mut self, stop: Stop) {
+        self.stop = Some(stop);
+    }
+
+    /// The values of `other` replace those of this plan.
+    pub fn override_with(&mut self, other: Self) {
+        for Axis {
+            name,
+            values,
+            place,
+        } in other.axes
+        {
+            self.give(&name, values, place);
+        }
+        if !other.zipped.is_empty() {
+            self.zipped = other.zipped;
+        }
+        self.stop = other.stop.or(self.stop.take());
+    }
+
+    /// Checks names and values. `unnamed` returns a value that names files without them, `None` for any other value, or why
+    /// it cannot.
+    ///
+    /// # Errors
+    /// An unknown name, a value that its parameter refuses, or axes that cannot be combined.
+    pub fn plan(
+        self,
+        unnamed: &mut dyn FnMut(&str) -> Result<Option<String>, String>,
+    ) -> Result<Plan, PlanError> {
+        let names = names::of(&self.axes)?;
+        let mut without_files = HashMap::new();
+        for (axis, name) in self.axes.iter().zip(&names) {
+            for text in axis.values.iter().flatten() {
+                if name.takes_process()
+                    && let Some(read) = unnamed(text).map_err(|why| PlanError::at(axis, why))?
+                {
+                    without_files.insert(text.clone(), read);
+                }
+            }
+        }
+        let mut plan = Plan {
+            dimensions: dimensions(&self.axes, &self.zipped)?,
+            axes: self.axes,
+            names,
+            stop: self.stop,
+            without_files,
+            cells: 0,
+        };
+        plan.cells = plan.count()?;
+        plan.check_values()?;
+        if let Some(stop) = &plan.stop {
+            stop.check(&plan)?;
+        }
+        Ok(plan)
+    }
+}
+
+/// A plan whose names and values are checked. Cells are numbered from 0; the last axis varies fastest.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    axes: Vec<Axis>,
+    names: Vec<Name>,
+    /// Axes that vary together, by their numbers. The first dimension varies slowest.
+    dimensions: Vec<Vec<usize>>,
+    stop: Option<Stop>,
+    /// Values that name files, with what stands for them.
+    without_files: HashMap<String, String>,
+    cells: usize,
+}
+
+impl Plan {
+    /// Number of cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// All names with their values, also those that do not vary, in the order of the plan.
+    #[must_use]
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Names of the axes that vary.
+    pub fn varying(&self) -> impl Iterator<Item = &str> {
+        let varying = self.axes.iter().filter(|axis| axis.values.len() > 1);
+        varying.map(|axis| axis.name.as_str())
+    }
+
+    /// The rule for stopping, if there is one.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
+    /// Whether the plan evaluates closed forms instead of running simulations.
+    #[must_use]
+    pub fn is_of_models(&self) -> bool {
+        self.names.contains(&Name::Model)
+    }
+
+    /// Cell `number`, below [`Self::cells`].
+    ///
+    /// # Errors
+    /// A value made of variables that its parameter refuses.
+    pub fn cell(&self, number: usize) -> Result<Cell, PlanError> {
+        cell::of(self, number)
+    }
+
+    /// A text that two plans share if and only if they have the same cells and rule.
+    ///
+    /// One line a name, which has its values as JSON.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        let mut text = String::new();
+        for axis in &self.axes {
+            let values = axis.values.iter().map(|choice| {
+                let read = |text: &String| self.without_files.get(text).unwrap_or(text).clone();
+                choice.iter().map(read).collect::<Vec<_>>()
+            });
+            let values: Vec<Vec<String>> = values.collect();
+            let _ = writeln!(text, "{} = {}", axis.name, serde_json::json!(values));
+        }
+        for dimension in self.dimensions.iter().filter(|axes| axes.len() > 1) {
+            let names = dimension.iter().map(|axis| self.axes[*axis].name.as_str());
+            let names: Vec<&str> = names.collect();
+            let _ = writeln!(text, "zip = {}", serde_json::json!(names));
+        }
+        if let Some(stop) = &self.stop {
+            let _ = writeln!(text, "stop = \"{stop}\"");
+        }
+        text
+    }
+
+    fn count(&self) -> Result<usize, PlanError> {
+        let lengths = self
+            .dimensions
+            .iter()
+            .map(|axes| self.axes[axes[0]].values.len());
+        let cells = lengths.fold(Some(1usize), |all, length| all?.checked_mul(length));
+        let cells = cells.filter(|cells| *cells <= MAX_CELLS);
+        cells.ok_or_else(|| PlanError::whole(format!("found more than {MAX_CELLS} cells")))
+    }
+
+    /// Checks every value that has no variables, and every variable.
+    fn check_values(&self) -> Result<(), PlanError> {
+        for (axis, name) in self.axes.iter().zip(&self.names) {
+            if axis.values.is_empty() {
+                return Err(PlanError::at(axis, "found no value, expected at least one"));
+            }
+            for choice in &axis.values {
+                let variable = choice.iter().any(|text| self.has_variables(text));
+                if !variable {
+                    let texts = choice.iter().map(|text| self.without_files(text));
+                    let texts: Vec<&str> = texts.collect();
+                    name.check(&texts).map_err(|why| PlanError::at(axis, why))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn without_files<'a>(&'a self, text: &'a str) -> &'a str {
+        self.without_files.get(text).map_or(text, String::as_str)
+    }
+
+    fn has_variables(&self, text: &str) -> bool {
+        let axes = self.axes.iter().zip(&self.names);
+        let mut variables = axes.filter(|(_, name)| **name == Name::Variable);
+        text.contains('{')
+            && variables.any(|(axis, _)| text.contains(&format!("{{{}}}", axis.name)))
+    }
+}
+
+/// The axes that vary together, in the order of their first.
+fn dimensions(axes: &[Axis], zipped: &[Vec<String>]) -> Result<Vec<Vec<usize>>, PlanError> {
+    let mut together: Vec<Option<usize>> = vec![None; axes.len()];
+    for (group, names) in zipped.iter().enumerate() {
+        let mut first: Option<&Axis> = None;
+        for name in names {
+            let Some(place) = axes.iter().position(|axis| axis.name == *name) else {
+                return Err(PlanError::of(
+                    "zip",
+                    format!("found {name}, expected a name that this plan gives values"),
+                ));
+            };
+            let axis = &axes[place];
+            if together[place].replace(group).is_some() {
+                return Err(PlanError::of("zip", format!("found {name} more than once")));
+            }
+            if let Some(first) = first
+                && first.values.len() != axis.values.len()
+            {
+                return Err(PlanError::of(
+                    "zip",
+                    format!(
+                        "found {} values of {} and {} of {name}, expected as many",
+                        first.values.len(),
+                        first.name,
+                        axis.values.len()
+                    ),
+                ));
+            }
+            first = first.or(Some(axis));
+        }
+        if names.len() < 2 {
+            return Err(PlanError::of("zip", "found fewer than two names"));
+        }
+    }
+    let mut dimensions: Vec<Vec<usize>> = Vec::new();
+    for place in 0..axes.len() {
+        let group = together[place];
+        let known = dimensions
+            .iter_mut()
+            .find(|axes| group.is_some() && together[axes[0]] == group);
+        match known {
+            Some(axes) => axes.push(place),
+            None => dimensions.push(vec![place]),
+        }
+    }
+    Ok(dimensions)
+}
+
+/// Whether a value of this kind is a list of texts.
+fn is_list(kind: Kind) -> bool {
+    matches!(kind, Kind::List(_))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Names that a plan can give values: parameters of a run, keys of a model, variables.
+
+use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
+use tmt_core::model::{Domain, Model, nearest};
+
+use super::{Axis, PlanError, is_list};
+use crate::values;
+
+/// What a name of a plan means.
+#[derive(Debug, Clone, Copy)]
+pub enum Name {
+    /// A parameter of a run.
+    Parameter(&'static Parameter),
+    /// The model that a plan of closed forms evaluates.
+    Model,
+    /// A key of a model.
+    Key,
+    /// A variable, which other values name as `{name}`.
+    Variable,
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Parameter(one), Self::Parameter(other)) => one.key == other.key,
+            (Self::Model, Self::Model)
+            | (Self::Key, Self::Key)
+            | (Self::Variable, Self::Variable) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Name {
+    /// Whether its values are erasure processes, whose texts may name files.
+    pub(super) fn takes_process(&self) -> bool {
+        matches!(self, Self::Parameter(parameter) if parameter.takes_process())
+    }
+
+    /// Checks a value.
+    pub(super) fn check(&self, texts: &[&str]) -> Result<(), String> {
+        match self {
+            Self::Parameter(parameter) => Experiment::default()
+                .set(parameter, texts)
+                .map_err(|error| error.to_string()),
+            Self::Model => match texts {
+                [text] if models().any(|model| model.name == *text) => Ok(()),
+                _ => Err(unknown_model(&texts.join(" "))),
+            },
+            // Keys are checked with their model.
+            Self::Key | Self::Variable => Ok(()),
+        }
+    }
+}
+
+/// All models, those of the link first.
+pub fn models() -> impl Iterator<Item = &'static Model> {
+    let link = tmt_core::model::MODELS.iter();
+    link.chain(fluid_tcp::model::MODELS).copied()
+}
+
+fn unknown_model(text: &str) -> String {
+    let near = nearest(text, models().map(|model| model.name));
+    let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+    format!("unknown model {text}{near}; `tmt model --list` has all")
+}
+
+/// Parameters of `tmt tcp` that a plan cannot give, and what takes their place.
+const OTHERWISE: [(&str, &str); 1] = [(
+    "compare_links",
+    "let `link` take the values timeline and coupled",
+)];
+
+/// The parameter of this name, typed as key or as flag.
+pub(super) fn parameter(name: &str) -> Option<&'static Parameter> {
+    Parameter::of(&name.replace('-', "_"))
+}
+
+/// What the names of `axes` mean.
+pub(super) fn of(axes: &[Axis]) -> Result<Vec<Name>, PlanError> {
+    let model = axes.iter().find(|axis| axis.name == MODEL);
+    axes.iter().map(|axis| name(axis, axes, model)).collect()
+}
+
+/// Name of the axis of models.
+const MODEL: &str = "model";
+
+fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanError> {
+    let known = axis.name.as_str();
+    if known == MODEL {
+        return Ok(Name::Model);
+    }
+    if model.is_none()
+        && let Some(parameter) = parameter(known)
+    {
+        return match OTHERWISE.iter().find(|(key, _)| *key == parameter.key) {
+            Some((_, instead)) => Err(PlanError::at(
+                axis,
+                format!("a plan cannot give it; {instead}"),
+            )),
+            None => Ok(Name::Parameter(parameter)),
+        };
+    }
+    let mark = format!("{{{known}}}");
+    let texts = axes.iter().flat_map(|axis| axis.values.iter().flatten());
+    if texts.clone().any(|text| text.contains(&mark)) {
+        return Ok(Name::Variable);
+    }
+    let chosen = model.map(|axis| axis.values.iter().flatten());
+    let chosen = chosen.into_iter().flatten();
+    let chosen: Vec<&Model> = chosen
+        .filter_map(|text| models().find(|model| model.name == *text))
+        .collect();
+    if chosen.iter().any(|model| model.key(known).is_ok()) {
+        return Ok(Name::Key);
+    }
+    let keys = chosen.iter().flat_map(|model| model.keys);
+    let keys = keys.map(|key| key.name);
+    let parameters = PARAMETERS.iter().map(|parameter| parameter.key);
+    let parameters = parameters.filter(|_| model.is_none());
+    let all = parameters.chain(keys).chain([MODEL, "zip", "stop"]);
+    let near = nearest(&known.replace('-', "_"), all);
+    let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+    let expected = match model {
+        None => "a parameter of `tmt tcp`, or a variable that a value names as {NAME}",
+        Some(_) => "a key of the model, or a variable that a value names as {NAME}",
+    };
+    Err(PlanError {
+        place: axis.place,
+        name: None,
+        message: format!("unknown axis {known}{near}; expected {expected}"),
+    })
+}
+
+/// The values that `text` stands for under `name`. `FROM..TO` of whole numbers needs no count where numbers are expected.
+pub(super) fn expand(name: &str, text: &str) -> Result<Vec<String>, String> {
+    let kind = parameter(name).map(|parameter| parameter.kind);
+    if kind.is_some_and(is_list) {
+        return Ok(vec![text.to_owned()]);
+    }
+    let counts = models().flat_map(|model| model.keys).any(|key| {
+        let is_whole = matches!(key.domain, Domain::Count(..));
+        is_whole && key.answers_to(name)
+    });
+    let is_whole = match kind {
+        Some(kind) => matches!(kind, Kind::Count(..)),
+        None => counts || !models().any(|model| model.key(name).is_ok()),
+    };
+    match whole_steps(text).filter(|_| is_whole) {
+        Some(values) => Ok(values),
+        None => values::expand(text),
+    }
+}
+
+/// All whole numbers of `FROM..TO`.
+fn whole_steps(text: &str) -> Option<Vec<String>> {
+    let (from, to) = text.split_once("..")?;
+    let (from, to): (i64, i64) = (from.parse().ok()?, to.parse().ok()?);
+    let steps = usize::try_from(to.abs_diff(from)).ok()?;
+    let number = |i: i64| if to < from { from - i } else { from + i };
+    let steps = i64::try_from(steps).ok()?;
+    (steps < values::MAX_VALUES as i64)
+        .then(|| (0..=steps).map(|i| number(i).to_string()).collect())
+}

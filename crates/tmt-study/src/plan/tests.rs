@@ -1,0 +1,162 @@
+use fluid_tcp::experiment::ParameterFile;
+
+use super::*;
+
+fn plan(text: &str) -> Result<Plan, PlanError> {
+    Draft::parse(text)?.plan(&mut |_| Ok(None))
+}
+
+fn texts(plan: &Plan, name: &str) -> Vec<String> {
+    let cells = (0..plan.cells()).map(|number| plan.cell(number).unwrap());
+    cells.map(|cell| cell.text(name).unwrap()).collect()
+}
+
+#[test]
+fn the_last_axis_varies_fastest() {
+    let plan =
+        plan("rate = \"1Mbps\"\ncc = [\"reno\", \"cubic\"]\nloss = \"bernoulli:0.1..0.3:3\"\n")
+            .unwrap();
+    assert_eq!(plan.cells(), 6);
+    assert_eq!(
+        texts(&plan, "cc").join(" "),
+        "reno reno reno cubic cubic cubic"
+    );
+    let losses = "bernoulli:0.1 bernoulli:0.2 bernoulli:0.3";
+    assert_eq!(texts(&plan, "loss").join(" "), format!("{losses} {losses}"));
+    assert_eq!(plan.varying().collect::<Vec<_>>(), ["cc", "loss"]);
+}
+
+#[test]
+fn zipped_axes_vary_together() {
+    let plan = plan(
+        "rate = [\"1Mbps\", \"2Mbps\"]\ncc = [\"reno\", \"bbr\", \"cubic\"]\nbuffer = [\"10pkt\", \"20pkt\"]\nzip = [\"rate\", \"buffer\"]\n",
+    )
+    .unwrap();
+    assert_eq!(plan.cells(), 6);
+    let pairs: Vec<String> = (0..6)
+        .map(|number| {
+            let cell = plan.cell(number).unwrap();
+            format!(
+                "{} {}",
+                cell.text("rate").unwrap(),
+                cell.text("buffer").unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(pairs[..3], ["1Mbps 10pkt"; 3]);
+    assert_eq!(pairs[3..], ["2Mbps 20pkt"; 3]);
+}
+
+#[test]
+fn variables_fill_the_values_that_name_them() {
+    let plan = plan(
+        "p = \"1e-3..1e-2:log:2\"\nn = \"11..13\"\nscheme = \"harq:10/{n}\"\nchannel = \"gilbert-elliott:alpha=0.999,beta=0.9,pg={p}\"\n",
+    )
+    .unwrap();
+    assert_eq!(plan.cells(), 6);
+    let last = plan.cell(5).unwrap();
+    assert_eq!(
+        last.text("channel").unwrap(),
+        "gilbert-elliott:alpha=0.999,beta=0.9,pg=0.01"
+    );
+    let plan =
+        self::plan("n = [11, 12]\nscheme = \"harq:10/{n}\"\nloss = \"bernoulli:0.01\"\n").unwrap();
+    assert_eq!(texts(&plan, "scheme"), ["harq:10/11", "harq:10/12"]);
+}
+
+#[test]
+fn a_saved_parameter_file_is_a_plan_of_one_cell() {
+    let file = "link = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"9s\"\nflow = [\"cc=cubic\", \"cc=reno\"]\n";
+    let experiment = ParameterFile::parse(file).unwrap().experiment;
+    let plan = plan(&experiment.to_file("0.0.0")).unwrap();
+    assert_eq!(plan.cells(), 1);
+    let Work::Runs {
+        experiment: read, ..
+    } = plan.cell(0).unwrap().work().unwrap()
+    else {
+        panic!("found a model")
+    };
+    assert_eq!(read.flow.as_ref().map(Vec::len), Some(2));
+}
+
+#[test]
+fn faulty_plans_are_refused_at_their_place() {
+    for (text, place, word) in [
+        ("cc = \"cubik\"\n", Some((1, 1)), "did you mean"),
+        (
+            "rate = \"1Mbps\"\nloss = \"bernoulli:1..2:0\"\n",
+            Some((2, 8)),
+            "values",
+        ),
+        ("rtx = \"1s\"\n", Some((1, 1)), "did you mean rtt?"),
+        ("cc = []\n", Some((1, 1)), "no value"),
+        (
+            "cc = [\"reno\"]\ncc = [\"bbr\"]\n",
+            Some((2, 1)),
+            "duplicate",
+        ),
+        (
+            "cc = [\"reno\", [\"bbr\"]]\n",
+            Some((1, 6)),
+            "expected an array of strings",
+        ),
+        (
+            "zip = [\"cc\", \"rate\"]\ncc = [\"reno\"]\n",
+            None,
+            "found rate",
+        ),
+        (
+            "zip = [\"cc\", \"rate\"]\ncc = [\"reno\"]\nrate = [\"1Mbps\", \"2Mbps\"]\n",
+            None,
+            "expected as many",
+        ),
+        ("compare_links = true\n", Some((1, 1)), "let `link` take"),
+        ("model = \"fek\"\n", Some((1, 1)), "did you mean fec?"),
+        (
+            "model = \"fec\"\nndd = 3\n",
+            Some((2, 1)),
+            "did you mean nd?",
+        ),
+        (
+            "stop = \"goodput_bps:2%\"\ncc = \"reno\"\n",
+            None,
+            "needs `seeds`",
+        ),
+        (
+            "stop = \"goodputt:2%\"\n",
+            Some((1, 8)),
+            "did you mean goodput_bps?",
+        ),
+        (
+            "x = \"1..1000000:1000000\"\ny = \"1..1000000:1000000\"\nloss = \"bernoulli:{x}{y}\"\n",
+            None,
+            "more than",
+        ),
+    ] {
+        let error = plan(text).unwrap_err();
+        assert_eq!(error.place, place, "{text}: {error}");
+        assert!(error.message.contains(word), "{text}: {error}");
+    }
+    let plan = plan("n = [12, 9]\nscheme = \"harq:10/{n}\"\n").unwrap();
+    assert!(plan.cell(0).is_ok());
+    let error = plan.cell(1).unwrap_err();
+    assert!(error.message.contains("(cell 1)"), "{error}");
+}
+
+#[test]
+fn flags_replace_values_of_the_file() {
+    let mut draft =
+        Draft::parse("cc = [\"reno\", \"bbr\"]\nseeds = 3\nrate = \"1Mbps\"\n").unwrap();
+    let mut flags = Draft::default();
+    flags.set("cc", "cubic:beta=0.8,vegas").unwrap();
+    flags.set("flows", "1..3").unwrap();
+    draft.override_with(flags);
+    let plan = draft.plan(&mut |_| Ok(None)).unwrap();
+    assert_eq!(plan.cells(), 6);
+    assert_eq!(texts(&plan, "cc")[3], "vegas");
+    let canonical = plan.canonical();
+    assert!(
+        canonical.starts_with("cc = [[\"cubic:beta=0.8\"],[\"vegas\"]]\nseeds = "),
+        "{canonical}"
+    );
+}

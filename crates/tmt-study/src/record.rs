@@ -1,0 +1,132 @@
+//! Results of a cell: what a worker hands over, and what is kept until a sweep is complete.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::plan::Plan;
+
+/// Names and values, in order.
+pub type Fields = Map<String, Value>;
+
+/// Results of some runs of a cell. As JSON it is one line, which reads back to the same record.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Record {
+    /// Number of the cell, from 0.
+    pub cell: usize,
+    /// Resolved parameters that all flows share.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub params: Fields,
+    /// Resolved parameters of each flow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Fields>,
+    /// The runs, in order.
+    pub runs: Vec<Run>,
+    /// Warnings, with parameters in backticks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Results of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// Number among the runs of the cell, from 0.
+    pub run: u64,
+    /// Seed of its random numbers; `None` for a closed form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Start after the first row of the trace, if the runs have starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset_s: Option<f64>,
+    /// Length of the run; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
+    /// Metrics of all flows together, or results of a closed form.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub total: Fields,
+    /// Metrics of each flow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Fields>,
+    /// Why there are no results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Run {
+    /// A metric of all flows together.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.total.get(name)?.as_f64()
+    }
+}
+
+/// Records by cell and first run, whatever the order in which they come. Equal ones are kept once.
+#[derive(Debug, Clone, Default)]
+pub struct Records(BTreeMap<(usize, u64), Record>);
+
+impl Records {
+    /// Adds a record.
+    pub fn add(&mut self, record: Record) {
+        let first = record.runs.first().map_or(0, |run| run.run);
+        self.0.insert((record.cell, first), record);
+    }
+
+    /// Number of runs.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.0.values().map(|record| record.runs.len()).sum()
+    }
+
+    /// Whether run `run` of `cell` is among them.
+    #[must_use]
+    pub fn has(&self, cell: usize, run: u64) -> bool {
+        let before = self.0.range((cell, 0)..=(cell, run)).next_back();
+        before.is_some_and(|(_, record)| record.runs.iter().any(|known| known.run == run))
+    }
+
+    /// All records, by cell and run.
+    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.0.values()
+    }
+
+    /// The records of one cell, by run.
+    pub fn of_cell(&self, cell: usize) -> impl Iterator<Item = &Record> {
+        self.0
+            .range((cell, 0)..=(cell, u64::MAX))
+            .map(|(_, record)| record)
+    }
+
+    /// Drops the runs beyond those that the rule for stopping needs. What is left depends on the plan alone.
+    pub fn trim(&mut self, plan: &Plan) {
+        let Some(stop) = plan.stop() else {
+            return;
+        };
+        let cells: std::collections::BTreeSet<usize> =
+            self.0.keys().map(|(cell, _)| *cell).collect();
+        for cell in cells {
+            let values: Vec<f64> = self.leading(cell, &stop.metric);
+            let Some(enough) = stop.enough(&values) else {
+                continue;
+            };
+            let enough = enough as u64;
+            self.0.retain(|(of, first), record| {
+                if *of == cell {
+                    record.runs.retain(|run| run.run < enough);
+                }
+                *of != cell || *first < enough
+            });
+        }
+    }
+
+    /// Values of a metric in the runs of `cell`, from the first without a gap.
+    #[must_use]
+    pub fn leading(&self, cell: usize, metric: &str) -> Vec<f64> {
+        let runs = self.of_cell(cell).flat_map(|record| &record.runs);
+        let numbered = (0..).zip(runs);
+        let leading = numbered.take_while(|(number, run)| run.run == *number);
+        leading
+            .map(|(_, run)| run.metric(metric).unwrap_or(f64::NAN))
+            .collect()
+    }
+}

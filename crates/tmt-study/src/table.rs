@@ -1,0 +1,170 @@
+//! The results as a tidy table: one row a run and flow (docs/sweeps.md, Sec. 4).
+
+use serde_json::{Map, Value};
+use tmt_core::format::records::{self, Records as Table};
+
+use crate::plan::{Name, Plan, PlanError, Work};
+use crate::record::{Fields, Record, Records, Run};
+
+/// What columns of metrics of all flows together begin with.
+const TOTAL: &str = "total_";
+
+/// The table of `records`, which must be trimmed. `version` names the program.
+///
+/// A row has, from left to right: the cell, what varies, seed, start, flow, length of the run, metrics of the flow, metrics of
+/// all flows together (`total_…`), resolved parameters, values of the plan that are no parameter of the run, the reason if there
+/// are no results, and the version.
+///
+/// # Errors
+/// A value made of variables that its parameter refuses.
+pub fn table(plan: &Plan, records: &Records, version: &str) -> Result<Table, PlanError> {
+    let mut table = Table::default();
+    let mut cell = None;
+    for record in records.iter() {
+        if cell
+            .as_ref()
+            .is_none_or(|(known, _): &(usize, Settings)| *known != record.cell)
+        {
+            cell = Some((record.cell, Settings::of(plan, record.cell)?));
+        }
+        let Some((_, settings)) = &cell else { continue };
+        if let Some(error) = common_error(records, record) {
+            // One row for the whole cell, at its first record.
+            if record.runs.first().is_some_and(|run| run.run == 0) {
+                let run = Run {
+                    error: Some(error.to_owned()),
+                    ..Run::default()
+                };
+                add(&mut table, settings, record, &run, None, version);
+            }
+            continue;
+        }
+        for run in &record.runs {
+            if run.flows.is_empty() {
+                add(&mut table, settings, record, run, None, version);
+            }
+            for flow in 0..run.flows.len() {
+                add(&mut table, settings, record, run, Some(flow), version);
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// The error that all runs of the cell of `record` have.
+fn common_error<'a>(records: &Records, record: &'a Record) -> Option<&'a str> {
+    let first = record.runs.first()?.error.as_deref()?;
+    let all = records.of_cell(record.cell).flat_map(|record| &record.runs);
+    let mut all = all.map(|run| run.error.as_deref());
+    all.all(|error| error == Some(first)).then_some(first)
+}
+
+/// Values that the plan gives a cell, by column.
+struct Settings {
+    varying: Fields,
+    fixed: Fields,
+}
+
+impl Settings {
+    fn of(plan: &Plan, number: usize) -> Result<Self, PlanError> {
+        let cell = plan.cell(number)?;
+        let work = cell.work()?;
+        let varying: Vec<&str> = plan.varying().collect();
+        let mut settings = Self {
+            varying: Map::new(),
+            fixed: Map::new(),
+        };
+        for (name, kind, text) in cell.settings() {
+            let (column, value) = match (kind, &work) {
+                (Name::Parameter(parameter), Work::Runs { experiment, .. }) => {
+                    if parameter.key == "seed" {
+                        continue;
+                    }
+                    let column = parameter
+                        .json_name()
+                        .unwrap_or_else(|| parameter.key.to_owned());
+                    // A default that a coupled link moves elsewhere is still what was given.
+                    let value = parameter.json(experiment);
+                    (column, value.unwrap_or_else(|| scalar(&text)))
+                }
+                _ => (name.replace('-', "_"), scalar(&text)),
+            };
+            let fields = if varying.contains(&name) {
+                &mut settings.varying
+            } else {
+                &mut settings.fixed
+            };
+            fields.insert(column, value);
+        }
+        Ok(settings)
+    }
+}
+
+/// A number if the text is one.
+fn scalar(text: &str) -> Value {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Value::from(whole);
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Value::from(number),
+        _ => Value::from(text),
+    }
+}
+
+fn add(
+    table: &mut Table,
+    settings: &Settings,
+    record: &Record,
+    run: &Run,
+    flow: Option<usize>,
+    version: &str,
+) {
+    let mut row = Row::default();
+    row.set("cell", Value::from(record.cell));
+    row.all(&settings.varying);
+    row.set("seed", run.seed.map_or(Value::Null, Value::from));
+    row.set("offset_s", run.offset_s.map_or(Value::Null, Value::from));
+    row.set("flow", flow.map_or(Value::Null, Value::from));
+    row.set(
+        "duration_s",
+        run.duration_s.map_or(Value::Null, Value::from),
+    );
+    match flow {
+        Some(flow) => {
+            row.all(&run.flows[flow]);
+            for (name, value) in &run.total {
+                row.set(&format!("{TOTAL}{name}"), value.clone());
+            }
+            if let Some(of_flow) = record.flows.get(flow) {
+                row.all(of_flow);
+            }
+        }
+        None => row.all(&run.total),
+    }
+    row.all(&record.params);
+    row.all(&settings.fixed);
+    row.set("error", run.error.clone().map_or(Value::Null, Value::from));
+    row.set("version", Value::from(version));
+    table.row(row.cells());
+}
+
+/// A row under construction. The first value of a column stays.
+#[derive(Default)]
+struct Row(Map<String, Value>);
+
+impl Row {
+    fn set(&mut self, name: &str, value: Value) {
+        self.0.entry(name).or_insert(value);
+    }
+
+    fn all(&mut self, fields: &Fields) {
+        for (name, value) in fields {
+            self.set(name, value.clone());
+        }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = (&str, Option<records::Value>)> {
+        let cells = self.0.iter();
+        cells.map(|(name, value)| (name.as_str(), records::Value::of_json(value)))
+    }
+}
