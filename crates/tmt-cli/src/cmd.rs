@@ -13,6 +13,8 @@ mod lint;
 mod model;
 mod slice;
 pub(crate) mod stats;
+mod summarise;
+mod sweep;
 mod synth;
 pub(crate) mod tcp;
 mod validate;
@@ -50,6 +52,10 @@ pub(crate) enum Command {
     Apply(apply::Args),
     /// Simulate TCP over a timeline, a coupled or a synthetic link
     Tcp(Box<tcp::Args>),
+    /// Run many simulations or closed forms from one plan
+    Sweep(Box<sweep::Args>),
+    /// Print means and intervals of the results of a sweep
+    Summarise(summarise::Args),
     /// Check the packet log of a TCP run, independently of the simulator
     Audit(audit::Args),
     /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
@@ -79,6 +85,8 @@ impl Command {
             Self::Fit(args) => fit::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
+            Self::Sweep(args) => sweep::run(&args),
+            Self::Summarise(args) => summarise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
             Self::Validate(args) => validate::run(&args),

@@ -7,6 +7,7 @@
 //! - [`record`]: results of a cell.
 //! - [`engine`]: runs the cells.
 //! - [`table`]: the results as a tidy table.
+//! - [`summary`]: means over runs and their intervals.
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 #![cfg_attr(
@@ -21,6 +22,7 @@
 pub mod engine;
 pub mod plan;
 pub mod record;
+pub mod summary;
 pub mod table;
 pub mod values;
 

@@ -11,7 +11,7 @@ const TOTAL: &str = "total_";
 
 /// The table of `records`, which must be trimmed. `version` names the program.
 ///
-/// A row has, from left to right: the cell, what varies, seed, start, flow, length of the run, metrics of the flow, metrics of
+/// A row has, from left to right: the cell, what varies, run, seed, start, flow, length of the run, metrics of the flow, metrics of
 /// all flows together (`total_…`), resolved parameters, values of the plan that are no parameter of the run, the reason if there
 /// are no results, and the version.
 ///
@@ -122,6 +122,15 @@ fn add(
     let mut row = Row::default();
     row.set("cell", Value::from(record.cell));
     row.all(&settings.varying);
+    let has_results = run.error.is_none();
+    row.set(
+        "run",
+        if has_results {
+            Value::from(run.run)
+        } else {
+            Value::Null
+        },
+    );
     row.set("seed", run.seed.map_or(Value::Null, Value::from));
     row.set("offset_s", run.offset_s.map_or(Value::Null, Value::from));
     row.set("flow", flow.map_or(Value::Null, Value::from));

@@ -4,6 +4,7 @@
 //! or `Bytes`. Head and end line are key-value pairs of the footer.
 
 mod claims;
+mod column_batches;
 mod columns;
 mod open;
 mod pages;
@@ -12,6 +13,7 @@ mod table_text;
 mod writer;
 
 pub use ::parquet::file::reader::{ChunkReader, Length};
+pub(crate) use column_batches::ColumnBatches;
 pub(crate) use columns::ColumnFile;
 pub use reader::open;
 pub use table_text::TableText;

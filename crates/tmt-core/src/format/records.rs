@@ -4,6 +4,8 @@
 //! Unlike a [`super::table`], such a table has no head and no end line: every reader of CSV opens it, and what the rows
 //! have in common is repeated in columns.
 
+mod read;
+
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -59,6 +61,16 @@ impl Value {
         })
     }
 
+    /// The value as a number; `None` if it is none.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Whole(whole) => Some(real(*whole)),
+            Self::Real(number) => Some(*number).filter(|number| number.is_finite()),
+            Self::Truth(_) | Self::Text(_) => None,
+        }
+    }
+
     fn kind(&self) -> Kind {
         match self {
             Self::Truth(_) => Kind::Truth,
@@ -68,7 +80,9 @@ impl Value {
         }
     }
 
-    fn text(&self) -> String {
+    /// The value as CSV has it, without quotes.
+    #[must_use]
+    pub fn text(&self) -> String {
         match self {
             Self::Truth(truth) => truth.to_string(),
             Self::Whole(whole) => whole.to_string(),
@@ -117,16 +131,7 @@ impl Records {
     /// otherwise. A column without any value is one of real numbers.
     pub fn row<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Option<Value>)>) {
         for (name, value) in values {
-            let place = self.places.get(name).copied().unwrap_or_else(|| {
-                let place = self.columns.len();
-                self.places.insert(name.to_owned(), place);
-                self.columns.push(Column {
-                    name: name.to_owned(),
-                    kind: None,
-                    values: Vec::new(),
-                });
-                place
-            });
+            let place = self.column(name);
             if let Some(value) = value {
                 let column = &mut self.columns[place];
                 let kind = value.kind();
@@ -142,6 +147,44 @@ impl Records {
             }
         }
         self.rows += 1;
+    }
+
+    /// The place of a column, which is new at the right if there is none of this name.
+    fn column(&mut self, name: &str) -> usize {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.columns.len();
+        self.places.insert(name.to_owned(), place);
+        self.columns.push(Column {
+            name: name.to_owned(),
+            kind: None,
+            values: Vec::new(),
+        });
+        place
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Names of the columns, from left to right.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// The value of a row, counted from 0, in the column `name`; `None` if there is none.
+    #[must_use]
+    pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
+        self.columns[*self.places.get(name)?].value(row)
     }
 
     /// Writes the table and returns the output. `metadata` are key-value pairs of the footer of Parquet; text has none.
@@ -298,6 +341,37 @@ mod tests {
         assert_eq!(
             String::from_utf8(csv).unwrap(),
             "never,seed,scheme,mixed,on,words\n,-3,\"harq:10/12,rounds=3\",2,true,\n,4,\"say \"\"arq\"\"\",0.1,,\n,,,,,x\n,,,,,7\n"
+        );
+    }
+
+    #[test]
+    fn a_table_is_read_back_from_every_form() {
+        for form in ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"] {
+            let form = TableForm::from_file_name(form).unwrap();
+            let bytes = table()
+                .write(Vec::new(), form, &[("tool", "test 1")])
+                .unwrap();
+            let read = Records::read(Bytes::from(bytes)).unwrap();
+            assert_eq!(read.len(), 4);
+            assert!(read.names().eq(table().names()));
+            for row in 0..4 {
+                for name in table().names() {
+                    let (ours, theirs) = (
+                        table().value(row, name).map(Value::text),
+                        read.value(row, name).map(Value::text),
+                    );
+                    assert_eq!(ours.filter(|text| !text.is_empty()), theirs, "{row} {name}");
+                }
+            }
+            assert_eq!(read.value(0, "seed"), Some(&Value::Whole(-3)));
+            assert_eq!(read.value(1, "mixed"), Some(&Value::Real(0.1)));
+        }
+        let cut = Bytes::from_static(b"a,b\n1,2\n3\n");
+        assert!(
+            Records::read(cut)
+                .unwrap_err()
+                .to_string()
+                .contains("line 3")
         );
     }
 

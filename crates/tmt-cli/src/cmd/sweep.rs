@@ -1,0 +1,224 @@
+//! `tmt sweep`: many runs from one plan (docs/sweeps.md).
+
+mod args;
+mod forecast;
+mod partial;
+mod shown;
+
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fluid_tcp::experiment::Parameter;
+use rayon::ThreadPoolBuilder;
+use tmt_core::format::import::render_keys;
+use tmt_core::format::table::TableForm;
+use tmt_study::engine::Error;
+use tmt_study::{Draft, Plan, PlanError, Record, Records, Sweep, table};
+
+pub(crate) use args::Args;
+use partial::Partial;
+
+use super::tcp::{Files, typed};
+use crate::exit::{Failure, Outcome, headline, warning};
+use crate::input::open;
+use crate::input::process::unnamed;
+use crate::output::{Output, document, is_stdout, table_form};
+use crate::progress::Work;
+use crate::provenance::TOOL;
+use crate::table::counted;
+
+/// Schema of the table of results.
+pub(crate) const SCHEMA: &str = "tmt.sweep/1";
+
+/// A plan, with the name of its file.
+struct Read {
+    plan: Plan,
+    file: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let read = read(args)?;
+    let refuse = |error: &PlanError| refusal(error, read.file.as_deref());
+    let sweep = Sweep::new(&read.plan).map_err(|error| refuse(&error))?;
+    for text in sweep.assumed() {
+        warning!("sweep", "{}", named(text));
+    }
+    if args.dry_run {
+        return forecast::print(&read.plan, sweep);
+    }
+    // Reading a trace uses the pool from threads that do not belong to it.
+    let threads = rayon::current_num_threads();
+    let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) else {
+        return in_memory(args, &read, sweep);
+    };
+    let form = table_form(path)?;
+    // A path that cannot be written fails before the work.
+    let output = match args.shard {
+        None => Some(Output::create(Some(path))?),
+        Some(_) => None,
+    };
+    let partial = Partial::open(path, &read.plan, args.resume, args.shard)?;
+    let done = partial.records()?;
+    let sweep = match args.shard {
+        Some(shard) => sweep.part(shard.number - 1, shard.of),
+        None => sweep,
+    };
+    let sweep = sweep.without(&done);
+    let (found, left) = (done.runs(), sweep.runs());
+    carry_out(&read, &sweep, done, |record| partial.keep(record))?;
+    let Some(output) = output else {
+        headline!(
+            "sweep",
+            "{}: {} done, {} found",
+            partial.part(),
+            counted(left, "run"),
+            found
+        );
+        return partial.close();
+    };
+    let mut records = partial.records()?;
+    records.trim(&read.plan);
+    finish(&read, &records, output, form)?;
+    partial.remove()
+}
+
+/// Runs everything without a file, and prints the summary.
+fn in_memory(args: &Args, read: &Read, sweep: Sweep<'_>) -> Outcome {
+    if args.resume || args.shard.is_some() {
+        return Err(Failure::usage(
+            "--resume and --shard need --output FILE, beside which finished cells are kept",
+        ));
+    }
+    let kept = Mutex::new(Records::default());
+    carry_out(read, &sweep, Records::default(), |record| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.add(record.clone());
+        Ok(())
+    })?;
+    let mut records = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    records.trim(&read.plan);
+    if args.output.is_some() {
+        return finish(read, &records, Output::create(None)?, TableForm::Text(None));
+    }
+    shown::report(&records);
+    let table = table::table(&read.plan, &records, TOOL)
+        .map_err(|error| refusal(&error, read.file.as_deref()))?;
+    let by: Vec<String> = read.plan.varying().map(column).collect();
+    let mut output = Output::create(None)?;
+    output.write(super::summarise::text(&table, &by, &[])?.as_bytes())?;
+    output.finish()
+}
+
+/// Name of the column that has the values of `name`.
+pub(super) fn column(name: &str) -> String {
+    let key = name.replace('-', "_");
+    let parameter = Parameter::of(&key);
+    parameter.and_then(Parameter::json_name).unwrap_or(key)
+}
+
+/// Runs what is left, with progress.
+fn carry_out(
+    read: &Read,
+    sweep: &Sweep<'_>,
+    done: Records,
+    keep: impl Fn(&Record) -> Outcome + Sync,
+) -> Outcome {
+    let runs = sweep.runs();
+    let work = Work::new(runs, "runs");
+    let counted = AtomicU64::new(0);
+    let threads = rayon::current_num_threads();
+    let ran = sweep.run(&Files, threads, done, |record| {
+        let new = record.runs.len() as u64;
+        counted.fetch_add(new, Ordering::Relaxed);
+        work.advance(new);
+        keep(record)
+    });
+    drop(work);
+    ran.map_err(|error| match error {
+        Error::Plan(error) => refusal(&error, read.file.as_deref()),
+        Error::Storage(message) => Failure::failed(named(&message)),
+        Error::Sink(failure) => failure,
+    })
+}
+
+/// Writes the table of all records.
+fn finish(read: &Read, records: &Records, mut output: Output, form: TableForm) -> Outcome {
+    let table = table::table(&read.plan, records, TOOL)
+        .map_err(|error| refusal(&error, read.file.as_deref()))?;
+    document::write(&table, &mut output, form, SCHEMA)?;
+    let name = output.name().to_owned();
+    output.finish()?;
+    shown::report(records);
+    headline!(
+        "sweep",
+        "{}, {}: {}",
+        counted(read.plan.cells() as u64, "cell"),
+        counted(records.runs() as u64, "run"),
+        name
+    );
+    Ok(())
+}
+
+/// Reads the plan: the file, then flags.
+fn read(args: &Args) -> Outcome<Read> {
+    let mut draft = match &args.plan {
+        Some(path) => {
+            if is_stdout(path) && args.shard.is_some() {
+                return Err(Failure::usage(
+                    "PLAN -: every shard reads the plan; name a file",
+                ));
+            }
+            let mut text = String::new();
+            let mut input = open("sweep", Some(path))?;
+            let read = input.reader.read_to_string(&mut text);
+            read.map_err(|error| Failure::io(&input.name, &error))?;
+            Draft::parse(&text).map_err(|error| refusal(&error, Some(path)))?
+        }
+        None => Draft::default(),
+    };
+    draft.override_with(args.draft()?);
+    let file = args.plan.clone();
+    let plan = draft.plan(&mut unnamed);
+    let plan = plan.map_err(|error| refusal(&error, file.as_deref()))?;
+    if plan.axes().is_empty() {
+        return Err(Failure::usage(
+            "found nothing to run, expected a PLAN or flags such as --cc cubic,bbr; see `tmt sweep --help`",
+        ));
+    }
+    let traces = plan
+        .axes()
+        .iter()
+        .filter(|axis| axis.name.ends_with("trace"));
+    if traces
+        .flat_map(|axis| axis.values.iter().flatten())
+        .any(|path| is_stdout(path))
+    {
+        return Err(Failure::usage(
+            "trace -: a sweep reads a trace more than once; name a file",
+        ));
+    }
+    Ok(Read { plan, file })
+}
+
+/// The failure of a plan, at its place in the file, or with the flag.
+fn refusal(error: &PlanError, file: Option<&str>) -> Failure {
+    let place = file.zip(error.place);
+    Failure::usage(match place {
+        Some((file, (line, column))) => {
+            format!("{file}:{line}:{column}: {}", error.message.replace('`', ""))
+        }
+        None => named(&error.message),
+    })
+}
+
+/// `text` with the flags of the parameters in backticks.
+pub(crate) fn named(text: &str) -> String {
+    render_keys(text, |key| match Parameter::of(key) {
+        Some(parameter) if parameter.key == "trace" => "--trace".to_owned(),
+        Some(parameter) => typed(parameter.key),
+        None if matches!(key, "zip" | "stop" | "model") => format!("--{key}"),
+        None => key.to_owned(),
+    })
+}

@@ -1,0 +1,45 @@
+//! Reads all columns of a Parquet file, whatever their types.
+
+use ::parquet::file::reader::ChunkReader;
+use arrow_array::ArrayRef;
+
+use super::open::{Batches, Opened};
+use crate::types::Result;
+
+/// The columns of a file, batch by batch.
+pub(crate) struct ColumnBatches {
+    names: Vec<String>,
+    batches: Batches,
+}
+
+impl ColumnBatches {
+    /// Opens `input`; batches have at most `rows` rows.
+    ///
+    /// # Errors
+    /// A cut or damaged file, or an I/O error.
+    pub(crate) fn new<T: ChunkReader + 'static>(input: T, rows: usize) -> Result<Self> {
+        let opened = Opened::new(input)?;
+        let fields = opened.schema().fields();
+        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let all: Vec<usize> = (0..names.len()).collect();
+        let batches = opened.batches(&all, rows)?;
+        Ok(Self { names, batches })
+    }
+
+    /// Names of the columns.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The next batch: names and arrays; `None` at the end.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<(String, ArrayRef)>>> {
+        let batch = self.batches.next()?;
+        Ok(batch.map(|batch| {
+            let columns = batch.columns().iter().cloned();
+            self.names.iter().cloned().zip(columns).collect()
+        }))
+    }
+}
