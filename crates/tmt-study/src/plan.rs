@@ -149,8 +149,8 @@ impl Draft {
         };
         plan.cells = plan.count()?;
         plan.check_values()?;
-        if let Some(stop) = &plan.stop {
-            stop.check(&plan)?;
+        if plan.stop.is_some() {
+            Stop::check(&plan)?;
         }
         Ok(plan)
     }
@@ -234,11 +234,9 @@ impl Plan {
     }
 
     fn count(&self) -> Result<usize, PlanError> {
-        let lengths = self
-            .dimensions
-            .iter()
-            .map(|axes| self.axes[axes[0]].values.len());
-        let cells = lengths.fold(Some(1usize), |all, length| all?.checked_mul(length));
+        let dimensions = self.dimensions.iter();
+        let mut lengths = dimensions.map(|axes| self.axes[axes[0]].values.len());
+        let cells = lengths.try_fold(1usize, usize::checked_mul);
         let cells = cells.filter(|cells| *cells <= MAX_CELLS);
         cells.ok_or_else(|| PlanError::whole(format!("found more than {MAX_CELLS} cells")))
     }

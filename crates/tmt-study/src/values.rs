@@ -182,10 +182,8 @@ fn ending(text: &str) -> Option<(&str, f64, &str)> {
     let unit = &text[bare.len()..];
     // The longest number at the end.
     let begin = bare.find(|c: char| c.is_ascii_digit() || "+-.".contains(c))?;
-    let starts = bare[begin..].char_indices().map(|(at, _)| begin + at);
-    let found = starts
-        .filter_map(|at| Some((at, number(&bare[at..])?)))
-        .next();
+    let mut starts = bare[begin..].char_indices().map(|(at, _)| begin + at);
+    let found = starts.find_map(|at| Some((at, number(&bare[at..])?)));
     found.map(|(at, number)| (&text[..at], number, unit))
 }
 

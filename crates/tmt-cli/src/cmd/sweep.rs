@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let threads = rayon::current_num_threads();
     let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
     let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) else {
-        return in_memory(args, &read, sweep);
+        return in_memory(args, &read, &sweep);
     };
     let form = table_form(path)?;
     // A path that cannot be written fails before the work.
@@ -85,14 +85,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Runs everything without a file, and prints the summary.
-fn in_memory(args: &Args, read: &Read, sweep: Sweep<'_>) -> Outcome {
+fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     if args.resume || args.shard.is_some() {
         return Err(Failure::usage(
             "--resume and --shard need --output FILE, beside which finished cells are kept",
         ));
     }
     let kept = Mutex::new(Records::default());
-    carry_out(read, &sweep, Records::default(), |record| {
+    carry_out(read, sweep, Records::default(), |record| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.add(record.clone());
         Ok(())

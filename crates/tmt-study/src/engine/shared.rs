@@ -83,8 +83,8 @@ impl<'a, S: Storage> Shared<'a, S> {
     /// Notes that `task` no longer needs what it shares.
     pub(super) fn release(&self, task: &Task) {
         if let Some(key) = task.timeline {
-            released(&self.slots, key.slots);
-            released(&self.timelines, key);
+            released(&self.slots, &key.slots);
+            released(&self.timelines, &key);
         }
     }
 }
@@ -100,11 +100,11 @@ fn entry<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: K) ->
     Arc::clone(&entries.entry(key).or_default().made)
 }
 
-fn released<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: K) {
+fn released<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: &K) {
     let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
     let is_last = |entry: &Entry| entry.uses.fetch_sub(1, Ordering::Relaxed) == 1;
-    if entries.get(&key).is_some_and(is_last) {
-        entries.remove(&key);
+    if entries.get(key).is_some_and(is_last) {
+        entries.remove(key);
     }
 }
 

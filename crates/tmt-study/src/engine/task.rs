@@ -241,7 +241,7 @@ impl Task {
                 offset_s: id.offset.map(|(_, start)| start.as_secs_f64()),
                 duration_s: Some(report.duration_s),
                 total: fields(&report.total),
-                flows: report.flows.iter().map(|flow| fields(flow)).collect(),
+                flows: report.flows.iter().map(fields).collect(),
                 error: None,
             });
             reports.push(report);

@@ -156,9 +156,13 @@ pub(super) fn expand(name: &str, text: &str) -> Result<Vec<String>, String> {
 fn whole_steps(text: &str) -> Option<Vec<String>> {
     let (from, to) = text.split_once("..")?;
     let (from, to): (i64, i64) = (from.parse().ok()?, to.parse().ok()?);
-    let steps = usize::try_from(to.abs_diff(from)).ok()?;
-    let number = |i: i64| if to < from { from - i } else { from + i };
-    let steps = i64::try_from(steps).ok()?;
-    (steps < values::MAX_VALUES as i64)
-        .then(|| (0..=steps).map(|i| number(i).to_string()).collect())
+    if usize::try_from(to.abs_diff(from)).ok()? >= values::MAX_VALUES {
+        return None;
+    }
+    let texts = |numbers: &mut dyn Iterator<Item = i64>| numbers.map(|n| n.to_string()).collect();
+    Some(if from <= to {
+        texts(&mut (from..=to))
+    } else {
+        texts(&mut (to..=from).rev())
+    })
 }

@@ -100,7 +100,8 @@ impl Stop {
         (self.min_runs..=values.len()).find(is_enough)
     }
 
-    pub(super) fn check(&self, plan: &Plan) -> Result<(), PlanError> {
+    /// Checks that cells of `plan` have independent runs, and a largest number of them.
+    pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         let gives = |name: &str| plan.axes.iter().any(|axis| axis.name == name);
         if plan.is_of_models() || gives("offsets") {
             return Err(PlanError::of(

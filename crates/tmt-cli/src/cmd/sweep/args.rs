@@ -90,14 +90,14 @@ impl FromStr for Shard {
 struct Given(Vec<(&'static Parameter, Vec<String>)>);
 
 /// Parameters that a plan gives in another way.
-fn is_flag(parameter: &&Parameter) -> bool {
+fn is_flag(parameter: &Parameter) -> bool {
     parameter.key != "compare_links"
 }
 
 impl clap::Args for Given {
     fn augment_args(command: Command) -> Command {
         let groups = Group::ALL.iter().flat_map(|group| group.parameters());
-        command.args(groups.filter(is_flag).map(flag))
+        command.args(groups.filter(|p| is_flag(p)).map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -114,7 +114,7 @@ impl FromArgMatches for Given {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         let mut all: Vec<(usize, &'static Parameter, Vec<String>)> = Vec::new();
-        for parameter in PARAMETERS.iter().filter(is_flag) {
+        for parameter in PARAMETERS.iter().filter(|p| is_flag(p)) {
             let texts: Vec<String> = match parameter.kind {
                 Kind::Flag if matches.get_flag(parameter.key) => vec!["on".to_owned()],
                 Kind::Flag => continue,

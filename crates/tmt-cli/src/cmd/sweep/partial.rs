@@ -295,7 +295,7 @@ fn changes(before: &str, now: &str) -> String {
             }
             (Some(one), None) => said.push(format!("{name} was {} and is not given", short(one))),
             (None, Some(other)) => {
-                said.push(format!("{name} was not given and is {}", short(other)))
+                said.push(format!("{name} was not given and is {}", short(other)));
             }
             _ => {}
         }
