@@ -51,4 +51,5 @@ mod schemas;
 mod screen;
 mod sizes;
 mod slice;
+mod sweep;
 mod traces;

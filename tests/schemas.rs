@@ -128,11 +128,15 @@ fn folder() -> Folder {
     });
     folder.write("steps.csv", rows.collect::<String>());
     folder.write("losses.txt", "0\r\n1\r\n");
+    tmt("sweep --link synthetic --rate 1Mbps --duration 3s --loss bernoulli:0.02 --cc reno,cubic --seeds 2 -o sweep.csv")
+        .within(&folder)
+        .run()
+        .ok();
     folder
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 35] = [
+const COMMANDS: [&str; 37] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -150,6 +154,8 @@ const COMMANDS: [&str; 35] = [
     "stats --json --segments --outage 20ms --step-window 300ms steps.csv",
     "diff --json phy.csv timeline.csv",
     "diff --json slots.csv phy.csv",
+    "summarise --json --by cc sweep.csv",
+    "summarise --json sweep.csv",
     "fit --json --at-interval 500us phy.csv",
     "fit --json --model netem-state --at-rate 1Mbps --packet 33B phy.csv",
     "fit --json --model semi-markov phy.csv",

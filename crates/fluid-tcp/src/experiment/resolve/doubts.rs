@@ -84,6 +84,11 @@ pub(super) fn repeated_early(head: &Metadata) -> Option<Note> {
         .number("feedback_delay_ns")
         .and_then(Span::from_nanos)?;
     let decode_delay = head.decode_delay_median().filter(|_| scheme.repeats());
+    // A slot that is decoded when it has been sent completely has no decoding delay that feedback could wait for.
+    let slot = head.rate().zip(head.lldu_bytes());
+    let slot = slot.and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
+    let decode_delay =
+        decode_delay.filter(|delay| slot.is_none_or(|end| *delay > end.since(Time::ZERO)));
     let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
     let or = or_interleaver(head, decode_delay);
     Some(Note::warning(format!(

@@ -1,0 +1,434 @@
+//! `tmt sweep`: its rows are those of the pipes that they stand for, whatever the threads; plans, refusals, summaries.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::common::{Folder, tmt};
+
+type Row = BTreeMap<String, String>;
+
+/// The rows of a CSV without quoted commas in the columns that are looked at.
+fn rows(folder: &Folder, name: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_path(folder.path(name)).unwrap();
+    let columns = reader.headers().unwrap().clone();
+    let rows = reader.records().map(|row| {
+        let row = row.unwrap();
+        columns
+            .iter()
+            .map(str::to_owned)
+            .zip(row.iter().map(str::to_owned))
+            .collect()
+    });
+    rows.collect()
+}
+
+/// The columns that `one` shares with a row of `tmt tcp --results`, without what only one of both has.
+fn assert_same_results(sweep: &Row, pipe: &Row, what: &str) {
+    let mut compared = 0;
+    for (name, value) in pipe {
+        if name == "scope" || name == "seed" {
+            continue;
+        }
+        // Metrics of the link are of all flows together.
+        let ours = sweep
+            .get(name)
+            .or_else(|| sweep.get(&format!("total_{name}")));
+        if value.is_empty() && sweep.get(name).is_none() {
+            continue;
+        }
+        assert_eq!(ours, Some(value), "{what}: {name}");
+        compared += 1;
+    }
+    assert!(compared > 80, "{what}: {compared}");
+}
+
+/// A folder with an error-free trace and one with bursts of erasures.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    tmt("synth -q --rate 600kbps --lldu 33B --duration 30s --decode-delay 36ms --rtt 200ms -o clean.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("inject -q --gilbert-elliott alpha=0.999,beta=0.9 --seed 7 -o phy.csv clean.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    folder
+}
+
+#[test]
+fn rows_are_those_of_the_pipe() {
+    let folder = folder();
+    tmt("sweep --trace phy.csv --scheme arq,in-order,harq:10/12,fec:10/12,interleave=3 --cc cubic,reno,bbr1 \
+         --feedback-delay decode --flows 2 --start 0s..2s --bytes 200kB -o sweep.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let sweep = rows(&folder, "sweep.csv");
+    assert_eq!(sweep.len(), 3 * 3 * 2);
+    let mut cell = 0;
+    for scheme in ["arq,in-order", "harq:10/12", "fec:10/12,interleave=3"] {
+        tmt(&format!(
+            "apply -q --scheme {scheme} --feedback-delay decode -o timeline.csv phy.csv"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        for cc in ["cubic", "reno", "bbr1"] {
+            tmt(&format!(
+                "tcp -q --cc {cc} --flows 2 --start 0s..2s --bytes 200kB --results pipe.csv timeline.csv"
+            ))
+            .within(&folder)
+            .run()
+            .ok();
+            let pipe = rows(&folder, "pipe.csv");
+            let flows = pipe.iter().filter(|row| row["scope"] == "flow");
+            for (flow, row) in flows.enumerate() {
+                let ours = &sweep[2 * cell + flow];
+                assert_eq!(
+                    (&ours["cell"], &ours["flow"]),
+                    (&cell.to_string(), &flow.to_string())
+                );
+                assert_same_results(ours, row, &format!("{scheme} {cc}"));
+            }
+            let total = pipe.iter().find(|row| row["scope"] == "total").unwrap();
+            assert_eq!(sweep[2 * cell]["total_goodput_bps"], total["goodput_bps"]);
+            assert_eq!(
+                sweep[2 * cell]["total_link_utilisation"],
+                total["link_utilisation"]
+            );
+            cell += 1;
+        }
+    }
+}
+
+/// Erasures of a trace, of a channel and of a list of seeds are those of `inject` and `synth`.
+#[test]
+fn erasures_are_those_of_the_pipe() {
+    let folder = folder();
+    let channel = "gilbert-elliott:alpha=0.999,beta=0.9";
+    tmt(&format!(
+        "sweep --trace clean.csv --loss {channel} --seed 7 --seeds 2 --scheme harq:10/12 -o injected.csv"
+    ))
+    .within(&folder)
+    .run()
+    .ok();
+    tmt(&format!(
+        "sweep --channel {channel} --rate 600kbps --rtt 200ms --duration 30s --seed 7 --scheme harq:10/12 -o generated.csv"
+    ))
+    .within(&folder)
+    .run()
+    .ok();
+    let pipe = |slots: &str| {
+        tmt(&format!(
+            "apply -q --scheme harq:10/12 -o timeline.csv {slots}"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        tmt("tcp -q --results pipe.csv timeline.csv")
+            .within(&folder)
+            .run()
+            .ok();
+        rows(&folder, "pipe.csv")
+            .into_iter()
+            .find(|row| row["scope"] == "flow")
+            .unwrap()
+    };
+    let injected = rows(&folder, "injected.csv");
+    let expected = pipe("phy.csv");
+    assert_eq!(injected[0]["goodput_bps"], expected["goodput_bps"]);
+    assert_eq!(injected[0]["packets_sent"], expected["packets_sent"]);
+    tmt("inject -q --gilbert-elliott alpha=0.999,beta=0.9 --seed 8 -o other.csv clean.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    assert_eq!(injected[1]["goodput_bps"], pipe("other.csv")["goodput_bps"]);
+    // A generated slot of 33 B at 600 kbps is decoded after 440 us.
+    tmt(&format!(
+        "synth -q --rate 600kbps --lldu 33B --duration 30s --decode-delay 440us --rtt 200ms --channel {channel} --seed 7 -o synth.csv"
+    ))
+    .within(&folder)
+    .run()
+    .ok();
+    assert_same_results(
+        &rows(&folder, "generated.csv")[0],
+        &pipe("synth.csv"),
+        "generated",
+    );
+}
+
+/// Every link model, starts in a trace, coupled against timeline, and seeds: as `tmt tcp` runs them.
+#[test]
+fn runs_without_a_transform_are_those_of_tcp() {
+    let folder = folder();
+    for run in [
+        "--link synthetic --rate 1Mbps --rtt 50ms --duration 9s --loss bernoulli:0.01 --seeds 20 --cc reno",
+        "--link coupled --scheme arq --channel bernoulli:0.02 --rate 600kbps --rtt 50ms --duration 9s --seeds 3",
+        "--link synthetic --rate 1Mbps --rtt 50ms --duration 9s --flow cc=cubic --flow cc=reno,start=2s",
+    ] {
+        tmt(&format!("sweep {run} -o sweep.csv"))
+            .within(&folder)
+            .run()
+            .ok();
+        tmt(&format!("tcp -q {run} --results pipe.csv"))
+            .within(&folder)
+            .run()
+            .ok();
+        let (sweep, pipe) = (rows(&folder, "sweep.csv"), rows(&folder, "pipe.csv"));
+        let flows: Vec<&Row> = pipe.iter().filter(|row| row["scope"] == "flow").collect();
+        assert_eq!(sweep.len(), flows.len(), "{run}");
+        for (ours, row) in sweep.iter().zip(flows) {
+            assert_same_results(ours, row, run);
+        }
+    }
+    // Starts within one trace.
+    tmt("apply -q --scheme arq,in-order -o timeline.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    for (sweep, tcp) in [
+        ("--trace timeline.csv", "timeline.csv"),
+        ("--trace phy.csv --scheme arq,in-order", "timeline.csv"),
+    ] {
+        tmt(&format!(
+            "sweep {sweep} --bytes 50kB --offsets 20 -o sweep.csv"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        tmt(&format!(
+            "tcp -q --bytes 50kB --offsets 20 --results pipe.csv {tcp}"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        let flows = rows(&folder, "pipe.csv");
+        let flows: Vec<&Row> = flows.iter().filter(|row| row["scope"] == "flow").collect();
+        let ours = rows(&folder, "sweep.csv");
+        assert_eq!((ours.len(), flows.len()), (20, 20));
+        for (ours, row) in ours.iter().zip(flows) {
+            assert_same_results(ours, row, sweep);
+        }
+    }
+}
+
+const PLAN: &str = r#"
+p = [0.001, 0.01]
+rate = "600kbps"
+rtt = "200ms"
+duration = "10s"
+channel = "bernoulli:{p}"
+scheme = ["arq,in-order", "harq:10/12", "fec:10/12", "harq:10/9"]
+cc = ["cubic", "reno"]
+seeds = 3
+"#;
+
+#[test]
+fn results_do_not_depend_on_threads_and_interruptions() {
+    let folder = Folder::new();
+    folder.write("plan.toml", PLAN.replace(", \"harq:10/9\"", ""));
+    let sweep = |more: &str, jobs: u32| {
+        tmt(&format!("sweep plan.toml -j {jobs} {more}"))
+            .within(&folder)
+            .run()
+            .ok();
+    };
+    sweep("-o one.parquet", 1);
+    sweep("-o four.parquet", 4);
+    let bytes = |name: &str| fs::read(folder.path(name)).unwrap();
+    assert!(bytes("one.parquet") == bytes("four.parquet"));
+    for shard in [2, 3, 1] {
+        sweep(&format!("-o shards.parquet --shard {shard}/3"), 2);
+    }
+    assert!(!folder.path("shards.parquet").exists());
+    // A line of a killed process that is cut, and a record that stands twice.
+    let part = folder.path("shards.parquet.partial/shard-1-of-3-0001.jsonl");
+    let text = fs::read_to_string(&part).unwrap();
+    let (first, _) = text.split_once('\n').unwrap();
+    fs::write(
+        &part,
+        format!("{text}{first}\n{}", &first[..first.len() / 2]),
+    )
+    .unwrap();
+    tmt("sweep plan.toml -o shards.parquet")
+        .within(&folder)
+        .run()
+        .fails(1, &["--resume", "finished runs"]);
+    tmt("sweep plan.toml --cc bbr1 -o shards.parquet --resume")
+        .within(&folder)
+        .run()
+        .fails(
+            1,
+            &[
+                "found another plan",
+                "cc was [[\"cubic\"],[\"reno\"]] and is [[\"bbr1\"]]",
+            ],
+        );
+    sweep("-o shards.parquet --resume", 2);
+    assert!(bytes("one.parquet") == bytes("shards.parquet"));
+    assert!(!folder.path("shards.parquet.partial").exists());
+    let csv = |more: &str| {
+        tmt(&format!("sweep plan.toml {more}"))
+            .within(&folder)
+            .run()
+            .ok()
+            .stdout
+    };
+    assert!(csv("-o - -j 1") == csv("-o - -j 3"));
+}
+
+#[test]
+fn a_rule_for_stopping_takes_the_same_runs_always() {
+    let folder = Folder::new();
+    let sweep = |jobs: u32, rule: &str| {
+        tmt(&format!(
+            "sweep -j {jobs} --link synthetic --rate 1Mbps --rtt 100ms --duration 20s --loss bernoulli:0.001,bernoulli:0.02 \
+             --seeds 40 --stop {rule} -o -"
+        ))
+        .within(&folder)
+        .run()
+        .ok()
+        .stdout
+    };
+    let one = sweep(1, "goodput_bps:3%,min=4");
+    assert!(one == sweep(4, "goodput_bps:3%,min=4"));
+    folder.write("one.csv", &one);
+    let counts = |name: &str| {
+        let mut counts = [0, 0];
+        for row in rows(&folder, name) {
+            counts[row["cell"].parse::<usize>().unwrap()] += 1;
+        }
+        counts
+    };
+    let [few, many] = counts("one.csv");
+    assert!(4 <= few && few < many && many <= 40, "{few} {many}");
+    folder.write("all.csv", sweep(2, "goodput_bps:0.01%"));
+    assert_eq!(counts("all.csv"), [40, 40]);
+}
+
+#[test]
+fn cells_that_refuse_are_rows_with_the_reason() {
+    let folder = folder();
+    let ran = tmt("sweep --trace phy.csv --scheme arq,none --packing packet,bytes --overlap asap,shift --seeds 2 -o out.csv")
+        .within(&folder)
+        .run()
+        .ok()
+        .says(&["refused: ", "2 of 8 cells"]);
+    assert!(ran.stderr.contains("--overlap"), "{}", ran.stderr);
+    let rows = rows(&folder, "out.csv");
+    let refused: Vec<&Row> = rows.iter().filter(|row| !row["error"].is_empty()).collect();
+    assert_eq!((rows.len(), refused.len()), (6 * 2 + 2, 2));
+    assert!(
+        refused
+            .iter()
+            .all(|row| row["goodput_bps"].is_empty() && row["run"].is_empty())
+    );
+    assert_eq!(refused[0]["overlap"], "shift");
+    let summary = tmt("summarise out.csv --by overlap --json")
+        .within(&folder)
+        .run()
+        .ok()
+        .results();
+    assert_eq!(
+        (&summary[1]["cells"], &summary[1]["refused"]),
+        (&4.into(), &2.into())
+    );
+}
+
+#[test]
+fn closed_forms_are_cells_too() {
+    let folder = Folder::new();
+    tmt("sweep --model fec --set nd=10 --set nr=0..4 --set beta=0.5,0.9 -o fec.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let rows = rows(&folder, "fec.csv");
+    assert_eq!(rows.len(), 10);
+    for row in &rows {
+        let point = format!(
+            "model fec --json nd=10 nr={} beta={}",
+            row["nr"], row["beta"]
+        );
+        let results = tmt(&point).run().ok().results();
+        let eta = results["result"]["eta"].as_f64().unwrap();
+        assert_eq!(row["eta"].parse::<f64>().unwrap(), eta, "{point}");
+    }
+    let text = tmt("summarise fec.csv --by nr").within(&folder).run().ok();
+    assert!(text.text().contains("eta"), "{}", text.text());
+}
+
+#[test]
+fn plans_that_cannot_run_are_refused() {
+    let folder = folder();
+    folder.write("plan.toml", PLAN);
+    for (arguments, code, words) in [
+        (
+            "sweep plan.toml -o x.csv",
+            2,
+            &["plan.toml:7:1", "harq"][..],
+        ),
+        ("sweep", 2, &["found nothing to run"]),
+        ("sweep --cc cubik", 2, &["--cc", "did you mean 'cubic'"]),
+        ("sweep --cc cubic --ccc x", 2, &["--cc"]),
+        ("sweep --set x=1 --cc reno", 2, &["unknown axis x"]),
+        ("sweep --loss bernoulli:1..2:0", 2, &["--loss", "values"]),
+        ("sweep --loss bernoulli:0..1:log:3", 2, &["above 0"]),
+        (
+            "sweep --cc reno --stop goodput_bps:1%",
+            2,
+            &["--stop", "--seeds"],
+        ),
+        (
+            "sweep --cc reno --rate 1Mbps,2Mbps --zip cc,rate",
+            2,
+            &["--zip", "as many"],
+        ),
+        ("sweep --cc reno --resume", 2, &["--resume", "--output"]),
+        (
+            "sweep --cc reno --shard 4/3 -o x.csv",
+            2,
+            &["K from 1 to N"],
+        ),
+        ("sweep --trace - --scheme arq", 2, &["more than once"]),
+        (
+            "sweep --trace nowhere.csv --scheme arq -o x.csv",
+            1,
+            &["nowhere.csv"],
+        ),
+        ("sweep --cc reno -o x.txt", 2, &["x.txt"]),
+        (
+            "sweep --cc reno -o nowhere/x.csv",
+            1,
+            &["directory nowhere does not exist"],
+        ),
+        ("sweep --model fek", 2, &["did you mean fec"]),
+        ("sweep --model fec --set xx=1", 2, &["unknown axis xx"]),
+        ("summarise nowhere.csv", 1, &["nowhere.csv"]),
+        ("summarise clean.csv --by cc", 2, &["found no column cc"]),
+    ] {
+        tmt(arguments).within(&folder).run().fails(code, words);
+    }
+    let left: Vec<_> = fs::read_dir(folder.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().starts_with('x')),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_dry_run_prints_the_cells_and_the_cost() {
+    let ran = tmt("sweep --link synthetic --rate 1..3Mbps:3 --rtt 50ms --duration 2s --cc reno,cubic --dry-run").run().ok();
+    assert_eq!(ran.text().lines().count(), 7, "{}", ran.text());
+    assert!(ran.text().contains("2Mbps  cubic"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("6 cells, 6 runs: about"),
+        "{}",
+        ran.stderr
+    );
+}
