@@ -248,9 +248,10 @@ pub struct Channel {
     state_decides: bool,
     /// Whether the channel was in the bad state for the last unit.
     bad: bool,
-    /// Without states: whether each of the 64 units around the next one is erased, from the lowest bit on.
+    /// Without states: whether each of the next `ahead` units is erased, from the lowest bit on.
     drawn: u64,
-    /// Index of the next unit.
+    ahead: u32,
+    /// Index of the next unit after those.
     next: u64,
 }
 
@@ -287,6 +288,7 @@ impl Channel {
             state_decides,
             bad: false,
             drawn: 0,
+            ahead: 0,
             next: 0,
         }
     }
@@ -302,15 +304,25 @@ impl Channel {
     /// Draws whether the next unit is erased.
     #[inline]
     pub fn erases(&mut self) -> bool {
+        if self.ahead == 0 {
+            return self.draws_next();
+        }
+        self.ahead -= 1;
+        let erased = self.drawn & 1 == 1;
+        self.drawn >>= 1;
+        erased
+    }
+
+    /// Draws the next unit, and without states others ahead.
+    #[inline(never)]
+    fn draws_next(&mut self) -> bool {
         let index = self.next;
-        self.next += 1;
         let p = match self.spec {
             ChannelSpec::Bernoulli { p } => {
-                let unit = index % BATCH as u64;
-                if unit == 0 {
-                    self.draw_ahead(index, p);
-                }
-                return self.drawn >> unit & 1 == 1;
+                self.draw_ahead(index, p);
+                self.next += BATCH as u64;
+                self.ahead = u64::BITS;
+                return self.erases();
             }
             ChannelSpec::GilbertElliott(channel) => {
                 let p_bad = match (index, self.bad) {
@@ -322,6 +334,7 @@ impl Channel {
                 if self.bad { channel.pb } else { channel.pg }
             }
         };
+        self.next += 1;
         if self.state_decides {
             p > 0.0
         } else {

@@ -22,6 +22,7 @@ pub(super) const PARAMETER: Parameter =
 
 /// Slow start of a connection.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct SlowStart {
     form: HystartForm,
     hystart: HyStart,
@@ -45,6 +46,12 @@ impl SlowStart {
     /// Smallest RTT observed; `None` before the first, and after a timeout.
     pub(super) fn delay_min(&self) -> Option<Span> {
         self.classic.delay_min
+    }
+
+    /// Whether an ACK outside slow start changes nothing here that is ever read.
+    #[inline]
+    pub(super) fn has_no_part(&self, window: &Window) -> bool {
+        self.form != HystartForm::Classic && !window.in_slow_start()
     }
 
     /// Measures an ACK.

@@ -123,7 +123,17 @@ impl RangeSet {
     }
 
     /// Returns the `n`-th highest number of the set, counted from 1.
+    #[inline]
     pub(crate) fn nth_highest(&self, n: u64) -> Option<u64> {
+        // Most are in the last range.
+        match self.ranges.back() {
+            Some((start, end)) if n <= end - start => Some(end - n),
+            last => last.and_then(|_| self.nth_highest_of_any(n)),
+        }
+    }
+
+    #[inline(never)]
+    fn nth_highest_of_any(&self, n: u64) -> Option<u64> {
         let mut left = n;
         for (start, end) in self.ranges.iter().rev() {
             let length = end - start;
@@ -133,6 +143,12 @@ impl RangeSet {
             left -= length;
         }
         None
+    }
+
+    /// Whether the set is empty.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
     }
 
     /// Returns the highest number of the set.

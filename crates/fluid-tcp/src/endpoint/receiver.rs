@@ -1,6 +1,5 @@
 //! The receiver of a flow: cumulative, selective and delayed ACKs.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -94,32 +93,35 @@ pub struct Arrival {
 }
 
 /// The receiver of one flow.
+///
+/// Fields lie in the order in which they are declared, those that every packet needs in the first two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Receiver {
+    rcv_nxt: u64,
+    /// Packets received, each once.
+    received: u64,
+    /// Packet expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
+    last_acked: u64,
+    ts_recent: Time,
     /// Shared, because it is large and the same for many flows.
     endpoint: Arc<Endpoint>,
-    rcv_nxt: u64,
-    out_of_order: RangeSet,
-    /// The ranges that grew last, the latest first.
-    recent: VecDeque<(u64, u64)>,
     /// In-order packets that no ACK covers yet.
     unacked: u32,
     /// Number of ACKs still to be sent without delay.
     quick_acks_left: u32,
-    window: Option<ReceiveWindow>,
-    /// Packets received, each once.
-    received: u64,
     /// ACKs since `rcv_nxt` last moved on that only added to SACK blocks, and such ACKs held back since.
     repeats: u32,
     held_back: u32,
-    /// Round-trip time, of which a share limits how long they are held back.
-    rtt: Option<Span>,
-    /// Packet expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
-    last_acked: u64,
-    ts_recent: Time,
     /// Whether ACKs carry ECE: from a CE mark until the sender sends CWR (RFC 3168, Sec. 6.1.3).
     ece: bool,
     deadline: Option<Time>,
+    out_of_order: RangeSet,
+    window: Option<Box<ReceiveWindow>>,
+    /// The ranges that grew last, the latest first. There is none without packets out of order.
+    recent: Vec<(u64, u64)>,
+    /// Round-trip time, of which a share limits how long they are held back.
+    rtt: Option<Span>,
 }
 
 impl Receiver {
@@ -130,10 +132,10 @@ impl Receiver {
         Self {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            recent: VecDeque::new(),
+            recent: Vec::new(),
             unacked: 0,
             quick_acks_left: endpoint.quick_acks,
-            window: ReceiveWindow::of(&endpoint),
+            window: ReceiveWindow::of(&endpoint).map(Box::new),
             received: 0,
             repeats: 0,
             held_back: 0,
@@ -167,7 +169,7 @@ impl Receiver {
     /// Returns the window that the receiver advertises with the handshake, packets; `None` if windows are constant.
     #[must_use]
     pub fn first_window(&self) -> Option<u64> {
-        self.window.map(|window| window.advertised())
+        self.window.as_ref().map(|window| window.advertised())
     }
 
     /// Adapts the receive buffer to what the application has read by `now`, all that is in order, with a round-trip time of
@@ -216,7 +218,11 @@ impl Receiver {
         if number <= self.last_acked {
             self.ts_recent = self.ts_recent.max(packet.sent);
         }
-        let opens = !duplicate && self.window.as_mut().is_some_and(ReceiveWindow::on_packet);
+        let opens = !duplicate
+            && self
+                .window
+                .as_mut()
+                .is_some_and(|window| window.on_packet());
         if opens && self.endpoint.quick_while_growing {
             // As in `tcp_grow_window`: the count stays while the window grows.
             self.quick_acks_left |= 1;
@@ -272,7 +278,7 @@ impl Receiver {
     /// Moves `rcv_nxt` over packets that are no longer above a gap. Returns whether there were any above a gap.
     #[inline]
     fn fills_gap(&mut self) -> bool {
-        let any = self.out_of_order.highest().is_some();
+        let any = !self.out_of_order.is_empty();
         if any {
             self.fill_gap();
         }
@@ -292,11 +298,11 @@ impl Receiver {
     fn store_out_of_order(&mut self, number: u64) {
         let (range, grew) = self.out_of_order.add(number);
         let within = |(start, _): &(u64, u64)| (range.0..range.1).contains(start);
-        match self.recent.front_mut() {
+        match self.recent.first_mut() {
             Some(first) if grew && within(first) => *first = range,
             _ => {
                 self.recent.retain(|other| !within(other));
-                self.recent.push_front(range);
+                self.recent.insert(0, range);
                 self.recent.truncate(RECENT_RANGES);
             }
         }
@@ -309,7 +315,7 @@ impl Receiver {
         self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
-        let blocks = if self.endpoint.sack && !self.recent.is_empty() {
+        let blocks = if !self.out_of_order.is_empty() && self.endpoint.sack {
             self.latest_ranges()
         } else {
             Default::default()

@@ -19,14 +19,15 @@ pub struct RtoSettings {
 
 /// Estimator of SRTT and RTTVAR, from which the RTO follows.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct RttEstimator {
-    settings: RtoSettings,
     /// SRTT and RTTVAR, ns.
     estimate: Option<(i64, i64)>,
-    /// Number of doublings of the RTO since the last sample.
-    backoff: u32,
     /// Retransmission timeout that follows.
     rto: Span,
+    /// Number of doublings of the RTO since the last sample.
+    backoff: u32,
+    settings: RtoSettings,
 }
 
 impl RttEstimator {

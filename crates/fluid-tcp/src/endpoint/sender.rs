@@ -15,6 +15,7 @@
 mod ack_accounting;
 mod ecn;
 mod f_rto;
+mod flight;
 mod newreno_recovery;
 mod pacing;
 mod plain_ack;
@@ -28,7 +29,6 @@ mod tlp;
 mod transmission;
 mod undo;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -42,6 +42,7 @@ use crate::endpoint::rtt::RttEstimator;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection};
 use ack_accounting::{AckAccounting, Acknowledged};
 use f_rto::FrtoState;
+use flight::Flight;
 use pacing::Pacer;
 use prr::{Progress, Prr};
 use rack::Rack;
@@ -158,54 +159,68 @@ pub struct Events {
 }
 
 /// The sender of one flow, driven by ACKs and timers.
+///
+/// Fields lie in the order in which they are declared: among many flows, the first five cache lines are what a usual ACK
+/// costs.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each belongs to a different RFC and is independent of the phase"
-)]
+#[repr(C, align(64))]
 pub struct Sender {
-    /// Shared, because it is large and the same for many flows.
-    endpoint: Arc<Endpoint>,
-    cc: Box<dyn CongestionControl>,
-    /// The congestion window in whole segments, since the last ACK or timer.
-    window: u64,
-    /// [`CongestionControl::controls_recovery_window`], which is constant.
-    cc_controls_recovery: bool,
-    /// Whether usual ACKs may be processed as such: with SACK, and without rate samples.
-    takes_plain_acks: bool,
-    rtt: RttEstimator,
-    /// Number of packets to send; `None` for an endless source.
-    total: Option<u64>,
     /// Lowest packet not acknowledged.
     snd_una: u64,
+    /// Next new packet (`HighData` + 1): all packets below it have been sent at least once.
+    snd_nxt: u64,
+    /// The congestion window in whole segments, since the last ACK or timer.
+    window: u64,
+    /// `pipe` of RFC 6675: packets in the network.
+    pipe: u64,
     /// Right edge of the advertised window: packets below it may be sent.
     send_limit: u64,
     /// Without SACK, the packet to send next. After a timeout it goes back to `snd_una` (go-back-N).
     send_cursor: u64,
-    /// Next new packet (`HighData` + 1): all packets below it have been sent at least once.
-    snd_nxt: u64,
-    outstanding: VecDeque<Outstanding>,
-    phase: Phase,
-    dupacks: u32,
-    /// No packet from this one on has been retransmitted.
-    repeated_below: u64,
-    /// Retransmission timeouts since new data was last acknowledged.
-    timeouts_in_row: u32,
-    /// A packet to retransmit regardless of the window, unless it is acknowledged first.
-    retransmit: Option<u64>,
+    /// Shared, because it is large and the same for many flows.
+    endpoint: Arc<Endpoint>,
+    /// Packets marked lost so far; a retransmission that is lost, too, counts again.
+    lost: u64,
+    outstanding: Flight,
+    cc: Box<dyn CongestionControl>,
+    /// Number of packets to send; `None` for an endless source.
+    total: Option<u64>,
+    /// Whether usual ACKs may be processed as such: with SACK, and without rate samples and pacing.
+    takes_plain_acks: bool,
+    /// Whether nothing is under way but new packets and their ACKs (`Sender::is_quiet`).
+    quiet: bool,
     /// Whether cwnd, and nothing else, stopped the sender at its last attempt.
     cwnd_limited: bool,
+    /// The next new packet carries CWR.
+    cwr_pending: bool,
+    /// [`CongestionControl::controls_recovery_window`], which is constant.
+    cc_controls_recovery: bool,
+    seen_partial: bool,
+    /// Time at which the retransmission timer expires, or the tail loss probe armed in its place.
+    deadline: Option<Time>,
+    /// Time at which an ACK last restarted the timer.
+    timer_restarted: Time,
+    accounting: AckAccounting,
+    rack: Option<Box<Rack>>,
+    rates: Option<Box<Rates>>,
+    rtt: RttEstimator,
+    dupacks: u32,
+    /// Retransmission timeouts since new data was last acknowledged.
+    timeouts_in_row: u32,
     /// Packets sent by limited transmit, which FlightSize excludes.
     limited_transmits: u64,
+    phase: Phase,
+    /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
+    timed_packet: Option<(u64, Time)>,
+    tail_probe: TailProbe,
+    pacer: Option<Pacer>,
+    /// No packet from this one on has been retransmitted.
+    repeated_below: u64,
+    /// A packet to retransmit regardless of the window, unless it is acknowledged first.
+    retransmit: Option<u64>,
     /// Without SACK: `recover` of RFC 6582, Sec. 3.2. Duplicate ACKs of packets sent before the last cut do not start a
     /// recovery.
     recover: Option<u64>,
-    /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
-    timed_packet: Option<(u64, Time)>,
-    /// Time at which an ACK last restarted the timer.
-    timer_restarted: Time,
-    /// Time at which the retransmission timer expires, or the tail loss probe armed in its place.
-    deadline: Option<Time>,
     sacked: RangeSet,
     sacked_count: u64,
     /// SACK blocks of the last ACK that had any: most are repeated.
@@ -216,25 +231,13 @@ pub struct Sender {
     rtx_cursor: u64,
     /// Like `rtx_cursor`, for `NextSeg` rule 3.
     rule_3_cursor: u64,
-    /// `pipe` of RFC 6675: packets in the network.
-    pipe: u64,
     prr: Prr,
     /// Without SACK: segments by which cwnd is inflated during recovery.
     inflation: f64,
-    seen_partial: bool,
-    accounting: AckAccounting,
-    /// Packets marked lost so far; a retransmission that is lost, too, counts again.
-    lost: u64,
-    rack: Option<Box<Rack>>,
-    tail_probe: TailProbe,
     f_rto: Option<FrtoState>,
     undo: Option<Undo>,
-    rates: Option<Box<Rates>>,
-    pacer: Option<Pacer>,
     /// An ECE cuts the window only after everything below this is acknowledged.
     ecn_recovery_point: u64,
-    /// The next new packet carries CWR.
-    cwr_pending: bool,
     events: Events,
 }
 
@@ -253,7 +256,8 @@ impl Sender {
         let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
         Self {
             rtt: RttEstimator::new(endpoint.rto),
-            takes_plain_acks: endpoint.sack && rates.is_none(),
+            takes_plain_acks: endpoint.sack && rates.is_none() && pacer.is_none(),
+            quiet: endpoint.sack && rates.is_none() && pacer.is_none(),
             endpoint,
             cc_controls_recovery: cc.controls_recovery_window(),
             window: floor_u64(cc.cwnd()),
@@ -263,7 +267,7 @@ impl Sender {
             send_limit: u64::MAX,
             send_cursor: 0,
             snd_nxt: 0,
-            outstanding: VecDeque::new(),
+            outstanding: Flight::default(),
             phase: Phase::Open,
             dupacks: 0,
             repeated_below: 0,
@@ -399,6 +403,7 @@ impl Sender {
             // The window was closed before: everything in flight has arrived or was refused. An ACK that answers
             // a refused packet does not move the limit, so it does not get here.
             self.retransmit = Some(self.snd_una);
+            self.quiet = false;
         }
     }
 
@@ -464,6 +469,11 @@ impl Sender {
         self.act_on(&event, duplicate, is_late, restarts_timer);
     }
 
+    /// The lowest packet not acknowledged; `None` if all are.
+    fn first_outstanding(&self) -> Option<&Outstanding> {
+        (self.snd_una < self.snd_nxt).then(|| self.outstanding.entry(self.snd_una))
+    }
+
     /// Acts on an ACK, which restarts the timer in any case or if it has an effect that does.
     fn act_on(&mut self, event: &AckEvent, duplicate: bool, is_late: bool, restarts_timer: bool) {
         let AckEvent { now, acked, .. } = *event;
@@ -477,12 +487,14 @@ impl Sender {
             self.restart_timer(now);
         }
         self.window = floor_u64(self.cc.cwnd());
+        self.quiet = self.is_quiet();
     }
 
     /// Handles the timers that have expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> TimerOutcome {
         let outcome = self.on_expired(now);
         self.window = floor_u64(self.cc.cwnd());
+        self.quiet = self.is_quiet();
         outcome
     }
 
@@ -581,11 +593,6 @@ impl Sender {
         } else {
             self.send_cursor - self.snd_una
         }
-    }
-
-    /// Index of packet `number` in `outstanding`.
-    fn index(&self, number: u64) -> usize {
-        usize::try_from(number - self.snd_una).unwrap_or(usize::MAX)
     }
 
     /// Whether the application has a new packet and the advertised window allows it.

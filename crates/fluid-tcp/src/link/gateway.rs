@@ -17,7 +17,7 @@ use codel::CoDel;
 pub use codel::ENTRY as CODEL;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, QueueReporting};
-pub(crate) use drop_tail::{DropTail, Leaving};
+pub(crate) use drop_tail::{DropTail, Leaving, Tallied};
 pub(crate) use queue::QueuedLink;
 pub use queue::{Dequeued, Discipline, Entry, Make, Queue};
 
@@ -118,6 +118,9 @@ pub(crate) struct Served {
 
 /// Packet whose service has begun, as far as a run needs it.
 pub(crate) trait Departure: Copy + std::fmt::Debug {
+    /// Whether packets are tallied as soon as their service is known, so that only their departure matters.
+    const IS_TALLIED: bool = false;
+
     /// The packet with the service that it gets from a drop-tail queue.
     fn new(packet: &Queued, service: &Service) -> Self;
 
@@ -209,6 +212,11 @@ pub(crate) trait Gateway {
 
     /// Returns the next packet that has left the queue by `now` and whose fate is known, in that order.
     fn pop_departed(&mut self, now: Time) -> Option<Self::Departure>;
+
+    /// Whether departures have to be processed before the next arrival, which else they cannot influence.
+    fn departures_are_due(&self) -> bool {
+        true
+    }
 
     /// Removes all packets that [`Gateway::pop_departed`] would return, and calls `each` with each of them.
     #[inline]

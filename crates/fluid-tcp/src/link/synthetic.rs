@@ -30,7 +30,6 @@ pub struct SyntheticLink {
     propagation: Span,
     losses: Option<Losses>,
     served: u64,
-    busy: Span,
     /// End of the last service.
     free: Time,
     /// Start of the busy period of the last service.
@@ -64,7 +63,6 @@ impl SyntheticLink {
             propagation,
             losses,
             served: 0,
-            busy: Span::ZERO,
             free: started,
             busy_since: started,
             started,
@@ -85,8 +83,20 @@ impl SyntheticLink {
     }
 }
 
+impl SyntheticLink {
+    /// Time of all services so far.
+    fn busy(&self) -> Span {
+        let fractions = u128::from(self.served) * u128::from(self.fraction);
+        let nanos =
+            u128::from(self.served) * u128::from(self.whole) + fractions / u128::from(self.rate);
+        let busy = u64::try_from(nanos).ok().and_then(Span::from_nanos);
+        busy.unwrap_or(Span::MAX)
+    }
+}
+
 impl Link for SyntheticLink {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     fn serve(&mut self, at: Time) -> Option<Service> {
         let service = self.service()?;
         let end = at.checked_add(service)?;
@@ -99,7 +109,6 @@ impl Link for SyntheticLink {
         };
         let ordinal = self.served;
         self.served += 1;
-        self.busy = self.busy.saturating_add(service);
         if at > self.free {
             self.busy_since = at;
         }
@@ -122,7 +131,7 @@ impl Link for SyntheticLink {
         // Services after the end of the run are one busy period. A service that the end cuts counts in part.
         let beyond = self.free.since(end.max(self.busy_since));
         let length = end.since(self.started);
-        let used = self.busy.saturating_sub(beyond);
+        let used = self.busy().saturating_sub(beyond);
         Usage {
             utilisation: (!length.is_zero())
                 .then(|| to_f64(used.as_nanos()) / to_f64(length.as_nanos())),

@@ -10,20 +10,25 @@ use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
 
-/// Place of an event in the order of all events: time in ns, then sequence number. One number, which two instructions
-/// compare.
-type Key = u128;
-
-/// Larger than the key of any event.
-const NONE: Key = Key::MAX;
-
-fn key(at: Time, sequence: u64) -> Key {
-    Key::from(at.as_nanos()) << 64 | Key::from(sequence)
+/// Place of an event in the order of all events: by time, then by sequence number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Key {
+    at: Time,
+    sequence: u64,
 }
 
-/// Time of a key; `None` for that of no event.
-fn time(key: Key) -> Option<Time> {
-    u64::try_from(key >> 64).ok().and_then(Time::from_nanos)
+/// Larger than the key of any event.
+const NONE: Key = Key {
+    at: Time::MAX,
+    sequence: u64::MAX,
+};
+
+impl Key {
+    /// Whether the event comes before another. Times are rarely equal.
+    #[inline]
+    fn precedes(self, other: Self) -> bool {
+        self.at < other.at || self.at == other.at && self.sequence < other.sequence
+    }
 }
 
 /// Smallest number of slots of a line that has any.
@@ -53,26 +58,20 @@ pub struct Line<E> {
     len: usize,
     /// Time of the last of them.
     last: Time,
-    /// All other events.
+    /// All other events, and the last one that was taken from them.
     unordered: BinaryHeap<Reverse<Entry<E>>>,
+    popped: E,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry<E> {
-    at: Time,
-    sequence: u64,
+    key: Key,
     event: E,
-}
-
-impl<E> Entry<E> {
-    fn key(&self) -> Key {
-        key(self.at, self.sequence)
-    }
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.key == other.key
     }
 }
 
@@ -86,11 +85,11 @@ impl<E> PartialOrd for Entry<E> {
 
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
+        self.key.cmp(&other.key)
     }
 }
 
-impl<E> Default for Line<E> {
+impl<E: Default> Default for Line<E> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
@@ -98,6 +97,7 @@ impl<E> Default for Line<E> {
             len: 0,
             last: Time::ZERO,
             unordered: BinaryHeap::new(),
+            popped: E::default(),
         }
     }
 }
@@ -109,94 +109,76 @@ impl<E> Line<E> {
         self.len == 0 && self.unordered.is_empty()
     }
 
-    /// The slot of the first of the events that came in order, if there is one; `None` without slots.
-    #[inline]
-    fn first_slot(&self) -> Option<&Entry<E>> {
-        self.slots.get(self.head & self.slots.len().wrapping_sub(1))
-    }
-
     /// First of the events that came in order.
-    #[inline]
     fn first_ordered(&self) -> Option<&Entry<E>> {
-        if self.len > 0 {
-            self.first_slot()
-        } else {
-            None
-        }
+        let first = self.head & self.slots.len().wrapping_sub(1);
+        self.slots.get(first).filter(|_| self.len > 0)
     }
 
     fn key_of_first(&self) -> Key {
-        let ordered = self.first_ordered().map_or(NONE, Entry::key);
+        let ordered = self.first_ordered().map_or(NONE, |entry| entry.key);
         let unordered = self.unordered.peek();
-        ordered.min(unordered.map_or(NONE, |Reverse(entry)| entry.key()))
+        ordered.min(unordered.map_or(NONE, |Reverse(entry)| entry.key))
     }
 
-    /// The first event, which has this key.
+    /// Removes the first event, which has this key. Returns it in its slot, and the key of the next one.
     #[inline]
-    fn first(&self, key: Key) -> Option<&E> {
-        let entry = if self.unordered.is_empty() {
-            self.first_slot()
+    fn take(&mut self, key: Key) -> (&E, Key) {
+        if !self.unordered.is_empty() {
+            return self.take_of_both(key);
+        }
+        let mask = self.slots.len().wrapping_sub(1);
+        let head = self.head;
+        self.head = head.wrapping_add(1);
+        self.len -= 1;
+        let next = if self.len > 0 {
+            self.slots[self.head & mask].key
         } else {
-            self.first_of_both(key)
+            NONE
         };
-        entry.map(|entry| &entry.event)
+        (&self.slots[head & mask].event, next)
     }
 
     #[inline(never)]
-    fn first_of_both(&self, key: Key) -> Option<&Entry<E>> {
-        let ordered = self.first_ordered().filter(|entry| entry.key() == key);
-        ordered.or_else(|| self.unordered.peek().map(|Reverse(entry)| entry))
-    }
-
-    /// Removes the first event, which has this key. Returns the key of the next one.
-    #[inline]
-    fn remove(&mut self, key: Key) -> Key {
-        if self.unordered.is_empty() {
+    fn take_of_both(&mut self, key: Key) -> (&E, Key) {
+        if self.first_ordered().is_some_and(|entry| entry.key == key) {
+            let slot = self.head & (self.slots.len() - 1);
             self.len -= 1;
             self.head = self.head.wrapping_add(1);
-            return self.first_ordered().map_or(NONE, Entry::key);
+            return (&self.slots[slot].event, self.key_of_first());
         }
-        self.remove_of_both(key)
-    }
-
-    #[inline(never)]
-    fn remove_of_both(&mut self, key: Key) -> Key {
-        if self.first_ordered().is_some_and(|entry| entry.key() == key) {
-            self.len -= 1;
-            self.head = self.head.wrapping_add(1);
-        } else {
-            self.unordered.pop();
+        if let Some(Reverse(entry)) = self.unordered.pop() {
+            self.popped = entry.event;
         }
-        self.key_of_first()
+        (&self.popped, self.key_of_first())
     }
 }
 
 impl<E: Copy + Default> Line<E> {
+    /// Adds an event. Returns whether it may be the first.
     #[expect(
         clippy::inline_always,
         reason = "avoids a copy of the event, which is some 5 % of the time of a run"
     )]
     #[inline(always)]
-    fn push(&mut self, at: Time, sequence: u64, fill: impl FnOnce(&mut E)) {
-        if at < self.last && self.len > 0 {
-            let mut entry = Entry {
-                at,
-                sequence,
-                event: E::default(),
-            };
+    fn push(&mut self, key: Key, fill: impl FnOnce(&mut E)) -> bool {
+        if key.at < self.last && self.len > 0 {
+            let event = E::default();
+            let mut entry = Entry { key, event };
             fill(&mut entry.event);
             self.unordered.push(Reverse(entry));
-            return;
+            return true;
         }
         if self.len == self.slots.len() {
             self.grow();
         }
         let place = self.head.wrapping_add(self.len) & (self.slots.len() - 1);
         let slot = &mut self.slots[place];
-        (slot.at, slot.sequence) = (at, sequence);
+        slot.key = key;
         fill(&mut slot.event);
         self.len += 1;
-        self.last = at;
+        self.last = key.at;
+        self.len == 1
     }
 
     /// Doubles the number of slots, all of which are in use.
@@ -240,11 +222,10 @@ impl<const LINES: usize> Schedule<LINES> {
     ) {
         let sequence = self.inserted;
         self.inserted += 1;
-        line.push(at, sequence, fill);
-        let key = key(at, sequence);
-        if key < self.first[number] {
+        let key = Key { at, sequence };
+        if line.push(key, fill) && key.precedes(self.first[number]) {
             self.first[number] = key;
-            if number >= BUSY && key < self.calm.0 {
+            if number >= BUSY && key.precedes(self.calm.0) {
                 self.calm = (key, number);
             }
         }
@@ -254,39 +235,30 @@ impl<const LINES: usize> Schedule<LINES> {
     #[inline]
     #[must_use]
     pub fn first(&self, until: Time) -> Option<(Time, usize)> {
-        let busy = self.first.first_chunk::<BUSY>();
-        let number = usize::from(busy.is_some_and(|[one, other]| other < one));
-        let mut first = (self.first[number], number);
-        if self.calm.0 < first.0 {
+        let mut first = (self.first[0], 0);
+        if LINES > 1 && self.first[1].at <= first.0.at && self.first[1].precedes(first.0) {
+            first = (self.first[1], 1);
+        }
+        if self.calm.0.at <= first.0.at && self.calm.0.precedes(first.0) {
             first = self.calm;
         }
         let (key, number) = first;
-        let at = time(key)?;
-        (at <= until).then_some((at, number))
+        (key.at <= until && key.sequence != NONE.sequence).then_some((key.at, number))
     }
 
-    /// The first event of `line`, which is that of this `number` and has events.
+    /// Removes the first event of `line`, which is that of this `number` and has events. Returns it in its slot.
     ///
     /// # Panics
     ///
-    /// Panics if there are not more than `number` lines.
+    /// Panics if there are not more than `number` lines, or no events.
     #[inline]
-    #[must_use]
-    pub fn event<'a, E>(&self, number: usize, line: &'a Line<E>) -> Option<&'a E> {
-        line.first(self.first[number])
-    }
-
-    /// Removes the first event of `line`, which is that of this `number` and has events.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there are not more than `number` lines.
-    #[inline]
-    pub fn remove<E>(&mut self, number: usize, line: &mut Line<E>) {
-        self.first[number] = line.remove(self.first[number]);
+    pub fn take<'a, E>(&mut self, number: usize, line: &'a mut Line<E>) -> &'a E {
+        let (event, next) = line.take(self.first[number]);
+        self.first[number] = next;
         if number >= BUSY {
             self.calm = self.first_calm();
         }
+        event
     }
 
     fn first_calm(&self) -> (Key, usize) {
@@ -311,9 +283,8 @@ mod tests {
         number: usize,
         line: &mut Line<E>,
     ) -> Option<E> {
-        let event = schedule.event(number, line).copied();
         let some = !line.is_empty();
-        some.then(|| schedule.remove(number, line)).and(event)
+        some.then(|| *schedule.take(number, line))
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
     CoupledLink, CoupledQueue, Departure, DropTail, Gateway, Leaving, QueueReporting, Queued,
-    QueuedLink, Served,
+    QueuedLink, Served, Tallied,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
@@ -29,22 +29,24 @@ use crate::simulation::{ACK, Flow, Setup};
 use events::{Alarm, Events, Kind};
 use gateway_events::on_served;
 
-/// State of a flow during a run.
+/// State of a flow during a run. Fields lie in the order in which they are declared, next to what is used with them.
 #[derive(Debug)]
+#[repr(C)]
 struct Connection {
+    receiver: Receiver,
     /// Number of packets to deliver; `None` if there is no last one.
     packets: Option<u64>,
     start: Time,
-    /// Delay of a packet from the sender to the gateway, and of an ACK back.
+    delayed_ack_event: Option<Time>,
+    /// Delay of a packet from the sender to the gateway, and of an ACK from there, or from the receiver, to the sender.
     terrestrial: [Span; 2],
-    sender: Sender,
-    receiver: Receiver,
-    tally: FlowTally,
-    started: bool,
-    /// Time of the scheduled timer event; the same holds for the next two fields.
+    ack_delay: Span,
+    /// Time of the scheduled timer event, as of the others.
     timer_event: Option<Time>,
     pace_event: Option<Time>,
-    delayed_ack_event: Option<Time>,
+    started: bool,
+    tally: FlowTally,
+    sender: Sender,
 }
 
 /// State of a run.
@@ -57,6 +59,8 @@ struct Run<'a, G, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
+    /// Whether ACKs meet nothing on the return path but delay.
+    returns_freely: bool,
     return_loss: Option<Losses>,
     /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
@@ -72,8 +76,13 @@ struct Run<'a, G, P> {
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
     if setup.discipline.is_drop_tail() {
         let capacity = setup.queue();
+        // While a flow is endless, the run is known to last until its end.
+        let is_endless = setup.flows.iter().any(|flow| flow.packets.is_none());
         return if probe.watches() {
             simulate(setup, DropTail::<L, Served>::new(link, capacity), probe)
+        } else if is_endless && link.keeps_order() {
+            let gateway = DropTail::<L, Tallied>::new(link, capacity);
+            simulate(setup, gateway, &mut NoProbe)
         } else {
             let gateway = DropTail::<L, Leaving>::new(link, capacity);
             simulate(setup, gateway, &mut NoProbe)
@@ -159,6 +168,7 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             setup.packet,
             start,
             halves(flow.terrestrial_rtt.unwrap_or(setup.path.terrestrial_rtt)),
+            setup.rtt.saturating_sub(setup.rtt.half()),
             endpoints.share(flow.endpoint),
             tally,
         )
@@ -175,6 +185,7 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
+        returns_freely: setup.return_path.is_free(),
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
         return_link: setup
@@ -191,24 +202,8 @@ fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             *slot = Alarm::Start(number);
         });
     }
-    let mut now = setup.begin;
-    while run.unfinished > 0 {
-        if run.gateway.is_exhausted() && run.events.has_only_timers() {
-            // Only timers are left, and the link will not serve what they send.
-            now = setup.end;
-            break;
-        }
-        let Some((at, kind)) = run.events.first(setup.end) else {
-            now = setup.end;
-            break;
-        };
-        now = at;
-        if run.probe.watches() {
-            run.process_departures(now);
-        }
-        run.handle(now, kind);
-    }
-    run.report(now)
+    let end = run.process();
+    run.report(end)
 }
 
 /// Settings of the flows. Those of successive flows that are alike are stored once.
@@ -229,6 +224,7 @@ impl Connection {
         packet: Bytes,
         start: Time,
         terrestrial: [Span; 2],
+        return_delay: Span,
         endpoint: Arc<Endpoint>,
         tally: FlowTally,
     ) -> Self {
@@ -237,6 +233,7 @@ impl Connection {
             packets: flow.packets,
             start,
             terrestrial,
+            ack_delay: return_delay.saturating_add(terrestrial[1]),
             sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
             receiver: Receiver::new(endpoint),
             tally,
@@ -260,52 +257,60 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         &mut self.connections[flow as usize]
     }
 
+    /// Processes all events. Returns the time at which the run ends.
+    #[inline(never)]
+    fn process(&mut self) -> Time {
+        let end = self.setup.end;
+        let mut now = self.setup.begin;
+        while self.unfinished > 0 {
+            let Some((at, kind)) = self.events.first(end) else {
+                return end;
+            };
+            if kind == Kind::Timer && self.gateway.is_exhausted() && self.events.has_only_timers() {
+                // Only timers are left, and the link will not serve what they send.
+                return end;
+            }
+            now = at;
+            if self.probe.watches() {
+                self.process_departures(now);
+            }
+            self.handle(now, kind);
+        }
+        now
+    }
+
     /// Removes the first event, which is of this kind, and acts on it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "is called in one place")]
+    #[inline(always)]
     fn handle(&mut self, now: Time, kind: Kind) {
         match kind {
             Kind::Delivery => self.on_delivery(now),
             Kind::Ack => self.on_ack(now),
             Kind::Arrival => {
-                if let Some(&packet) = self.events.first_arrival() {
-                    self.events.remove_arrival();
-                    self.on_arrival(now, packet);
-                }
+                let packet = *self.events.take_arrival();
+                self.on_arrival(now, packet);
             }
             Kind::Release => {
-                if let Some(&transmission) = self.events.first_release() {
-                    self.events.remove_release();
-                    self.on_release(now, transmission);
-                }
+                let transmission = *self.events.take_release();
+                self.on_release(now, transmission);
             }
             Kind::Pace => {
-                if let Some(&flow) = self.events.first_pace() {
-                    self.events.remove_pace();
-                    self.flow(flow).pace_event = None;
-                    self.after_sender(now, flow, SenderEvent::Pace);
-                }
+                let flow = *self.events.take_pace();
+                self.flow(flow).pace_event = None;
+                self.after_sender(now, flow, SenderEvent::Pace);
             }
             Kind::Timer => {
-                if let Some(&flow) = self.events.first_timer() {
-                    self.events.remove_timer();
-                    self.on_timer(now, flow);
-                }
+                let flow = *self.events.take_timer();
+                self.on_timer(now, flow);
             }
             Kind::DelayedAck => {
-                if let Some(&flow) = self.events.first_delayed_ack() {
-                    self.events.remove_delayed_ack();
-                    self.on_delayed_ack(now, flow);
-                }
+                let flow = *self.events.take_delayed_ack();
+                self.on_delayed_ack(now, flow);
             }
-            Kind::Alarm => {
-                let alarm = self.events.first_alarm().copied();
-                self.events.remove_alarm();
-                match alarm {
-                    Some(Alarm::Start(flow)) => self.on_start(now, flow),
-                    Some(Alarm::Gateway) => self.on_gateway(now),
-                    None => {}
-                }
-            }
+            Kind::Alarm => match *self.events.take_alarm() {
+                Alarm::Start(flow) => self.on_start(now, flow),
+                Alarm::Gateway => self.on_gateway(now),
+            },
         }
     }
 
@@ -341,9 +346,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn on_ack(&mut self, now: Time) {
         // In its slot, without a copy.
-        let Some(&(flow, ref ack)) = self.events.first_ack() else {
-            return;
-        };
+        let &(flow, ref ack) = self.events.take_ack();
         self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
         let before = sender.snd_una();
@@ -352,8 +355,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
-        self.events.remove_ack();
-        self.after_sender(now, flow, SenderEvent::Ack);
+        self.act_after_sender(now, flow, SenderEvent::Ack);
     }
 
     fn on_timer(&mut self, now: Time, flow: u32) {
@@ -370,8 +372,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
     }
 
-    /// Sends all packets that the sender allows, and schedules its timers.
+    #[inline(never)]
     fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
+        self.act_after_sender(now, flow, event);
+    }
+
+    /// Sends all packets that the sender allows, and schedules its timers.
+    #[expect(clippy::inline_always, reason = "is part of every ACK")]
+    #[inline(always)]
+    fn act_after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         loop {
             let connection = &mut self.connections[flow as usize];
             let Some(outgoing) = connection.sender.next_packet(now) else {
@@ -397,7 +406,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 cwr: outgoing.cwr,
             };
             self.probe.on_sent(now, transmission);
-            let [forward_delay, _] = self.terrestrial(flow);
+            let forward_delay = connection.terrestrial[0];
             if forward_delay.is_zero() {
                 self.on_arrival(now, packet);
             } else {
@@ -409,7 +418,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         let connection = &mut self.connections[flow as usize];
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, |slot| *slot = flow);
+        if due.is_some() {
+            self.events.expire(due, |slot| *slot = flow);
+        }
         if connection.pace_event.is_none() {
             connection.pace_event = connection.sender.pacing_release();
             self.events.pace(connection.pace_event, |slot| *slot = flow);
@@ -434,9 +445,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline]
     fn on_delivery(&mut self, now: Time) {
         // In its slot, without a copy.
-        let Some(delivery) = self.events.first_delivery() else {
-            return;
-        };
+        let delivery = self.events.take_delivery();
         let transmission = delivery.transmission;
         let packet = Packet {
             number: transmission.packet,
@@ -447,11 +456,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        let delay = now.since(delivery.sent);
-        connection
-            .tally
-            .on_delivered(transmission.ordinal, delay, &delivery.delay);
-        self.events.remove_delivery();
+        if !G::Departure::IS_TALLIED {
+            let delay = now.since(delivery.sent);
+            let tally = &mut connection.tally;
+            tally.on_delivered(transmission.ordinal, delay, &delivery.delay);
+        }
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
@@ -471,7 +480,21 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
         let delays = connection.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
-            self.send_ack(now, flow, &ack);
+            if self.returns_freely {
+                self.probe.on_ack_sent(now, transmission.flow, &ack);
+                connection.tally.count(Count::Acks);
+                let arrives = now.checked_add(connection.ack_delay);
+                self.events.acknowledge(arrives, |slot| {
+                    slot.0 = flow;
+                    // Field by field, as it was written: a load of several at once would wait for their stores.
+                    let to = &mut slot.1;
+                    (to.next, to.blocks, to.echo, to.rwnd) =
+                        (ack.next, ack.blocks, ack.echo, ack.rwnd);
+                    (to.dsack, to.ece, to.window_update) = (ack.dsack, ack.ece, ack.window_update);
+                });
+            } else {
+                self.send_ack(now, flow, &ack);
+            }
         }
         if delays {
             self.watch_delayed_ack(flow);
@@ -497,13 +520,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.events.delayed_ack(due, |slot| *slot = flow);
     }
 
-    #[expect(clippy::inline_always, reason = "is part of every delivery")]
-    #[inline(always)]
+    /// Sends an ACK over a return path with a rate, a trace or losses, or without.
+    #[inline(never)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
-        let back = self
-            .link_return_delay()
-            .saturating_add(self.terrestrial(flow)[1]);
+        let back = self.connections[flow as usize].ack_delay;
         let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -540,7 +561,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let mut usage = self.gateway.usage(end);
         let in_service: Vec<G::Departure> = self.gateway.in_service().copied().collect();
         for served in in_service {
-            if served.start() <= end {
+            if served.start() <= end && !G::Departure::IS_TALLIED {
                 let left = served.left().filter(|left| *left <= end);
                 self.served += 1;
                 on_served(&mut self.connections, self.probe, &served, left, false);
@@ -556,3 +577,6 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         RunReport::new(self.setup, end, usage, &tallies)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,13 @@ pub struct ReturnPath {
     pub trace: Option<ReturnTrace>,
 }
 
+impl ReturnPath {
+    /// Whether ACKs are neither lost nor wait.
+    pub(super) fn is_free(&self) -> bool {
+        self.loss.is_none() && self.rate.is_none() && self.trace.is_none()
+    }
+}
+
 /// Size of an ACK on the return path: IPv4 and TCP headers.
 pub const ACK: Bytes = Bytes(40);
 

@@ -83,12 +83,13 @@ pub(crate) enum Count {
 
 /// Counts of one flow, or sums over several.
 #[derive(Debug, Default, Clone)]
+#[repr(C)]
 pub(super) struct Counts {
+    /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
+    parts: [u128; 4],
     values: [u64; Count::FastRecoveries as usize + 1],
     /// Number of retransmissions, by their number among those of the same packet, from 0.
     again: Vec<u64>,
-    /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
-    parts: [u128; 4],
     /// Reordered transmissions.
     extents: Extents,
     completion: Option<Span>,
@@ -130,15 +131,38 @@ impl Counts {
     }
 }
 
+/// Number of delays that wait to be added to the distributions of all flows, and limits for one flow.
+const WAITING: usize = 1 << 16;
+const LEAST_WAITING: usize = 8;
+const MOST_WAITING: usize = 64;
+
 /// Counts and delays of one flow during a run.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct FlowTally {
-    counts: Counts,
+    /// Delays that wait to be added to the distributions, as many at once as there is room for: among many flows, each
+    /// distribution is far from the processor.
+    queueing: Vec<Span>,
+    delay: Vec<Span>,
     /// `None` if there can be none.
-    reordering: Option<Reordering>,
-    distributions: DelayDistributions,
+    reordering: Option<Box<Reordering>>,
+    counts: Counts,
+    distributions: Box<DelayDistributions>,
     /// Delays of all flows; `None` if there is only one flow.
     total: Option<Rc<RefCell<DelayDistributions>>>,
+}
+
+/// Moves the delays that wait to the distribution of a flow and that of all flows.
+fn settle(
+    waiting: &mut Vec<Span>,
+    distribution: &mut Distribution,
+    total: Option<&mut Distribution>,
+) {
+    distribution.push_all(waiting);
+    if let Some(total) = total {
+        total.push_all(waiting);
+    }
+    waiting.clear();
 }
 
 impl FlowTally {
@@ -146,11 +170,14 @@ impl FlowTally {
     /// shared.
     pub(crate) fn all(flows: usize, keeps_order: bool) -> impl Iterator<Item = Self> {
         let total = (flows > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
+        let waiting = (WAITING / flows.max(1)).clamp(LEAST_WAITING, MOST_WAITING);
         (0..flows).map(move |_| Self {
-            distributions: DelayDistributions::of(flows),
+            distributions: Box::new(DelayDistributions::of(flows)),
             total: total.clone(),
             counts: Counts::default(),
-            reordering: (!keeps_order).then(Reordering::default),
+            queueing: Vec::with_capacity(waiting),
+            delay: Vec::with_capacity(waiting),
+            reordering: (!keeps_order).then(Box::<Reordering>::default),
         })
     }
 
@@ -184,10 +211,24 @@ impl FlowTally {
     #[expect(clippy::inline_always, reason = "every packet takes this way")]
     #[inline(always)]
     pub(crate) fn on_service(&mut self, waited: Span) {
-        self.distributions.queueing.push(waited);
-        if let Some(total) = &self.total {
-            total.borrow_mut().queueing.push(waited);
+        if self.queueing.len() == self.queueing.capacity() {
+            self.settle_queueing();
         }
+        self.queueing.push(waited);
+    }
+
+    #[inline(never)]
+    fn settle_queueing(&mut self) {
+        let mut total = self.total.as_ref().map(|total| total.borrow_mut());
+        let total = total.as_mut().map(|total| &mut total.queueing);
+        settle(&mut self.queueing, &mut self.distributions.queueing, total);
+    }
+
+    #[inline(never)]
+    fn settle_delay(&mut self) {
+        let mut total = self.total.as_ref().map(|total| total.borrow_mut());
+        let total = total.as_mut().map(|total| &mut total.delay);
+        settle(&mut self.delay, &mut self.distributions.delay, total);
     }
 
     /// Transmission `ordinal` will not reach the receiver.
@@ -208,10 +249,10 @@ impl FlowTally {
         for (sum, part) in self.counts.parts.iter_mut().zip(parts.all()) {
             *sum += u128::from(part.as_nanos());
         }
-        self.distributions.delay.push(delay);
-        if let Some(total) = &self.total {
-            total.borrow_mut().delay.push(delay);
+        if self.delay.len() == self.delay.capacity() {
+            self.settle_delay();
         }
+        self.delay.push(delay);
     }
 
     /// Records the completion time, from the start of the flow. Returns false if it was already known.
@@ -223,7 +264,9 @@ impl FlowTally {
 
     /// Records the counts of sender and receiver at the end of a run.
     pub(crate) fn end(&mut self, receiver: &Receiver, sender: &Sender) {
-        let reordering = self.reordering.as_ref();
+        self.settle_queueing();
+        self.settle_delay();
+        let reordering = self.reordering.as_deref();
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         for (what, count) in [
             (Count::Delivered, receiver.rcv_nxt()),
@@ -324,7 +367,7 @@ impl<'a> Observed<'a> {
                 observed(
                     tally.counts.clone(),
                     Some(Transfer::of(flow, setup, duration, &tally.counts)),
-                    DelayStatistics::from(&tally.distributions),
+                    DelayStatistics::from(tally.distributions.as_ref()),
                 )
             })
             .collect();

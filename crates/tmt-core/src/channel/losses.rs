@@ -18,14 +18,14 @@ use crate::types::{Slot, Span, Time};
 /// assert!(losses.loses(at(490), Span::from_millis(20)));
 /// # Ok::<(), tmt_core::channel::ChannelError>(())
 /// ```
+///
+/// Its state is large, and apart from what holds it: processors confuse variables whose addresses have the same last bits,
+/// and then wait.
 #[derive(Debug)]
-pub struct Losses(Running);
+pub struct Losses(Box<Running>);
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one per link, and the large variant is the one in hot loops"
-)]
+#[expect(clippy::large_enum_variant, reason = "most are of the large variant")]
 enum Running {
     Steps(Channel),
     Timed {
@@ -42,7 +42,7 @@ impl Losses {
     /// The process under `seed`, before its first unit.
     #[must_use]
     pub fn new(process: &SlotChannel, seed: u64, used: Use) -> Self {
-        Self(match process {
+        Self(Box::new(match process {
             SlotChannel::Steps(spec) => Running::Steps(Channel::on(*spec, seed, used)),
             SlotChannel::Timed(process) => Running::Timed {
                 process: Arc::clone(process),
@@ -51,36 +51,41 @@ impl Losses {
                 running: process.begin(seed, used),
                 next: 0,
             },
-        })
+        }))
     }
 
     /// Whether the next unit is lost, which is on air from `at` for `on_air`.
     #[inline]
     pub fn loses(&mut self, at: Time, on_air: Span) -> bool {
-        match &mut self.0 {
+        match self.0.as_mut() {
             Running::Steps(channel) => channel.erases(),
             Running::Timed { running, next, .. } => {
-                // The delay of a received unit is any but zero; at the end of time there is none.
-                let Some(mut unit) = Slot::new(at, Span::NANOSECOND) else {
-                    return true;
-                };
-                running.erase(*next, on_air, std::slice::from_mut(&mut unit));
                 *next += 1;
-                unit.is_erased()
+                loses_timed(running.as_mut(), *next - 1, at, on_air)
             }
         }
     }
 }
 
+#[inline(never)]
+fn loses_timed(running: &mut dyn Erasing, number: u64, at: Time, on_air: Span) -> bool {
+    // The delay of a received unit is any but zero; at the end of time there is none.
+    let Some(mut unit) = Slot::new(at, Span::NANOSECOND) else {
+        return true;
+    };
+    running.erase(number, on_air, std::slice::from_mut(&mut unit));
+    unit.is_erased()
+}
+
 impl From<Channel> for Losses {
     fn from(channel: Channel) -> Self {
-        Self(Running::Steps(channel))
+        Self(Box::new(Running::Steps(channel)))
     }
 }
 
 impl Clone for Losses {
     fn clone(&self) -> Self {
-        Self(match &self.0 {
+        Self(Box::new(match self.0.as_ref() {
             Running::Steps(channel) => Running::Steps(channel.clone()),
             // What a process erases does not depend on what it was asked before.
             Running::Timed {
@@ -96,7 +101,7 @@ impl Clone for Losses {
                 running: process.begin(*seed, *used),
                 next: *next,
             },
-        })
+        }))
     }
 }
 

@@ -35,8 +35,11 @@ pub struct Distribution {
     /// Single values, and repeated values with their counts, while the distribution is exact.
     singles: Vec<u64>,
     repeated: Vec<(u64, u64)>,
+    /// Whether values are in the histogram.
+    coarse: bool,
     histogram: Histogram,
-    count: u64,
+    /// Number of values while the distribution is exact.
+    exact: u64,
     sum: u128,
     min: u64,
     max: u64,
@@ -152,7 +155,8 @@ impl Distribution {
                 bits,
                 ..Histogram::default()
             },
-            count: 0,
+            coarse: false,
+            exact: 0,
             sum: 0,
             min: u64::MAX,
             max: 0,
@@ -171,6 +175,25 @@ impl Distribution {
         self.push_repeated(span.as_nanos(), 1);
     }
 
+    /// Adds several spans: the same as [`Self::push`] with each.
+    pub fn push_all(&mut self, spans: &[Span]) {
+        if !self.coarse {
+            for span in spans {
+                self.push(*span);
+            }
+            return;
+        }
+        let (mut min, mut max, mut sum) = (self.min, self.max, self.sum);
+        for span in spans {
+            let nanos = span.as_nanos();
+            min = min.min(nanos);
+            max = max.max(nanos);
+            sum += u128::from(nanos);
+            self.histogram.add(nanos, 1);
+        }
+        (self.min, self.max, self.sum) = (min, max, sum);
+    }
+
     /// Adds one span per item. Runs of equal spans are cheap.
     pub fn extend<T>(&mut self, items: &[T], span: impl Fn(&T) -> Span) {
         for (value, run) in equal_runs(items, span) {
@@ -181,14 +204,25 @@ impl Distribution {
     /// Adds a value `times` times, at least once.
     #[inline]
     pub(super) fn push_repeated(&mut self, nanos: u64, times: u64) {
-        self.min = self.min.min(nanos);
-        self.max = self.max.max(nanos);
-        self.count += times;
+        if nanos < self.min {
+            self.min = nanos;
+        }
+        if nanos > self.max {
+            self.max = nanos;
+        }
         self.sum += u128::from(nanos) * u128::from(times);
-        if self.count > self.exact_up_to {
-            if !(self.singles.is_empty() && self.repeated.is_empty()) {
-                self.switch_to_histogram();
-            }
+        if self.coarse {
+            self.histogram.add(nanos, times);
+        } else {
+            self.push_exact(nanos, times);
+        }
+    }
+
+    #[inline]
+    fn push_exact(&mut self, nanos: u64, times: u64) {
+        self.exact += times;
+        if self.exact > self.exact_up_to {
+            self.switch_to_histogram();
             self.histogram.add(nanos, times);
         } else if times == 1 {
             self.singles.push(nanos);
@@ -203,6 +237,7 @@ impl Distribution {
     /// Moves all single values into the histogram.
     #[cold]
     fn switch_to_histogram(&mut self) {
+        self.coarse = true;
         for value in std::mem::take(&mut self.singles) {
             self.histogram.add(value, 1);
         }
@@ -214,13 +249,17 @@ impl Distribution {
     /// Number of values collected.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count
+        if self.coarse {
+            self.histogram.count()
+        } else {
+            self.exact
+        }
     }
 
     /// Precision of the percentiles of a [`Distribution`].
     #[must_use]
     pub fn precision(&self) -> Precision {
-        if self.count > self.exact_up_to {
+        if self.coarse {
             Precision::Bits(self.histogram.bits)
         } else {
             Precision::Exact
@@ -230,19 +269,19 @@ impl Distribution {
     /// Smallest value collected.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
-        Span::from_nanos(self.min).filter(|_| self.count > 0)
+        Span::from_nanos(self.min).filter(|_| self.min <= self.max)
     }
 
     /// Largest value collected.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
-        Span::from_nanos(self.max).filter(|_| self.count > 0)
+        Span::from_nanos(self.max).filter(|_| self.min <= self.max)
     }
 
     /// Mean, rounded half up to nanoseconds; `None` if the distribution is empty.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
-        let count = u128::from(self.count);
+        let count = u128::from(self.count());
         let mean = (self.sum + count / 2).checked_div(count)?;
         Span::from_nanos(u64::try_from(mean).ok()?)
     }
@@ -250,12 +289,13 @@ impl Distribution {
     /// The `percent`-th percentiles by nearest rank: the ⌈percent · n / 100⌉-th smallest values.
     #[must_use]
     pub fn percentiles<const N: usize>(&self, percents: [u64; N]) -> [Option<Span>; N] {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return [None; N];
         }
         let ranks = percents.map(|percent| {
-            let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100);
-            u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, self.count)
+            let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
+            u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count)
         });
         let values = match self.precision() {
             Precision::Exact => self.exact_ranks(ranks),
@@ -269,7 +309,7 @@ impl Distribution {
 
     /// The values of these ranks while the distribution is exact.
     fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        let mut values = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
+        let mut values = Vec::with_capacity(usize::try_from(self.exact).unwrap_or(0));
         values.extend_from_slice(&self.singles);
         for &(value, times) in &self.repeated {
             let times = usize::try_from(times).unwrap_or(0);
@@ -354,6 +394,10 @@ fn middle(bucket: u64, bits: u32) -> u64 {
 }
 
 impl Histogram {
+    fn count(&self) -> u64 {
+        self.zeros + self.counts.iter().sum::<u64>()
+    }
+
     /// Counts a value `times` times.
     fn add(&mut self, nanos: u64, times: u64) {
         if nanos == 0 {
@@ -567,6 +611,12 @@ mod tests {
             exact_up_to in 0usize..100, buckets in prop_oneof![Just(0usize), 64usize..5_000, Just(1 << 15)],
         ) {
             let sketch = within(&values, exact_up_to, buckets);
+            let mut in_lots = Distribution::within(exact_up_to, buckets);
+            for lot in values.chunks(7) {
+                let spans: Vec<Span> = lot.iter().filter_map(|nanos| Span::from_nanos(*nanos)).collect();
+                in_lots.push_all(&spans);
+            }
+            prop_assert_eq!(format!("{in_lots:?}"), format!("{sketch:?}"));
             let mut sorted = values.clone();
             sorted.sort_unstable();
             let off = match sketch.precision() {

@@ -153,7 +153,10 @@ impl Span {
     /// The length in seconds, rounded to the nearest double.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
-        to_f64(self.0) / 1e9
+        // Of the same value, and converted in one step.
+        #[expect(clippy::cast_precision_loss, reason = "as in `to_f64`")]
+        let nanos = self.0.cast_signed() as f64;
+        nanos / 1e9
     }
 
     /// The difference; zero if `other` is longer.

@@ -15,26 +15,28 @@ use super::super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Growth, Values, Window,
 };
 
+/// Fields lie in the order in which they are declared, the first two cache lines being what congestion avoidance needs.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Cubic {
-    /// β_cubic, the factor of the window after a loss (Sec. 4.6).
-    beta: f64,
+    window: Window,
+    /// Current stage of congestion avoidance; `None` until its first ACK.
+    epoch: Option<Epoch>,
     /// C, segments/s³ (Sec. 4.1.2).
     c: f64,
     /// α_cubic below the window before the last cut (Sec. 4.3), so that the average window equals Reno's for this β.
     alpha: f64,
-    window: Window,
+    /// Window before the last cut, unchanged (Sec. 4.3).
+    cwnd_prior: f64,
     reno: Reno,
     growth: Growth,
     slow_start: SlowStart,
+    /// β_cubic, the factor of the window after a loss (Sec. 4.6).
+    beta: f64,
     /// Window before the last cut, after fast convergence (Sec. 4.7).
     w_max: f64,
-    /// Window before the last cut, unchanged (Sec. 4.3).
-    cwnd_prior: f64,
     /// Whether a timeout caused the last cut (Sec. 4.8).
     after_timeout: bool,
-    /// Current stage of congestion avoidance; `None` until its first ACK.
-    epoch: Option<Epoch>,
 }
 
 /// One stage of congestion avoidance.
@@ -81,19 +83,14 @@ impl Cubic {
             w_est: cwnd,
         }
     }
-}
 
-impl CongestionControl for Cubic {
-    fn observe(&mut self, ack: &AckEvent) {
-        self.slow_start.observe(ack, &self.window);
-    }
-
-    fn on_ack(&mut self, ack: &AckEvent) {
-        let left = self.slow_start.grow(&self.reno, ack, &mut self.window);
-        let Some(left) = left else { return };
+    /// Grows the window in congestion avoidance on an ACK that counts for `count` segments.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    fn avoid_congestion(&mut self, ack: &AckEvent, count: u64) {
         let acked = to_f64(match self.growth {
             Growth::Acks => ack.acked,
-            Growth::Segments => left,
+            Growth::Segments => count,
         });
         if self.epoch.is_none() {
             self.epoch = Some(self.start_epoch(ack.now));
@@ -121,6 +118,36 @@ impl CongestionControl for Cubic {
             // reaches the target and no more.
             self.window.cwnd += (acked / self.window.cwnd).min(1.0) * (target - self.window.cwnd);
         }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn observe(&mut self, ack: &AckEvent) {
+        if !self.slow_start.has_no_part(&self.window) {
+            self.slow_start.observe(ack, &self.window);
+        }
+    }
+
+    #[inline(never)]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let left = self.slow_start.grow(&self.reno, ack, &mut self.window);
+        if let Some(left) = left {
+            self.avoid_congestion(ack, left);
+        }
+    }
+
+    fn observe_and_grow(&mut self, ack: &AckEvent, grows: bool) -> f64 {
+        if self.slow_start.has_no_part(&self.window) {
+            if grows {
+                self.avoid_congestion(ack, self.reno.count(ack));
+            }
+        } else {
+            self.slow_start.observe(ack, &self.window);
+            if grows {
+                self.on_ack(ack);
+            }
+        }
+        self.window.cwnd
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {

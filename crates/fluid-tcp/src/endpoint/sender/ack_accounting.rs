@@ -60,13 +60,15 @@ pub(super) struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Adds a packet that was sent once, at `sent`, and is not SACKed.
+    /// Packets that were sent once, the first and the last at these times, and are not SACKed.
     #[inline]
-    pub(super) fn add(&mut self, sent: Time) {
-        self.any = true;
-        self.delivered += 1;
-        self.first.get_or_insert(sent);
-        self.last = Some(sent);
+    pub(super) fn once(packets: u64, first: Time, last: Time) -> Self {
+        Self {
+            delivered: packets,
+            first: Some(first),
+            last: Some(last),
+            any: true,
+        }
     }
 }
 
@@ -108,7 +110,7 @@ impl Sender {
         self.endpoint.timer_restart == TimerRestart::Sacked
             && sacked
                 .first_sent()
-                .zip(self.outstanding.front())
+                .zip(self.first_outstanding())
                 .is_some_and(|(sent, first)| sent < first.sent)
     }
 
@@ -116,9 +118,7 @@ impl Sender {
     pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
         let (mut acked, mut any_retransmitted) = (Acknowledged::default(), false);
         while self.snd_una < next {
-            let Some(entry) = self.outstanding.pop_front() else {
-                break;
-            };
+            let entry = *self.outstanding.entry(self.snd_una);
             acked.any = true;
             self.pipe -= entry.in_pipe();
             any_retransmitted |= entry.transmissions > 1;

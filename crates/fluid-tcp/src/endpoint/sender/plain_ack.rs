@@ -18,19 +18,27 @@ use crate::congestion::AckEvent;
 use crate::endpoint::receiver::Ack;
 
 impl Sender {
-    /// Whether an ACK that acknowledges everything below `next` is a usual one.
-    #[inline]
-    pub(super) fn is_plain(&self, ack: &Ack, next: u64) -> bool {
+    /// Whether nothing is under way but new packets and their ACKs: all outstanding packets were sent once, and are neither
+    /// SACKed nor lost. It holds until an ACK that is not usual, or a timer.
+    pub(super) fn is_quiet(&self) -> bool {
         self.takes_plain_acks
             && self.phase == Phase::Open
-            && next > self.snd_una
-            && next >= self.lost_below
+            && self.lost_below <= self.snd_una
+            && self.repeated_below <= self.snd_una
             && self.sacked_count == 0
-            && ack.blocks == <[(u64, u64); 3]>::default()
-            && !(ack.dsack || ack.ece)
+            && self.retransmit.is_none()
+            && self.tail_probe.pending.is_none()
             && self.tail_probe.end_seq.is_none()
             && self.f_rto.is_none()
-            && self.repeated_below <= self.snd_una
+    }
+
+    /// Whether an ACK that acknowledges everything below `next` is a usual one.
+    #[inline(always)]
+    pub(super) fn is_plain(&self, ack: &Ack, next: u64) -> bool {
+        self.quiet
+            && next > self.snd_una
+            && ack.blocks == <[(u64, u64); 3]>::default()
+            && !(ack.dsack || ack.ece)
     }
 
     /// Processes a usual ACK.
@@ -71,25 +79,21 @@ impl Sender {
         self.restart_timer(now);
     }
 
-    /// Removes the packets below `next`, which were sent once and are not SACKed, from the scoreboard.
+    /// Removes the packets below `next` from the scoreboard, at least one.
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, next: u64) -> Acknowledged {
-        let mut acked = Acknowledged::default();
         if let Some(rack) = &mut self.rack {
             rack.begin_ack();
-        }
-        while let Some(entry) = self.outstanding.pop_front() {
-            self.pipe -= entry.in_pipe();
-            acked.add(entry.sent);
-            if let Some(rack) = &mut self.rack {
-                rack.on_arrival(now, self.snd_una, &entry);
-            }
-            self.snd_una += 1;
-            if self.snd_una == next {
-                break;
+            for (packet, entry) in self.outstanding.entries(self.snd_una..next) {
+                rack.on_arrival(now, packet, entry);
             }
         }
+        let first = self.outstanding.entry(self.snd_una).sent;
+        let last = self.outstanding.entry(next - 1).sent;
+        let acked = next - self.snd_una;
+        self.pipe -= acked;
+        self.snd_una = next;
         self.send_cursor = self.send_cursor.max(next);
-        acked
+        Acknowledged::once(acked, first, last)
     }
 }

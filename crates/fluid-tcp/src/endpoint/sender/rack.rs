@@ -105,9 +105,9 @@ impl Rack {
 impl Sender {
     /// Whether a packet is marked lost and not SACKed.
     pub(super) fn has_lost_packet(&self) -> bool {
-        let below = self.index(self.lost_below.max(self.snd_una));
-        let mut first = self.outstanding.iter().take(below);
-        first.any(|entry| entry.lost && !entry.sacked)
+        let below = self.lost_below.min(self.snd_nxt);
+        let mut first = self.outstanding.entries(self.snd_una..below);
+        first.any(|(_, entry)| entry.lost && !entry.sacked)
     }
 
     /// Rebuilds the order of transmissions from everything outstanding, after a spurious timeout or an undone recovery.
@@ -116,7 +116,7 @@ impl Sender {
             return;
         };
         rack.order.clear();
-        let all = (self.snd_una..).zip(&self.outstanding);
+        let all = self.outstanding.entries(self.snd_una..self.snd_nxt);
         let open = all.filter(|(_, entry)| !entry.sacked);
         rack.order
             .extend(open.map(|(packet, entry)| (packet, entry.transmissions, entry.sent)));
@@ -141,10 +141,8 @@ impl Sender {
         let window = rack.reo_wnd(in_recovery, self.sacked_count, self.rtt.srtt());
         let timeout = rack.rtt.saturating_add(window);
         while let Some(&(packet, copy, sent)) = rack.order.front() {
-            let index = packet
-                .checked_sub(self.snd_una)
-                .and_then(|index| usize::try_from(index).ok());
-            let entry = index.and_then(|index| self.outstanding.get_mut(index));
+            let is_outstanding = packet >= self.snd_una;
+            let entry = is_outstanding.then(|| self.outstanding.entry_mut(packet));
             // Skip transmissions that have arrived, were superseded by a retransmission, or are marked lost.
             let Some(entry) = entry.filter(|entry| {
                 !entry.sacked && entry.transmissions == copy && (!entry.lost || entry.retransmitted)

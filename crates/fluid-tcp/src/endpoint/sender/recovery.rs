@@ -95,7 +95,7 @@ impl Sender {
         } else if self.endpoint.force_retransmit || !self.cc_controls_recovery {
             // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet
             // need not be the first.
-            let first = self.outstanding.front();
+            let first = self.first_outstanding();
             let urgent = !self.endpoint.sack
                 || first.is_some_and(|o| !o.retransmitted && (o.lost || self.rack.is_none()));
             self.retransmit = urgent.then_some(self.snd_una);

@@ -54,20 +54,15 @@ impl Sender {
     fn record_blocks(&mut self, now: Time, ack: &Ack, new: &mut NewlySacked) {
         let reported = std::mem::replace(&mut self.reported, ack.blocks);
         for block in ack.blocks {
-            if reported.contains(&block) {
-                continue;
-            }
             let (start, end) = block;
             let (start, end) = (start.max(self.snd_una), end.min(self.snd_nxt));
-            if start >= end {
+            if start >= end || reported.contains(&block) {
                 continue;
             }
-            let (snd_una, outstanding, pipe) =
-                (self.snd_una, &mut self.outstanding, &mut self.pipe);
+            let (outstanding, pipe) = (&mut self.outstanding, &mut self.pipe);
             let (rack, rates, frto) = (&mut self.rack, &mut self.rates, &mut self.f_rto);
             self.sacked.insert(start, end, |packet| {
-                let index = usize::try_from(packet - snd_una).unwrap_or(usize::MAX);
-                let entry = &mut outstanding[index];
+                let entry = outstanding.entry_mut(packet);
                 if let Some(rack) = rack {
                     rack.on_arrival(now, packet, entry);
                 }
@@ -97,8 +92,10 @@ impl Sender {
     /// too.
     pub(super) fn mark_lost(&mut self, from: u64, below: u64, retransmissions: bool) {
         for packet in from.max(self.snd_una)..below {
-            let index = self.index(packet);
-            let entry = &mut self.outstanding[index];
+            let entry = self.outstanding.entry_mut(packet);
+            if entry.sacked && !retransmissions {
+                continue;
+            }
             let newly_lost =
                 !entry.sacked && (!entry.lost || (retransmissions && entry.retransmitted));
             self.pipe -= entry.in_pipe();
@@ -114,8 +111,6 @@ impl Sender {
     }
 
     /// Returns the next new packet outside recovery, with limited transmit.
-    #[expect(clippy::inline_always, reason = "every packet takes this way")]
-    #[inline(always)]
     pub(super) fn next_new_data(&mut self) -> Option<u64> {
         if !self.has_new_data() {
             self.cwnd_limited = false;
@@ -177,7 +172,7 @@ impl Sender {
     /// Returns the first packet in [`from`, `below`) that is neither SACKed nor retransmitted.
     fn next_unretransmitted(&self, from: u64, below: u64) -> Option<u64> {
         (from.max(self.snd_una)..below.min(self.snd_nxt)).find(|packet| {
-            let entry = self.outstanding[self.index(*packet)];
+            let entry = self.outstanding.entry(*packet);
             !entry.sacked && !entry.retransmitted && (entry.lost || self.rack.is_none())
         })
     }

@@ -50,7 +50,7 @@ impl Sender {
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.events.timeouts += 1;
         let in_loss = matches!(self.phase, Phase::Loss { .. });
-        let first = self.outstanding.front();
+        let first = self.first_outstanding();
         let keeps_threshold = match self.endpoint.cut_from {
             CutFrom::Flight => in_loss && first.is_some_and(|o| o.transmissions > 1),
             CutFrom::Window => false,

@@ -59,8 +59,9 @@ impl Sender {
         let is_retrans = !self.has_new_data();
         let packet = if is_retrans {
             // The first outstanding packet is not SACKed, so there is one.
-            let last = self.outstanding.iter().rposition(|entry| !entry.sacked);
-            self.snd_una + last.unwrap_or(0) as u64
+            let all = self.outstanding.entries(self.snd_una..self.snd_nxt);
+            let last = all.rev().find(|(_, entry)| !entry.sacked);
+            last.map_or(self.snd_una, |(packet, _)| packet)
         } else {
             self.snd_nxt
         };

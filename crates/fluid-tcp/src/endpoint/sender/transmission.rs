@@ -15,17 +15,33 @@ impl Sender {
     /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.
     #[inline(always)]
     pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
-        // What is asked after almost every ACK.
-        let sends_new_data_only = self.endpoint.sack
-            && self.phase == Phase::Open
-            && self.pacer.is_none()
-            && self.retransmit.is_none()
-            && self.tail_probe.pending.is_none();
-        let packet = if sends_new_data_only {
-            self.next_new_data()?
-        } else {
-            self.choose_packet(now)?
-        };
+        if !self.quiet {
+            return self.next_of_any(now);
+        }
+        // What is asked after almost every ACK. Nothing is SACKed, so that limited transmit has no part.
+        let packet = self.snd_nxt;
+        if !self.has_new_data() {
+            self.cwnd_limited = false;
+            return None;
+        }
+        if packet - self.snd_una >= self.window {
+            self.cwnd_limited = true;
+            return None;
+        }
+        let cwr = std::mem::take(&mut self.cwr_pending);
+        self.transmit_new(now);
+        Some(OutgoingPacket {
+            packet,
+            copy: 1,
+            cwr,
+            reason: TransmissionReason::New,
+        })
+    }
+
+    /// Returns the next packet to send `now`, new or not.
+    #[inline(never)]
+    fn next_of_any(&mut self, now: Time) -> Option<OutgoingPacket> {
+        let packet = self.choose_packet(now)?;
         let is_new = packet == self.snd_nxt;
         let cwr = is_new && std::mem::take(&mut self.cwr_pending);
         let copy = if is_new {
@@ -47,7 +63,6 @@ impl Sender {
         })
     }
 
-    #[inline(never)]
     fn choose_packet(&mut self, now: Time) -> Option<u64> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
@@ -68,8 +83,7 @@ impl Sender {
             return self.has_new_data();
         }
         packet >= self.snd_una && {
-            let entry = self.outstanding.get(self.index(packet));
-            entry.is_some_and(|entry| !entry.sacked)
+            packet < self.snd_nxt && !self.outstanding.entry(packet).sacked
         }
     }
 
@@ -78,13 +92,14 @@ impl Sender {
     fn transmit_new(&mut self, now: Time) {
         self.restart_if_idle(now);
         let packet = self.snd_nxt;
-        self.snd_nxt += 1;
-        self.pipe += 1;
-        self.outstanding.push_back(Outstanding {
+        let entry = Outstanding {
             sent: now,
             transmissions: 1,
             ..Outstanding::default()
-        });
+        };
+        self.outstanding.push(self.snd_una..packet, entry);
+        self.snd_nxt += 1;
+        self.pipe += 1;
         if self.endpoint.rtt_sampling == RttSampling::PerWindow {
             self.timed_packet.get_or_insert((packet, now));
         }
@@ -101,8 +116,7 @@ impl Sender {
         // Karn: after a retransmission, the running measurement is ambiguous.
         self.timed_packet = None;
         self.repeated_below = self.repeated_below.max(packet + 1);
-        let index = self.index(packet);
-        let entry = &mut self.outstanding[index];
+        let entry = self.outstanding.entry_mut(packet);
         self.pipe -= entry.in_pipe();
         entry.transmissions += 1;
         entry.sent = now;

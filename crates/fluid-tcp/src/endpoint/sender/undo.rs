@@ -28,7 +28,7 @@ impl Sender {
             return;
         }
         // What the recovery before retransmitted may still arrive (`tcp_any_retrans_done`).
-        let first = self.outstanding.front();
+        let first = self.first_outstanding();
         let goes_on = first.is_some_and(|it| it.transmissions > 1) || self.repeats_in_network();
         let before = self.undo.take().and_then(|undo| undo.first_retransmission);
         self.undo = Some(Undo {
@@ -39,14 +39,15 @@ impl Sender {
 
     /// Time of the earliest repeat among the outstanding packets, such as one of a timeout or a tail loss probe.
     fn first_repeat(&self) -> Option<Time> {
-        let repeated = self.outstanding.iter().filter(|it| it.transmissions > 1);
-        repeated.map(|it| it.sent).min()
+        let all = self.outstanding.entries(self.snd_una..self.snd_nxt);
+        let repeated = all.filter(|(_, it)| it.transmissions > 1);
+        repeated.map(|(_, it)| it.sent).min()
     }
 
     /// Whether a retransmission may be in the network (`retrans_out`).
     fn repeats_in_network(&self) -> bool {
-        let mut all = self.outstanding.iter();
-        all.any(|it| it.retransmitted && !it.sacked)
+        let mut all = self.outstanding.entries(self.snd_una..self.snd_nxt);
+        all.any(|(_, it)| it.retransmitted && !it.sacked)
     }
 
     /// Notes a retransmission `now`.
@@ -81,7 +82,8 @@ impl Sender {
     /// Takes back that packets are lost.
     pub(super) fn unmark_losses(&mut self) {
         self.pipe = 0;
-        for entry in &mut self.outstanding {
+        for packet in self.snd_una..self.snd_nxt {
+            let entry = self.outstanding.entry_mut(packet);
             // A retransmitted packet is in the network twice but counts once.
             entry.lost = false;
             entry.retransmitted = false;

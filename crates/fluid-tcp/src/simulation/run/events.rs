@@ -30,7 +30,7 @@ pub(super) enum Alarm {
 
 /// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $first:ident, $remove:ident;)*) => {
+    ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $take:ident;)*) => {
         /// Kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind { $($(#[$doc])* $kind,)* }
@@ -56,16 +56,10 @@ macro_rules! kinds {
                     }
                 }
 
-                /// The first event of this kind.
+                /// Removes the first event, which is of this kind, and returns it in its slot.
                 #[inline]
-                pub(super) fn $first(&self) -> Option<&$event> {
-                    self.schedule.event(Kind::$kind as usize, &self.$line)
-                }
-
-                /// Removes the first event of this kind.
-                #[inline]
-                pub(super) fn $remove(&mut self) {
-                    self.schedule.remove(Kind::$kind as usize, &mut self.$line);
+                pub(super) fn $take(&mut self) -> &$event {
+                    self.schedule.take(Kind::$kind as usize, &mut self.$line)
                 }
             )*
         }
@@ -73,20 +67,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Delivery: Delivery, deliveries, deliver, first_delivery, remove_delivery;
+    Delivery: Delivery, deliveries, deliver, take_delivery;
     /// An ACK reaches the sender of a flow.
-    Ack: (u32, Ack), acks, acknowledge, first_ack, remove_ack;
+    Ack: (u32, Ack), acks, acknowledge, take_ack;
     /// A timer of the sender of a flow may have expired.
-    Timer: u32, timers, expire, first_timer, remove_timer;
+    Timer: u32, timers, expire, take_timer;
     /// The delayed-ACK timer of the receiver of a flow may have expired.
-    DelayedAck: u32, delayed_acks, delayed_ack, first_delayed_ack, remove_delayed_ack;
+    DelayedAck: u32, delayed_acks, delayed_ack, take_delayed_ack;
     /// Pacing allows the next packet of a flow.
-    Pace: u32, paces, pace, first_pace, remove_pace;
+    Pace: u32, paces, pace, take_pace;
     /// A packet reaches the gateway.
-    Arrival: Queued, arrivals, arrive, first_arrival, remove_arrival;
+    Arrival: Queued, arrivals, arrive, take_arrival;
     /// A proxy learns that the link has delivered this transmission.
-    Release: Transmission, releases, release, first_release, remove_release;
-    Alarm: Alarm, alarms, alarm, first_alarm, remove_alarm;
+    Release: Transmission, releases, release, take_release;
+    Alarm: Alarm, alarms, alarm, take_alarm;
 }
 
 impl Events {

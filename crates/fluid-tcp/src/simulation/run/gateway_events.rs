@@ -5,8 +5,8 @@ use tmt_core::types::{Span, Time};
 use super::events::Alarm;
 use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
-use crate::link::Transmission;
 use crate::link::gateway::{Departure, Fate, Gateway, Queued, Served};
+use crate::link::{Service, Transmission};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
@@ -76,7 +76,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
     fn enqueue(&mut self, now: Time, packet: Queued) {
-        self.process_departures(now);
+        if self.probe.watches() || self.gateway.departures_are_due() {
+            self.process_departures(now);
+        }
         let losses = self.queue_loss.as_mut();
         let fate = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
             Fate::Dropped(packet)
@@ -167,11 +169,20 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                         *slot = packet.transmission;
                     });
                 }
-                if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
+                let delay = DelayParts::of(packet.sent, packet.enqueued, &service);
+                if G::Departure::IS_TALLIED {
+                    self.tally_ahead(&packet, &service, delay.as_ref());
+                }
+                if let Some(delay) = delay {
                     self.events.deliver(service.arrival, |slot| {
-                        slot.transmission = packet.transmission;
+                        if G::Departure::IS_TALLIED {
+                            slot.transmission.flow = packet.transmission.flow;
+                            slot.transmission.packet = packet.transmission.packet;
+                        } else {
+                            slot.transmission = packet.transmission;
+                            slot.delay = delay;
+                        }
                         slot.sent = packet.sent;
-                        slot.delay = delay;
                         slot.marked = marked;
                         slot.cwr = packet.cwr;
                     });
@@ -185,14 +196,36 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
     }
 
-    /// Counts and reports the slots used and the packets that have left the queue by `now`.
-    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    /// Tallies what will happen to a packet before the run ends, at a time that is known.
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
+    fn tally_ahead(&mut self, packet: &Queued, service: &Service, parts: Option<&DelayParts>) {
+        let tally = &mut self.connections[packet.transmission.flow].tally;
+        let end = self.setup.end;
+        if service.start > end {
+            return;
+        }
+        self.served += 1;
+        tally.on_service(service.start.since(packet.enqueued));
+        match (service.arrival, parts) {
+            (Some(arrival), Some(parts)) if arrival <= end => {
+                let delay = arrival.since(packet.sent);
+                tally.on_delivered(packet.transmission.ordinal, delay, parts);
+            }
+            (None, _) if service.end <= end => tally.count(Count::Lost),
+            _ => {}
+        }
+    }
+
+    /// Counts and reports the slots used and the packets that have left the queue by `now`.
     pub(super) fn process_departures(&mut self, now: Time) {
         while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
         }
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
+        if G::Departure::IS_TALLIED {
+            return self.gateway.departed(now, |_| {});
+        }
         self.gateway.departed(now, |packet| {
             self.served += 1;
             let left = packet.left().unwrap_or(packet.end());

@@ -1,0 +1,54 @@
+use proptest::prelude::*;
+use tmt_core::channel::{Losses, SlotChannel, Use};
+use tmt_core::types::{BitRate, Span};
+
+use super::*;
+use crate::endpoint::Profile;
+
+/// A probe that only makes the run report everything.
+struct Watching;
+
+impl Probe for Watching {}
+
+proptest! {
+    /// A watched run tallies every packet when it leaves and when it arrives. Without a probe, a run that has an endless
+    /// flow tallies it when it is accepted; its end may cut any of these times.
+    #[test]
+    fn a_run_is_the_same_whether_it_is_watched(
+        rate in prop_oneof![Just(12_000_000u64), 200_000u64..20_000_000],
+        rtt in prop_oneof![Just(0u32), Just(100), 1u32..600],
+        buffer in prop_oneof![1u64..6, 6u64..200],
+        millis in 1u32..8_000,
+        loss in prop_oneof![Just(0.0), Just(0.01), 0.0..0.4],
+        queue_loss: bool,
+        return_rate: bool,
+        terrestrial in prop_oneof![Just(0u32), 1u32..50],
+        split: bool,
+        profile in prop::sample::select(vec![Profile::Ns2, Profile::Rfc, Profile::Linux]),
+        delayed_ack in 1u32..4,
+        flows in prop::collection::vec(
+            (prop::sample::select(vec!["cubic", "newreno", "bbr", "fixed:300"]), 0u32..2_000, prop::option::of(0u64..300)), 1..5),
+    ) {
+        let losses = |used| {
+            let process: SlotChannel = format!("bernoulli:{loss}").parse().unwrap();
+            Some(Losses::new(&process, 5, used))
+        };
+        let endpoint = Endpoint { delayed_ack, ..profile.endpoint() };
+        let flows = flows.iter().map(|(cc, start, packets)| Flow {
+            packets: *packets,
+            ..Flow::new(cc.parse().unwrap(), endpoint).starting(Span::from_millis(*start))
+        });
+        let mut setup = Setup::new(flows.collect(), Span::from_millis(rtt), Span::from_millis(millis));
+        setup.buffer = buffer;
+        setup.path.terrestrial_rtt = Span::from_millis(terrestrial);
+        if split {
+            setup.path.split = Some(crate::simulation::path::SplitWindow::Whole);
+        } else {
+            setup.queue_loss = losses(Use::Return).filter(|_| queue_loss);
+            setup.return_path.rate = return_rate.then_some(BitRate(100_000));
+        }
+        let link = || setup.synthetic_link(BitRate(rate), losses(Use::Forward).filter(|_| !split)).unwrap();
+        let watched = run(&setup, link(), &mut Watching);
+        prop_assert_eq!(run(&setup, link(), &mut NoProbe), watched);
+    }
+}
