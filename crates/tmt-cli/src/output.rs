@@ -18,6 +18,7 @@ use tmt_core::format::{Compression, FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
+use crate::progress;
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -50,6 +51,12 @@ pub(crate) fn clean_up_on_signals() {
     };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let text =
+                std::mem::take(&mut *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner));
+            if !text.is_empty() {
+                progress::clear();
+                print_line(format_args!("{text}"));
+            }
             // The lock waits for a file that is being renamed.
             for file in temporary().iter() {
                 let _ = fs::remove_file(file);
@@ -61,6 +68,14 @@ pub(crate) fn clean_up_on_signals() {
 
 #[cfg(not(unix))]
 pub(crate) fn clean_up_on_signals() {}
+
+/// What a signal that ends the program prints.
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+
+/// Sets what a signal that ends the program prints; nothing if empty.
+pub(crate) fn on_signal(text: String) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = text;
+}
 
 fn temporary() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)

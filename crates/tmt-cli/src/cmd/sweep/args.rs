@@ -7,7 +7,7 @@ use fluid_tcp::experiment::{Group, Kind, PARAMETERS, Parameter};
 use tmt_study::plan::Stop;
 use tmt_study::{Draft, PlanError};
 
-use super::refusal;
+use super::{engine, refusal};
 use crate::exit::Outcome;
 
 /// Flags of `tmt sweep`.
@@ -47,6 +47,8 @@ pub(crate) struct Args {
     /// All parts write beside the same --output, and go on where they were interrupted.
     #[arg(long, value_name = "K/N", hide_short_help = true)]
     pub(super) shard: Option<Shard>,
+    #[command(flatten)]
+    pub(super) cluster: engine::Flags,
 }
 
 const EXAMPLES: &str =
