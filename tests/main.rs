@@ -45,6 +45,7 @@ mod quiet;
 mod readme;
 mod reports;
 mod results;
+mod resume;
 mod scenario_loads;
 mod scenarios;
 mod schemas;

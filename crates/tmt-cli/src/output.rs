@@ -290,6 +290,14 @@ fn is_stdin(_: &fs::Metadata) -> bool {
     false
 }
 
+/// Fails as [`Output::create`] would, for work that takes long: a process that is killed leaves no temporary file then.
+pub(crate) fn check_writable(path: &str) -> Outcome {
+    if !is_stream(path) {
+        drop(Output::create(Some(path))?);
+    }
+    Ok(())
+}
+
 /// Opens `path` for writing. For a regular file also returns its temporary and final path.
 fn open(path: &str) -> io::Result<(File, Option<Temporary>)> {
     let existing = match fs::metadata(path) {

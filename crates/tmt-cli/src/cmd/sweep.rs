@@ -24,7 +24,7 @@ use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::open;
 use crate::input::process::unnamed;
-use crate::output::{Output, document, is_stdout, on_signal, table_form};
+use crate::output::{Output, check_writable, document, is_stdout, on_signal, table_form};
 use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table::counted;
@@ -40,12 +40,12 @@ struct Read {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let read = read(args)?;
+    check_engine(args)?;
     let refuse = |error: &PlanError| refusal(error, read.file.as_deref());
     let sweep = Sweep::new(&read.plan).map_err(|error| refuse(&error))?;
     for text in sweep.assumed() {
         warning!("sweep", "{}", named(text));
     }
-    args.cluster.check()?;
     if args.dry_run {
         return forecast::print(&read.plan, &sweep);
     }
@@ -57,10 +57,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let form = table_form(path)?;
     // A path that cannot be written fails before the work.
-    let output = match args.shard {
-        None => Some(Output::create(Some(path))?),
-        Some(_) => None,
-    };
+    if args.shard.is_none() {
+        check_writable(path)?;
+    }
     let part = args.shard.map_or(args.cluster.engine.part, Part::Shard);
     let partial = Partial::open(path, &read.plan, args.resume, part)?;
     on_signal(format!(
@@ -83,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if new > 0 {
         (args.cluster.engine.run)(&job, &left, done)?;
     }
-    let Some(output) = output else {
+    if args.shard.is_some() {
         headline!(
             "sweep",
             "{}: {} done, {} found",
@@ -92,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             found
         );
         return partial.close();
-    };
+    }
     partial.take_alone()?;
     let mut records = partial.records()?;
     let missing = sweep.without(&records).runs();
@@ -103,18 +102,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )));
     }
     records.trim(&read.plan);
-    finish(&read, &records, output, form)?;
+    finish(&read, &records, Output::create(Some(path))?, form)?;
     on_signal(String::new());
     partial.remove()
 }
 
-/// Runs everything without a file, and prints the summary.
-fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
-    if args.resume || args.shard.is_some() || args.cluster.engine.part != Part::All {
+/// Refuses flags that need a file of results without one, and an engine that cannot work here.
+fn check_engine(args: &Args) -> Outcome {
+    let engine = &args.cluster;
+    let needs_file = args.resume || args.shard.is_some() || engine.engine.part != Part::All;
+    let has_file = args.output.as_deref().is_some_and(|path| !is_stdout(path));
+    if needs_file && !has_file && !args.dry_run {
         return Err(Failure::usage(
             "--resume, --shard and engines other than local need --output FILE, beside which finished cells are kept",
         ));
     }
+    engine.check()
+}
+
+/// Runs everything without a file, and prints the summary.
+fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     let kept = Mutex::new(Records::default());
     carry_out(read, sweep, Records::default(), |record| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);

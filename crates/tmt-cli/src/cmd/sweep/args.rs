@@ -45,7 +45,12 @@ pub(crate) struct Args {
     /// Run part K of N of the cells; `--resume` merges the parts
     ///
     /// All parts write beside the same --output, and go on where they were interrupted.
-    #[arg(long, value_name = "K/N", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "K/N",
+        hide_short_help = true,
+        conflicts_with = "engine"
+    )]
     pub(super) shard: Option<Shard>,
     #[command(flatten)]
     pub(super) cluster: engine::Flags,

@@ -57,14 +57,17 @@ fn engines() -> impl TypedValueParser<Value = &'static Engine> {
 }
 
 impl Flags {
-    /// Refuses flags of an engine that is not chosen.
+    /// Refuses flags of an engine that is not chosen, and an engine that cannot work here.
     pub(super) fn check(&self) -> Outcome {
+        if self.engine.name == slurm::ENGINE.name {
+            return self.slurm.check();
+        }
         match self.slurm.given() {
-            Some(flag) if self.engine.name != slurm::ENGINE.name => Err(Failure::usage(format!(
+            Some(flag) => Err(Failure::usage(format!(
                 "{flag} needs --engine {}",
                 slurm::ENGINE.name
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

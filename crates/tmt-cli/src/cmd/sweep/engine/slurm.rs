@@ -115,7 +115,8 @@ impl Slurm {
         flags.find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 
-    fn check(&self) -> Outcome {
+    /// Refuses options that the engine sets, and a machine without the commands of Slurm.
+    pub(super) fn check(&self) -> Outcome {
         for text in &self.sbatch {
             if text.chars().any(char::is_control) {
                 return Err(Failure::usage(
@@ -135,14 +136,12 @@ impl Slurm {
                 )));
             }
         }
-        Ok(())
+        queue::check()
     }
 }
 
 fn run(job: &Job<'_>, sweep: &Sweep<'_>, done: Records) -> Outcome {
     let flags = &job.args.cluster.slurm;
-    flags.check()?;
-    queue::check()?;
     let array = Array::new(job)?;
     let queued = queue::queue(&array.name);
     let queued = queued.map_err(|why| Failure::failed(format!("squeue: {why}")))?;
