@@ -346,6 +346,36 @@ fn two_sweeps_into_one_file_are_refused() {
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
 
+/// A shard counts its own runs, whoever has run them, and does not look into the files of the others.
+#[test]
+fn a_shard_takes_the_records_of_its_cells() {
+    let folder = Folder::new();
+    let (expected, _) = undisturbed(&folder, PLAN);
+    let shard = |shard: &str| {
+        tmt(&format!("{PLAN} --shard {shard} -o results.parquet"))
+            .within(&folder)
+            .run()
+    };
+    shard("1/3")
+        .ok()
+        .says(&["shard-1-of-3: 24 runs done, 0 found"]);
+    shard("2/3")
+        .ok()
+        .says(&["shard-2-of-3: 24 runs done, 0 found"]);
+    // Of the 12 cells, 0, 3 … and 1, 4 … are there; cells 0, 2 … are of this one.
+    shard("1/2")
+        .ok()
+        .says(&["shard-1-of-2: 12 runs done, 24 found"]);
+    shard("1/2")
+        .ok()
+        .says(&["shard-1-of-2: 0 runs done, 36 found"]);
+    tmt(&format!("{PLAN} -o results.parquet --resume"))
+        .within(&folder)
+        .run()
+        .ok();
+    assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
+}
+
 #[test]
 fn records_that_vanish_are_missed() {
     let folder = Folder::new();

@@ -72,23 +72,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => sweep,
     };
     let left = sweep.clone().without(&done);
-    let (found, new) = (done.runs(), left.runs());
+    let found = done.runs();
     let job = Job {
-        args,
+        flags: &args.cluster,
+        resume: args.resume,
         path,
         read: &read,
         partial: &partial,
     };
-    if new > 0 {
+    if left.runs() > 0 {
         (args.cluster.engine.run)(&job, &left, done)?;
     }
     if args.shard.is_some() {
+        let kept = partial.records()?.runs();
         headline!(
             "sweep",
-            "{}: {} done, {} found",
+            "{}: {} done, {found} found",
             partial.part(),
-            counted(new, "run"),
-            found
+            counted(kept.saturating_sub(found) as u64, "run")
         );
         return partial.close();
     }

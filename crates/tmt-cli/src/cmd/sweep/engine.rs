@@ -6,7 +6,6 @@ mod slurm;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tmt_study::{Records, Sweep};
 
-use super::args::Args;
 use super::partial::{Part, Partial};
 use super::{Read, carry_out, forecast};
 use crate::exit::{Failure, Outcome};
@@ -27,7 +26,10 @@ pub(super) struct Engine {
 
 /// What engines work on.
 pub(super) struct Job<'a> {
-    pub(super) args: &'a Args,
+    /// Flags of engines.
+    pub(super) flags: &'a Flags,
+    /// Whether an interrupted sweep goes on.
+    pub(super) resume: bool,
     /// The file of results.
     pub(super) path: &'a str,
     pub(super) read: &'a Read,

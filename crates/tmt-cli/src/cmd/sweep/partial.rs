@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use tmt_study::{Plan, Record, Records};
 
-use super::args::Shard;
 use crate::exit::{Failure, Outcome};
 
 /// File that a process locks for as long as it works on the sweep.
@@ -23,6 +23,33 @@ const RECORDS: &str = "jsonl";
 
 /// Endings of all files of the folder.
 const ENDINGS: [&str; 6] = [RECORDS, LOCK, "log", "sh", "toml", "txt"];
+
+/// Part `number` (from 1) of `of` parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    pub(super) number: usize,
+    pub(super) of: usize,
+}
+
+impl Shard {
+    /// Whether it has `cell`.
+    pub(super) fn has(self, cell: usize) -> bool {
+        cell % self.of == self.number - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let parts = parts.filter(|(number, of)| (1..=*of).contains(number) && *of <= 1_000_000);
+        let refuse = || format!("found '{text}', expected K/N with K from 1 to N, such as 3/10");
+        let (number, of) = parts.ok_or_else(refuse)?;
+        Ok(Self { number, of })
+    }
+}
 
 /// What a process works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,10 +141,17 @@ impl Partial {
         &self.folder
     }
 
-    /// All records in the folder, of all processes.
+    /// The records in the folder that are of this part, of all processes.
     pub(super) fn records(&self) -> Outcome<Records> {
         let mut records = Records::default();
-        Reader::default().read(&self.folder, &mut records)?;
+        let mut reader = Reader {
+            shard: match self.part {
+                Part::Shard(shard) => Some(shard),
+                Part::All | Part::Parts(_) => None,
+            },
+            ..Reader::default()
+        };
+        reader.read(&self.folder, &mut records)?;
         Ok(records)
     }
 
@@ -269,6 +303,8 @@ fn create(folder: &Path, part: &str) -> Outcome<(File, PathBuf)> {
 /// Reads records as files grow.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
+    /// Only the records of these cells.
+    shard: Option<Shard>,
     /// Length and number of the lines that are read, by file.
     read: BTreeMap<PathBuf, (u64, u64)>,
 }
@@ -278,6 +314,9 @@ impl Reader {
     pub(super) fn read(&mut self, folder: &Path, records: &mut Records) -> Outcome<u64> {
         let mut runs = 0;
         for path in journals(folder)? {
+            if self.shard.is_some_and(|shard| is_of_another(&path, shard)) {
+                continue;
+            }
             let name = path.display().to_string();
             let failed = |error: io::Error| Failure::io(&name, &error);
             let mut file = File::open(&path).map_err(failed)?;
@@ -300,10 +339,24 @@ impl Reader {
                 })?;
                 *length += line.len() as u64;
                 *lines += 1;
-                runs += record.runs.len() as u64;
-                records.add(record);
+                if self.shard.is_none_or(|shard| shard.has(record.cell)) {
+                    runs += record.runs.len() as u64;
+                    records.add(record);
+                }
             }
         }
         Ok(runs)
+    }
+}
+
+/// Whether the records in `path` are of another of the shards that `shard` is one of, so that it has none of them.
+fn is_of_another(path: &Path, shard: Shard) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let parts: Vec<&str> = name.unwrap_or_default().split('-').collect();
+    match parts[..] {
+        ["shard", number, "of", of, _] => {
+            of == shard.of.to_string() && number != shard.number.to_string()
+        }
+        _ => false,
     }
 }

@@ -141,7 +141,7 @@ impl Slurm {
 }
 
 fn run(job: &Job<'_>, sweep: &Sweep<'_>, done: Records) -> Outcome {
-    let flags = &job.args.cluster.slurm;
+    let flags = &job.flags.slurm;
     let array = Array::new(job)?;
     let queued = queue::queue(&array.name);
     let queued = queued.map_err(|why| Failure::failed(format!("squeue: {why}")))?;
@@ -150,7 +150,7 @@ fn run(job: &Job<'_>, sweep: &Sweep<'_>, done: Records) -> Outcome {
         .next()
         .map(|((tasks, _), queued)| (*tasks, queued.job));
     let tasks = match known {
-        Some((_, number)) if !job.args.resume => {
+        Some((_, number)) if !job.resume => {
             return Err(Failure::failed(format!(
                 "{}: found job array {number}, which works on it; --resume waits for it, `scancel {number}` ends it",
                 job.partial.folder().display()
@@ -172,7 +172,7 @@ fn run(job: &Job<'_>, sweep: &Sweep<'_>, done: Records) -> Outcome {
 
 /// The number of tasks for what is left.
 fn number_of_tasks(job: &Job<'_>, sweep: &Sweep<'_>) -> Outcome<usize> {
-    let flags = &job.args.cluster.slurm;
+    let flags = &job.flags.slurm;
     let (cells, most) = (job.read.plan.cells(), queue::max_tasks());
     if let Some(tasks) = flags.tasks {
         if tasks > most {
@@ -246,7 +246,7 @@ impl<'a> Array<'a> {
             plan: &plan,
             output: &output,
             folder: &self.folder,
-            options: &self.job.args.cluster.slurm.sbatch,
+            options: &self.job.flags.slurm.sbatch,
             tasks,
         };
         // The plan has every value that flags gave.
@@ -258,7 +258,7 @@ impl<'a> Array<'a> {
     /// Submits what is neither done nor queued, and again what fails, until everything is done.
     fn watch(&self, tasks: usize, sweep: &Sweep<'_>, done: Records) -> Outcome {
         let script = self.prepare(tasks)?;
-        let retries = self.job.args.cluster.slurm.retries.unwrap_or(2);
+        let retries = self.job.flags.slurm.retries.unwrap_or(2);
         let shards = |records: &Records| -> BTreeSet<usize> {
             let cells = sweep.clone().without(records).cells();
             cells.into_iter().map(|cell| cell % tasks + 1).collect()
