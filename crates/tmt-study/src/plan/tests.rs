@@ -183,7 +183,8 @@ proptest! {
     ) {
         let mut draft = Draft::default();
         let names: Vec<String> = variables.keys().filter(|name| names::parameter(name).is_none() && !matches!(name.as_str(), "zip" | "stop" | "model")).cloned().collect();
-        let all: String = names.iter().map(|name| format!("{{{name}}}")).collect();
+        let all: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();
+        let all = all.concat();
         for name in &names {
             let values = &variables[name];
             draft.give(name, values.iter().map(|text| vec![text.clone()]).collect(), None);

@@ -23,7 +23,8 @@ impl Script<'_> {
     /// The text.
     pub(super) fn text(&self) -> Outcome<String> {
         let options = self.options.iter();
-        let options: String = options.map(|text| format!("#SBATCH {text}\n")).collect();
+        let options: Vec<String> = options.map(|text| format!("#SBATCH {text}\n")).collect();
+        let options = options.concat();
         let log = format!("-of-{}.log", self.tasks);
         // The script opens its log itself: sbatch would replace % and \ in the path, and does so differently by version.
         Ok(format!(
