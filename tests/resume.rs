@@ -14,6 +14,10 @@ const PLAN: &str = "sweep --scheme arq,in-order,harq:10/12 --cc newreno,cubic:be
 /// The same with a rule for stopping.
 const STOP: &str = "--stop goodput_bps:5%,min=3";
 
+/// A sweep whose tasks have several runs, not all of which the rule for stopping needs.
+const CHUNKS: &str = "sweep --cc newreno,cubic:beta=0.8 --loss bernoulli:1e-3..1e-2:log:3 \
+    --rate 2Mbps --duration 30s --seeds 24 --stop goodput_bps:5%,min=3";
+
 /// Numbers that look random, from 0 to 1.
 struct Moments(u64);
 
@@ -149,7 +153,7 @@ fn killed_shards(plan: &str, kills: u32, seed: u64) {
 #[test]
 fn a_killed_sweep_resumes_to_the_same_bytes() {
     killed(&format!("{PLAN} --jobs 1"), 3, 1);
-    killed(&format!("{PLAN} {STOP} --jobs 2"), 3, 2);
+    killed(&format!("{CHUNKS} --jobs 2"), 3, 2);
 }
 
 #[test]
@@ -163,6 +167,7 @@ fn sweeps_killed_at_twenty_moments_resume_to_the_same_bytes() {
     for (number, jobs) in [(10, "--jobs 1"), (20, "--jobs 2")] {
         killed(&format!("{PLAN} {jobs}"), 20, number);
         killed(&format!("{PLAN} {STOP} {jobs}"), 20, number + 1);
+        killed(&format!("{CHUNKS} {jobs}"), 20, number + 2);
     }
     killed_shards(PLAN, 20, 30);
     killed_shards(&format!("{PLAN} {STOP}"), 20, 31);
@@ -374,6 +379,22 @@ fn a_shard_takes_the_records_of_its_cells() {
         .run()
         .ok();
     assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
+}
+
+/// Tasks under a rule for stopping have four runs.
+#[test]
+fn runs_beyond_the_rule_for_stopping_are_dropped_after_resuming() {
+    let folder = Folder::new();
+    let plan = CHUNKS.replace("5%,min=3", "500%,min=3");
+    tmt(&format!("{plan} --shard 1/2 -o results.csv"))
+        .within(&folder)
+        .run()
+        .ok();
+    tmt(&format!("{plan} -o results.csv --resume"))
+        .within(&folder)
+        .run()
+        .ok();
+    assert_eq!(folder.read("results.csv").lines().count(), 1 + 6 * 3);
 }
 
 #[test]
