@@ -52,4 +52,6 @@ mod schemas;
 mod screen;
 mod sizes;
 mod slice;
+#[cfg(unix)]
+mod slurm;
 mod traces;

@@ -41,7 +41,7 @@ fn run(job: &Job<'_>, sweep: &Sweep<'_>, done: Records) -> Outcome {
     let flags = &job.flags.slurm;
     let array = Array::new(job)?;
     let queued = queue::queue(&array.name);
-    let queued = queued.map_err(|why| Failure::failed(format!("squeue: {why}")))?;
+    let queued = queued.map_err(Failure::failed)?;
     let known = queued
         .iter()
         .next()

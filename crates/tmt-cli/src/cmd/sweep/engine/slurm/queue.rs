@@ -23,14 +23,17 @@ pub(super) struct Queued {
 /// All own tasks in the queue whose array has a name of `sweep`, by number of tasks of the sweep and of the task.
 pub(super) type Queue = BTreeMap<(usize, usize), Queued>;
 
-fn run(program: &str, arguments: &[&str]) -> io::Result<Output> {
+/// What a command writes, if it does its work; else its complaints, which begin with its name.
+fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).output()
+    text(
+        program,
+        command.args(arguments).stdin(Stdio::null()).output(),
+    )
 }
 
-/// What a command has written, if it has done its work.
-fn text(ran: io::Result<Output>) -> Result<String, String> {
-    let ran = ran.map_err(|error| error.to_string())?;
+fn text(program: &str, ran: io::Result<Output>) -> Result<String, String> {
+    let ran = ran.map_err(|error| format!("{program}: {error}"))?;
     if ran.status.success() {
         return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
     }
@@ -42,14 +45,14 @@ fn text(ran: io::Result<Output>) -> Result<String, String> {
 /// Refuses a machine without the commands.
 pub(super) fn check() -> Outcome {
     for program in ["sbatch", "squeue"] {
-        match run(program, &["--version"]) {
+        match Command::new(program).arg("--version").output() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Failure::Failed {
                     message: format!("--engine slurm: found no {program} on PATH"),
                     help: Some("run it where jobs are submitted, usually a login node of the cluster; `tmt sweep --shard K/N` works under any other scheduler (docs/cluster.md)".to_owned()),
                 });
             }
-            ran => text(ran).map_err(|why| Failure::failed(format!("{program}: {why}")))?,
+            ran => text(program, ran).map_err(Failure::failed)?,
         };
     }
     Ok(())
@@ -57,7 +60,7 @@ pub(super) fn check() -> Outcome {
 
 /// Most tasks of an array whose first has the number 1.
 pub(super) fn max_tasks() -> usize {
-    let config = text(run("scontrol", &["show", "config"])).unwrap_or_default();
+    let config = run("scontrol", &["show", "config"]).unwrap_or_default();
     let mut lines = config.lines().filter_map(|line| line.split_once('='));
     let size = lines.find(|(key, _)| key.trim() == "MaxArraySize");
     let size = size.and_then(|(_, size)| size.trim().parse().ok());
@@ -80,8 +83,7 @@ pub(super) fn submit(name: &str, tasks: &[usize], directory: &Path, script: &Pat
         .arg(directory)
         .arg(script)
         .stdin(Stdio::null());
-    let said = text(command.output());
-    let said = said.map_err(|why| Failure::failed(format!("sbatch: {why}")))?;
+    let said = text("sbatch", command.output()).map_err(Failure::failed)?;
     let number = said.trim().split(';').next().unwrap_or_default();
     number.parse().map_err(|_| {
         Failure::failed(format!(
@@ -94,7 +96,7 @@ pub(super) fn submit(name: &str, tasks: &[usize], directory: &Path, script: &Pat
 /// The tasks in the queue of arrays whose name is `sweep` with the number of tasks; why Slurm does not say it.
 pub(super) fn queue(sweep: &str) -> Result<Queue, String> {
     let format = "--format=%F|%K|%T|%j|%r";
-    let listed = text(run("squeue", &["--me", "--noheader", "--array", format]))?;
+    let listed = run("squeue", &["--me", "--noheader", "--array", format])?;
     Ok(read_queue(&listed, sweep))
 }
 
@@ -129,7 +131,7 @@ pub(super) fn ending(job: u64, task: usize) -> String {
             &id,
         ],
     );
-    let accounted = text(accounted).unwrap_or_default();
+    let accounted = accounted.unwrap_or_default();
     if let Some((state, code)) = accounted
         .lines()
         .last()
@@ -138,7 +140,7 @@ pub(super) fn ending(job: u64, task: usize) -> String {
         return said(state, code, "");
     }
     // Without accounting the controller remembers jobs for some minutes.
-    let shown = text(run("scontrol", &["show", "job", "--oneliner", &id])).unwrap_or_default();
+    let shown = run("scontrol", &["show", "job", "--oneliner", &id]).unwrap_or_default();
     let field = |name: &str| {
         let mut words = shown.split_whitespace();
         words

@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
                     ));
                 }
                 // The controller may be restarted while tasks run.
-                Err(why) => self.say(&format!("squeue: {}; asking again", one_line(&why))),
+                Err(why) => self.say(&format!("{}; asking again", one_line(&why))),
             }
             if !self.open.is_empty() {
                 std::thread::sleep(self.patience);
@@ -241,8 +241,8 @@ impl<'a> Watch<'a> {
         let names: Vec<String> = self.failed.iter().map(usize::to_string).collect();
         Err(Failure::failed(format!(
             "{} of {} failed: {}; all finished cells are kept in {}, --resume runs what is missing",
-            counted(self.failed.len() as u64, "task"),
-            self.tasks,
+            self.failed.len(),
+            counted(self.tasks as u64, "task"),
             names.join(", "),
             self.array.job.partial.folder().display()
         )))
