@@ -10,6 +10,7 @@ use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tmt_study::{Plan, Record, Records};
 
@@ -20,6 +21,10 @@ const LOCK: &str = "lock";
 
 /// Ending of the files of records.
 const RECORDS: &str = "jsonl";
+
+/// How often a process looks whether all others have left the folder, and the time between.
+const LOOKS: u32 = 20;
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Endings of all files of the folder.
 const ENDINGS: [&str; 6] = [RECORDS, LOCK, "log", "sh", "toml", "txt"];
@@ -177,11 +182,16 @@ impl Partial {
         Ok(())
     }
 
-    /// Takes the folder for this process alone. Fails if another process works on a part.
+    /// Takes the folder for this process alone. Fails if another process works on a part; one that has just ended its work may
+    /// take some seconds to leave.
     pub(super) fn take_alone(&self) -> Outcome {
-        match self.part {
-            Part::All => Ok(()),
-            _ => lock(&self.locks[0], &self.folder, false),
+        let mut looks = if self.part == Part::All { 1 } else { LOOKS };
+        loop {
+            looks -= 1;
+            match lock(&self.locks[0], &self.folder, false) {
+                Err(_) if looks > 0 => std::thread::sleep(PATIENCE),
+                taken => return taken,
+            }
         }
     }
 
