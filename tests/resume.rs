@@ -184,13 +184,19 @@ fn a_sweep_killed_as_its_table_appears_resumes_to_the_same_bytes() {
     child.kill().unwrap();
     finish(child);
     assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
+    resumed(&folder, &expected);
+    let partial = folder.path("results.parquet.partial");
+    assert!(!partial.exists());
+}
+
+/// Resumes the sweep of `PLAN`, whose table must be `expected`.
+#[track_caller]
+fn resumed(folder: &Folder, expected: &[u8]) {
     tmt(&format!("{PLAN} -o results.parquet --resume"))
-        .within(&folder)
+        .within(folder)
         .run()
         .ok();
     assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
-    let partial = folder.path("results.parquet.partial");
-    assert!(!partial.exists());
 }
 
 /// A sweep of which the records of some cells are there.
@@ -225,15 +231,7 @@ fn a_full_disk_leaves_nothing_half_written() {
             ["results.parquet.partial", "undisturbed.parquet"],
             "{limit}"
         );
-        tmt(&format!("{PLAN} -o results.parquet --resume"))
-            .within(&folder)
-            .run()
-            .ok();
-        assert_eq!(
-            fs::read(folder.path("results.parquet")).unwrap(),
-            expected,
-            "{limit}"
-        );
+        resumed(&folder, &expected);
         assert_eq!(folder.names(), ["results.parquet", "undisturbed.parquet"]);
         fs::remove_file(folder.path("results.parquet")).unwrap();
     }
@@ -374,11 +372,7 @@ fn a_shard_takes_the_records_of_its_cells() {
     shard("1/2")
         .ok()
         .says(&["shard-1-of-2: 0 runs done, 36 found"]);
-    tmt(&format!("{PLAN} -o results.parquet --resume"))
-        .within(&folder)
-        .run()
-        .ok();
-    assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
+    resumed(&folder, &expected);
 }
 
 /// Tasks under a rule for stopping have four runs.
@@ -437,11 +431,7 @@ fn a_line_that_is_cut_runs_again_and_a_damaged_one_is_named() {
             ],
         );
     folder.write(journal, &text[..text.len() - 20]);
-    tmt(&format!("{PLAN} -o results.parquet --resume"))
-        .within(&folder)
-        .run()
-        .ok();
-    assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
+    resumed(&folder, &expected);
 }
 
 #[test]
