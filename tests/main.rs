@@ -45,11 +45,14 @@ mod quiet;
 mod readme;
 mod reports;
 mod results;
+mod resume;
 mod scenario_loads;
 mod scenarios;
 mod schemas;
 mod screen;
 mod sizes;
 mod slice;
+#[cfg(unix)]
+mod slurm;
 mod sweep;
 mod traces;

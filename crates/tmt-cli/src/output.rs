@@ -18,6 +18,7 @@ use tmt_core::format::{Compression, FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
+use crate::progress;
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -50,6 +51,12 @@ pub(crate) fn clean_up_on_signals() {
     };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let text =
+                std::mem::take(&mut *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner));
+            if !text.is_empty() {
+                progress::clear();
+                print_line(format_args!("{text}"));
+            }
             // The lock waits for a file that is being renamed.
             for file in temporary().iter() {
                 let _ = fs::remove_file(file);
@@ -61,6 +68,14 @@ pub(crate) fn clean_up_on_signals() {
 
 #[cfg(not(unix))]
 pub(crate) fn clean_up_on_signals() {}
+
+/// What a signal that ends the program prints.
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+
+/// Sets what a signal that ends the program prints; nothing if empty.
+pub(crate) fn on_signal(text: String) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = text;
+}
 
 fn temporary() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -273,6 +288,14 @@ fn is_stdin(file: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_stdin(_: &fs::Metadata) -> bool {
     false
+}
+
+/// Fails as [`Output::create`] would, for work that takes long: a process that is killed leaves no temporary file then.
+pub(crate) fn check_writable(path: &str) -> Outcome {
+    if !is_stream(path) {
+        drop(Output::create(Some(path))?);
+    }
+    Ok(())
 }
 
 /// Opens `path` for writing. For a regular file also returns its temporary and final path.

@@ -1,9 +1,10 @@
 //! Progress bar, only on a terminal: bytes read or work done, rate, time left.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _, Read};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::stderr::{Verbosity, bar, shows};
 
@@ -58,9 +59,9 @@ impl Work {
             return Self { progress: None };
         }
         let progress = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        let template = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{msg}}{{eta}} left");
+        let template = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{msg}}{{left}}");
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            progress.set_style(style);
+            progress.set_style(style.with_key("left", left));
         }
         *bar() = Some(progress.clone());
         Self {
@@ -100,6 +101,14 @@ impl Work {
             None => write(),
         }
     }
+}
+
+/// The time left, once something is done.
+fn left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    let _ = match state.pos() {
+        0 => write!(text, "time left unknown"),
+        _ => write!(text, "{:#} left", HumanDuration(state.eta())),
+    };
 }
 
 impl Drop for Work {

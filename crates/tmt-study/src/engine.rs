@@ -4,6 +4,7 @@
 mod shared;
 mod task;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -52,7 +53,7 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {}
 /// assert_eq!(records.runs(), 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sweep<'a> {
     plan: &'a Plan,
     tasks: Vec<Task>,
@@ -100,6 +101,12 @@ impl<'a> Sweep<'a> {
             });
         }
         self
+    }
+
+    /// Numbers of the cells that are left.
+    #[must_use]
+    pub fn cells(&self) -> BTreeSet<usize> {
+        self.tasks.iter().map(|task| task.cell).collect()
     }
 
     /// Number of runs left to do; a rule for stopping may make it fewer.

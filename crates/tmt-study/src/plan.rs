@@ -233,6 +233,20 @@ impl Plan {
         text
     }
 
+    /// The plan in TOML, with all its values. [`Draft::parse`] reads it to the same plan.
+    ///
+    /// ```
+    /// use tmt_study::Draft;
+    ///
+    /// let plan = Draft::parse("loss = \"bernoulli:0.1..0.2:2\"\n")?.plan(&mut |_| Ok(None))?;
+    /// assert_eq!(plan.to_file(), "loss = [[\"bernoulli:0.1\"], [\"bernoulli:0.2\"]]\n");
+    /// # Ok::<(), tmt_study::PlanError>(())
+    /// ```
+    #[must_use]
+    pub fn to_file(&self) -> String {
+        file::write(self)
+    }
+
     fn count(&self) -> Result<usize, PlanError> {
         let dimensions = self.dimensions.iter();
         let mut lengths = dimensions.map(|axes| self.axes[axes[0]].values.len());

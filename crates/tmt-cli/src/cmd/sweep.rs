@@ -1,12 +1,12 @@
 //! `tmt sweep`: many runs from one plan (docs/sweeps.md).
 
 mod args;
+mod engine;
 mod forecast;
 mod partial;
 mod shown;
 
 use std::io::Read as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fluid_tcp::experiment::Parameter;
@@ -17,13 +17,14 @@ use tmt_study::engine::Error;
 use tmt_study::{Draft, Plan, PlanError, Record, Records, Sweep, table};
 
 pub(crate) use args::Args;
-use partial::Partial;
+use engine::Job;
+use partial::{Part, Partial};
 
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::open;
 use crate::input::process::unnamed;
-use crate::output::{Output, document, is_stdout, table_form};
+use crate::output::{Output, check_writable, document, is_stdout, on_signal, table_form};
 use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table::counted;
@@ -39,13 +40,14 @@ struct Read {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let read = read(args)?;
+    check_engine(args)?;
     let refuse = |error: &PlanError| refusal(error, read.file.as_deref());
     let sweep = Sweep::new(&read.plan).map_err(|error| refuse(&error))?;
     for text in sweep.assumed() {
         warning!("sweep", "{}", named(text));
     }
     if args.dry_run {
-        return forecast::print(&read.plan, sweep);
+        return forecast::print(&read.plan, &sweep);
     }
     // Reading a trace uses the pool from threads that do not belong to it.
     let threads = rayon::current_num_threads();
@@ -55,42 +57,72 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let form = table_form(path)?;
     // A path that cannot be written fails before the work.
-    let output = match args.shard {
-        None => Some(Output::create(Some(path))?),
-        Some(_) => None,
-    };
-    let partial = Partial::open(path, &read.plan, args.resume, args.shard)?;
+    if args.shard.is_none() {
+        check_writable(path)?;
+    }
+    let part = args.shard.map_or(args.cluster.engine.part, Part::Shard);
+    let partial = Partial::open(path, &read.plan, args.resume, part)?;
+    on_signal(format!(
+        "tmt sweep: interrupted: finished cells are kept in {}; --resume goes on with them",
+        partial.folder().display()
+    ));
     let done = partial.records()?;
     let sweep = match args.shard {
         Some(shard) => sweep.part(shard.number - 1, shard.of),
         None => sweep,
     };
-    let sweep = sweep.without(&done);
-    let (found, left) = (done.runs(), sweep.runs());
-    carry_out(&read, &sweep, done, |record| partial.keep(record))?;
-    let Some(output) = output else {
+    let left = sweep.clone().without(&done);
+    let found = done.runs();
+    let job = Job {
+        flags: &args.cluster,
+        resume: args.resume,
+        path,
+        read: &read,
+        partial: &partial,
+    };
+    if left.runs() > 0 {
+        (args.cluster.engine.run)(&job, &left, done)?;
+    }
+    if args.shard.is_some() {
+        let kept = partial.records()?.runs();
         headline!(
             "sweep",
-            "{}: {} done, {} found",
+            "{}: {} done, {found} found",
             partial.part(),
-            counted(left, "run"),
-            found
+            counted(kept.saturating_sub(found) as u64, "run")
         );
         return partial.close();
-    };
+    }
+    partial.take_alone()?;
     let mut records = partial.records()?;
+    let missing = sweep.without(&records).runs();
+    if missing > 0 {
+        return Err(Failure::failed(format!(
+            "{}: found {missing} runs without records, expected none: something has removed files there; --resume runs them",
+            partial.folder().display()
+        )));
+    }
     records.trim(&read.plan);
-    finish(&read, &records, output, form)?;
+    finish(&read, &records, Output::create(Some(path))?, form)?;
+    on_signal(String::new());
     partial.remove()
+}
+
+/// Refuses flags that need a file of results without one, and an engine that cannot work here.
+fn check_engine(args: &Args) -> Outcome {
+    let engine = &args.cluster;
+    let needs_file = args.resume || args.shard.is_some() || engine.engine.part != Part::All;
+    let has_file = args.output.as_deref().is_some_and(|path| !is_stdout(path));
+    if needs_file && !has_file && !args.dry_run {
+        return Err(Failure::usage(
+            "--resume, --shard and engines other than local need --output FILE, beside which finished cells are kept",
+        ));
+    }
+    engine.check()
 }
 
 /// Runs everything without a file, and prints the summary.
 fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
-    if args.resume || args.shard.is_some() {
-        return Err(Failure::usage(
-            "--resume and --shard need --output FILE, beside which finished cells are kept",
-        ));
-    }
     let kept = Mutex::new(Records::default());
     carry_out(read, sweep, Records::default(), |record| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,20 +159,23 @@ fn carry_out(
 ) -> Outcome {
     let runs = sweep.runs();
     let work = Work::new(runs, "runs");
-    let counted = AtomicU64::new(0);
     let threads = rayon::current_num_threads();
     let ran = sweep.run(&Files, threads, done, |record| {
         let new = record.runs.len() as u64;
-        counted.fetch_add(new, Ordering::Relaxed);
         work.advance(new);
         keep(record)
     });
     drop(work);
-    ran.map_err(|error| match error {
-        Error::Plan(error) => refusal(&error, read.file.as_deref()),
+    ran.map_err(|error| stopped(error, read.file.as_deref()))
+}
+
+/// The failure of a sweep that has stopped.
+fn stopped(error: Error<Failure>, file: Option<&str>) -> Failure {
+    match error {
+        Error::Plan(error) => refusal(&error, file),
         Error::Storage(message) => Failure::failed(named(&message)),
         Error::Sink(failure) => failure,
-    })
+    }
 }
 
 /// Writes the table of all records.

@@ -1,12 +1,13 @@
 //! Plans in TOML.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
 use super::names::{self, parameter};
-use super::{Choice, Draft, PlanError, Stop, is_list};
+use super::{Choice, Draft, Plan, PlanError, Stop, is_list};
 
 /// A value of TOML and its place.
 type Given<'a> = Spanned<DeValue<'a>>;
@@ -45,7 +46,53 @@ pub(super) fn parse(text: &str) -> Result<Draft, PlanError> {
     Ok(draft)
 }
 
-/// The values of `name`: one, the elements of an array, or those of ranges.
+/// `plan` as a file that [`parse`] reads to the same plan: values in arrays of their own, in which nothing is a range.
+pub(super) fn write(plan: &Plan) -> String {
+    let array = |texts: Vec<&str>| Value::from(texts);
+    let mut text = String::new();
+    for axis in &plan.axes {
+        let choices = axis.values.iter();
+        let choices = choices.map(|choice| array(choice.iter().map(String::as_str).collect()));
+        let values = Value::Array(choices.collect());
+        let _ = writeln!(text, "{} = {values}", quoted(&axis.name));
+    }
+    let zipped = plan.dimensions.iter().filter(|axes| axes.len() > 1);
+    let names = zipped.map(|axes| {
+        let names = axes.iter().map(|axis| plan.axes[*axis].name.as_str());
+        array(names.collect())
+    });
+    let names: Vec<Value> = names.collect();
+    if !names.is_empty() {
+        let _ = writeln!(text, "zip = {}", Value::Array(names));
+    }
+    if let Some(stop) = &plan.stop {
+        let _ = writeln!(text, "stop = {}", Value::from(stop.to_string()));
+    }
+    text
+}
+
+/// `name` as a key: bare where TOML allows it.
+fn quoted(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(is_bare) {
+        return name.to_owned();
+    }
+    let mut key = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => key.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(key, "\\u{:04X}", u32::from(c));
+            }
+            c => key.push(c),
+        }
+    }
+    key.push('"');
+    key
+}
+
+/// The values of `name`: one, the elements of an array, or those of ranges. An array in an array is a value as it is, without
+/// ranges.
 fn choices(name: &str, value: &Given<'_>, text: &str) -> Result<Vec<Choice>, String> {
     let lists = parameter(name).is_some_and(|parameter| is_list(parameter.kind));
     let found = || text.get(value.span()).unwrap_or_default().to_owned();
@@ -62,6 +109,12 @@ fn choices(name: &str, value: &Given<'_>, text: &str) -> Result<Vec<Choice>, Str
         DeValue::Array(values) => {
             let mut all = Vec::new();
             for value in values {
+                if let DeValue::Array(inner) = value.get_ref()
+                    && inner.len() == 1
+                {
+                    all.push(texts(value)?);
+                    continue;
+                }
                 let text = scalar(value).ok_or_else(|| {
                     format!(
                         "found {}, expected an array of strings, numbers or truth values",

@@ -82,6 +82,9 @@ pub(super) fn of(axes: &[Axis]) -> Result<Vec<Name>, PlanError> {
     axes.iter().map(|axis| name(axis, axes, model)).collect()
 }
 
+/// Keys of a plan that are no axes.
+const OF_PLANS: [&str; 3] = ["version", "zip", "stop"];
+
 /// Name of the axis of models.
 const MODEL: &str = "model";
 
@@ -89,6 +92,12 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     let known = axis.name.as_str();
     if known == MODEL {
         return Ok(Name::Model);
+    }
+    if OF_PLANS.contains(&known) {
+        return Err(PlanError::at(
+            axis,
+            "found a name that means something else in a plan, expected another",
+        ));
     }
     if model.is_none()
         && let Some(parameter) = parameter(known)

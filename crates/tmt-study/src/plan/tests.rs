@@ -1,4 +1,5 @@
 use fluid_tcp::experiment::ParameterFile;
+use proptest::prelude::*;
 
 use super::*;
 
@@ -96,7 +97,7 @@ fn faulty_plans_are_refused_at_their_place() {
             "duplicate",
         ),
         (
-            "cc = [\"reno\", [\"bbr\"]]\n",
+            "cc = [\"reno\", [\"bbr\", \"cubic\"]]\n",
             Some((1, 6)),
             "expected an array of strings",
         ),
@@ -159,4 +160,72 @@ fn flags_replace_values_of_the_file() {
         canonical.starts_with("cc = [[\"cubic:beta=0.8\"],[\"vegas\"]]\nseeds = "),
         "{canonical}"
     );
+}
+
+/// A value of the variable `name`, or of the list `flow`.
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[0-9]{1,2}\\.\\.[0-9]{1,2}",
+        "[0-9]\\.\\.[0-9]\\.\\.[0-9]:[2-4]",
+        "[-0-9a-z.,:=%{}'\"\\\\ #\\[\\]]{0,12}",
+        "\\PC{0,6}",
+        "[\t\n\r\u{0}-\u{1f}\u{7f}'\"]{0,4}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_plan_in_toml_is_the_same_plan(
+        variables in prop::collection::btree_map("[a-z]{1,3}|[a-z \"'.\\\\\n\u{7f}é]{0,4}", prop::collection::vec(any_text(), 1..4), 0..5),
+        flows in prop::collection::vec(prop::collection::vec("cc=(reno|cubic)", 1..3), 0..3),
+        percent in prop::option::of((1e-9f64..100.0, 2usize..9)),
+        is_zipped: bool,
+    ) {
+        let mut draft = Draft::default();
+        let names: Vec<String> = variables.keys().filter(|name| names::parameter(name).is_none() && !matches!(name.as_str(), "zip" | "stop" | "model")).cloned().collect();
+        let all: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();
+        let all = all.concat();
+        for name in &names {
+            let values = &variables[name];
+            draft.give(name, values.iter().map(|text| vec![text.clone()]).collect(), None);
+        }
+        draft.set("seeds", "1..9:5").unwrap();
+        draft.give("loss", vec![vec![format!("bernoulli:{all}")], vec!["bernoulli:0.1".to_owned()]], None);
+        if !flows.is_empty() {
+            draft.give("flow", flows, None);
+        }
+        let mut lengths = names.iter().map(|name| (variables[name].len(), name.clone()));
+        if is_zipped && let Some((length, first)) = lengths.next() {
+            let others = lengths.filter(|(other, _)| *other == length).map(|(_, name)| name);
+            let group: Vec<String> = std::iter::once(first).chain(others).collect();
+            if group.len() > 1 {
+                draft.zip(group);
+            }
+        }
+        if let Some((half_width_percent, min_runs)) = percent {
+            draft.stop(Stop { metric: "goodput_bps".to_owned(), half_width_percent, min_runs });
+        }
+        let plan = draft.plan(&mut |_| Ok(None));
+        // A value may name a variable by chance, which its parameter then refuses.
+        prop_assume!(plan.is_ok());
+        let plan = plan.unwrap();
+        let file = plan.to_file();
+        let read = self::plan(&file);
+        prop_assert!(read.is_ok(), "{}: {:?}", file, read);
+        let read = read.unwrap();
+        prop_assert_eq!(read.canonical(), plan.canonical());
+        prop_assert_eq!(read.to_file(), file);
+        prop_assert_eq!(read.cells(), plan.cells());
+    }
+}
+
+#[test]
+fn names_of_a_plan_are_no_variables() {
+    for name in ["zip", "stop", "version"] {
+        let mut draft = Draft::default();
+        draft.set(name, "1,2").unwrap();
+        draft.set("loss", &format!("bernoulli:{{{name}}}")).unwrap();
+        let error = draft.plan(&mut |_| Ok(None)).unwrap_err();
+        assert!(error.message.contains("means something else"), "{error}");
+    }
 }

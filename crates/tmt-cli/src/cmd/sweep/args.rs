@@ -1,13 +1,12 @@
 //! Flags of `tmt sweep`: one a parameter of a run, which takes a list, and those of the sweep.
 
-use std::str::FromStr;
-
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use fluid_tcp::experiment::{Group, Kind, PARAMETERS, Parameter};
 use tmt_study::plan::Stop;
 use tmt_study::{Draft, PlanError};
 
-use super::refusal;
+use super::partial::Shard;
+use super::{engine, refusal};
 use crate::exit::Outcome;
 
 /// Flags of `tmt sweep`.
@@ -45,8 +44,15 @@ pub(crate) struct Args {
     /// Run part K of N of the cells; `--resume` merges the parts
     ///
     /// All parts write beside the same --output, and go on where they were interrupted.
-    #[arg(long, value_name = "K/N", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "K/N",
+        hide_short_help = true,
+        conflicts_with = "engine"
+    )]
     pub(super) shard: Option<Shard>,
+    #[command(flatten)]
+    pub(super) cluster: engine::Flags,
 }
 
 const EXAMPLES: &str =
@@ -64,26 +70,6 @@ Examples:
   tmt sweep plan.toml -o results.csv --resume
   tmt sweep --model harq --set nd=10 --set nr=1..5 --set beta=0.5..0.9:5 -o -
   tmt summarise results.parquet --by scheme,cc";
-
-/// Part `number` (from 1) of `of` parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shard {
-    pub(super) number: usize,
-    pub(super) of: usize,
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/');
-        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        let parts = parts.filter(|(number, of)| (1..=*of).contains(number) && *of <= 1_000_000);
-        let refuse = || format!("found '{text}', expected K/N with K from 1 to N, such as 3/10");
-        let (number, of) = parts.ok_or_else(refuse)?;
-        Ok(Self { number, of })
-    }
-}
 
 /// Parameters given by flags, in the order in which they were typed.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,12 @@
 //! `--dry-run`: the cells, and their cost estimated from a few that are timed.
 
-use std::convert::Infallible;
 use std::time::Instant;
 
-use tmt_study::engine::Error;
-use tmt_study::{Plan, Records, Sweep};
+use tmt_study::{Plan, Record, Records, Sweep};
 
-use super::{named, refusal};
+use super::{refusal, stopped};
 use crate::cmd::tcp::Files;
-use crate::exit::{Failure, Outcome, headline};
+use crate::exit::{Outcome, headline};
 use crate::output::Output;
 use crate::table::{Report, counted};
 
@@ -18,8 +16,43 @@ const TIMED: usize = 5;
 /// Cells of which all are printed.
 const PRINTED: usize = 1000;
 
+/// What a sweep takes, estimated.
+pub(super) struct Estimate {
+    /// All of it, on as many threads as the few cells were timed on.
+    pub(super) seconds: f64,
+    timed_runs: u64,
+    timed_seconds: f64,
+}
+
+/// Times a few cells of `sweep`, whose records go to `keep`.
+pub(super) fn time(
+    plan: &Plan,
+    sweep: &Sweep<'_>,
+    threads: usize,
+    keep: impl Fn(&Record) -> Outcome + Sync,
+) -> Outcome<Estimate> {
+    let cells = plan.cells();
+    // Spread over the plan, so that slow values are among them.
+    let chosen = |cell: usize| {
+        cells <= TIMED || (0..TIMED).any(|i| (2 * i + 1) * cells / (2 * TIMED) == cell)
+    };
+    let sample = sweep.clone().of_cells(chosen);
+    let timed_runs = sample.runs();
+    let started = now();
+    let ran = sample.run(&Files, threads, Records::default(), keep);
+    ran.map_err(|error| stopped(error, None))?;
+    let timed_seconds = started.elapsed().as_secs_f64();
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    let seconds = timed_seconds / timed_runs.max(1) as f64 * sweep.runs() as f64;
+    Ok(Estimate {
+        seconds,
+        timed_runs,
+        timed_seconds,
+    })
+}
+
 /// Prints the cells of `plan` and the estimate.
-pub(super) fn print(plan: &Plan, sweep: Sweep<'_>) -> Outcome {
+pub(super) fn print(plan: &Plan, sweep: &Sweep<'_>) -> Outcome {
     let names: Vec<&str> = plan.varying().collect();
     let mut report = Report::new(std::iter::once("cell").chain(names.iter().copied()));
     for column in 1..=names.len() {
@@ -36,34 +69,17 @@ pub(super) fn print(plan: &Plan, sweep: Sweep<'_>) -> Outcome {
         output.write(format!("… and {} more cells\n", plan.cells() - PRINTED).as_bytes())?;
     }
     output.settle()?;
-    let (runs, cells) = (sweep.runs(), plan.cells());
     let threads = rayon::current_num_threads();
-    // Spread over the plan, so that slow values are among them.
-    let chosen = |cell: usize| {
-        cells <= TIMED || (0..TIMED).any(|i| (2 * i + 1) * cells / (2 * TIMED) == cell)
-    };
-    let sample = sweep.of_cells(chosen);
-    let sampled = sample.runs();
-    let started = now();
-    let ran = sample.run(&Files, threads, Records::default(), |_| {
-        Ok::<(), Infallible>(())
-    });
-    ran.map_err(|error| match error {
-        Error::Plan(error) => refusal(&error, None),
-        Error::Storage(message) => Failure::failed(named(&message)),
-        Error::Sink(never) => match never {},
-    })?;
-    let took = started.elapsed().as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-    let all = took / sampled.max(1) as f64 * runs as f64;
+    let estimate = time(plan, sweep, threads, |_| Ok(()))?;
     headline!(
         "sweep",
-        "{}, {}: about {} on {} ({} timed in {took:.2} s; cells that share slots take less)",
-        counted(cells as u64, "cell"),
-        counted(runs, "run"),
-        lasting(all),
+        "{}, {}: about {} on {} ({} timed in {:.2} s; cells that share slots take less)",
+        counted(plan.cells() as u64, "cell"),
+        counted(sweep.runs(), "run"),
+        lasting(estimate.seconds),
         counted(threads as u64, "thread"),
-        counted(sampled, "run"),
+        counted(estimate.timed_runs, "run"),
+        estimate.timed_seconds,
     );
     output.finish()
 }
@@ -77,7 +93,7 @@ fn now() -> Instant {
 }
 
 /// A duration for people.
-fn lasting(seconds: f64) -> String {
+pub(super) fn lasting(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{s:.2} s"),
         s if s < 120.0 => format!("{s:.0} s"),

@@ -2,22 +2,19 @@
 //!
 //! A killed process leaves whole lines and at most one that is cut, which is not read. Every process writes a file of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+mod origin;
 
-use flate2::Crc;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
 use tmt_study::{Plan, Record, Records};
 
-use super::args::Shard;
 use crate::exit::{Failure, Outcome};
-use crate::provenance::TOOL;
-
-/// File with the plan that the records belong to.
-const PLAN: &str = "plan.txt";
 
 /// File that a process locks for as long as it works on the sweep.
 const LOCK: &str = "lock";
@@ -25,66 +22,142 @@ const LOCK: &str = "lock";
 /// Ending of the files of records.
 const RECORDS: &str = "jsonl";
 
+/// How often a process looks whether all others have left the folder, and the time between.
+const LOOKS: u32 = 20;
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Endings of all files of the folder.
+const ENDINGS: [&str; 6] = [RECORDS, LOCK, "log", "sh", "toml", "txt"];
+
+/// Part `number` (from 1) of `of` parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    pub(super) number: usize,
+    pub(super) of: usize,
+}
+
+impl Shard {
+    /// Whether it has `cell`.
+    pub(super) fn has(self, cell: usize) -> bool {
+        cell % self.of == self.number - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let parts = parts.filter(|(number, of)| (1..=*of).contains(number) && *of <= 1_000_000);
+        let refuse = || format!("found '{text}', expected K/N with K from 1 to N, such as 3/10");
+        let (number, of) = parts.ok_or_else(refuse)?;
+        Ok(Self { number, of })
+    }
+}
+
+/// What a process works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All cells, which no other process works on.
+    All,
+    /// A part of the cells.
+    Shard(Shard),
+    /// All cells, which processes for parts of them compute.
+    Parts(&'static str),
+}
+
+impl Part {
+    fn name(self) -> String {
+        match self {
+            Self::All => "sweep".to_owned(),
+            Self::Shard(Shard { number, of }) => format!("shard-{number}-of-{of}"),
+            Self::Parts(name) => name.to_owned(),
+        }
+    }
+}
+
 /// The folder of a sweep that is not complete, locked.
 pub(super) struct Partial {
     folder: PathBuf,
-    /// What this process works on: `sweep`, or `shard-3-of-10`.
-    part: String,
-    _locks: Vec<File>,
-    journal: Mutex<File>,
-    name: PathBuf,
+    part: Part,
+    /// The lock of the folder is the first.
+    locks: Vec<File>,
+    journal: Mutex<Journal>,
+}
+
+/// The file of records of this process.
+struct Journal {
+    file: File,
+    path: PathBuf,
+    /// Length of all complete lines.
+    length: u64,
+    has_failed: bool,
 }
 
 impl Partial {
     /// Opens or creates the folder beside `path`.
     ///
-    /// A sweep locks the folder for itself; parts share it, and lock their part.
-    pub(super) fn open(
-        path: &str,
-        plan: &Plan,
-        resume: bool,
-        shard: Option<Shard>,
-    ) -> Outcome<Self> {
-        let folder = PathBuf::from(format!("{path}.partial"));
-        let part = shard.map_or_else(
-            || "sweep".to_owned(),
-            |Shard { number, of }| format!("shard-{number}-of-{of}"),
-        );
-        let failed = |error: io::Error| Failure::io(&folder.display().to_string(), &error);
-        fs::create_dir_all(&folder).map_err(failed)?;
-        let mut locks = vec![lock(&folder.join(LOCK), shard.is_some())?];
-        if shard.is_some() {
-            locks.push(lock(&folder.join(format!("{part}.{LOCK}")), false)?);
+    /// Whoever works on all cells locks the folder for itself; others share it, and lock their part.
+    pub(super) fn open(path: &str, plan: &Plan, resume: bool, part: Part) -> Outcome<Self> {
+        let folder = folder(path);
+        fs::create_dir_all(&folder).map_err(failure(&folder))?;
+        let is_shared = part != Part::All;
+        let mut locks = vec![open_lock(&folder.join(LOCK))?];
+        lock(&locks[0], &folder, is_shared)?;
+        if is_shared {
+            let own = open_lock(&folder.join(format!("{}.{LOCK}", part.name())))?;
+            lock(&own, &folder, false)?;
+            locks.push(own);
         }
-        let goes_on = resume || shard.is_some();
-        if !goes_on && !journals(&folder)?.is_empty() {
-            let found = read(&folder)?.runs();
-            if found > 0 {
+        if !resume && !matches!(part, Part::Shard(_)) {
+            let mut records = Records::default();
+            Reader::default().read(&folder, &mut records)?;
+            if records.runs() > 0 {
                 return Err(Failure::failed(format!(
-                    "{}: found {found} finished runs of an interrupted sweep; --resume goes on with it, or remove the folder to start afresh",
-                    folder.display()
+                    "{}: found {} finished runs of an interrupted sweep; --resume goes on with it, or remove the folder to start afresh",
+                    folder.display(),
+                    records.runs()
                 )));
             }
         }
-        check_plan(&folder, &describe(plan)?)?;
-        let (journal, name) = create(&folder, &part)?;
+        origin::check(&folder, &origin::describe(plan)?)?;
+        let (file, name) = create(&folder, &part.name())?;
         Ok(Self {
             folder,
             part,
-            _locks: locks,
-            journal: Mutex::new(journal),
-            name,
+            locks,
+            journal: Mutex::new(Journal {
+                file,
+                path: name,
+                length: 0,
+                has_failed: false,
+            }),
         })
     }
 
     /// What this process works on.
-    pub(super) fn part(&self) -> &str {
-        &self.part
+    pub(super) fn part(&self) -> String {
+        self.part.name()
     }
 
-    /// All records in the folder, of all processes.
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The records in the folder that are of this part, of all processes.
     pub(super) fn records(&self) -> Outcome<Records> {
-        read(&self.folder)
+        let mut records = Records::default();
+        let mut reader = Reader {
+            shard: match self.part {
+                Part::Shard(shard) => Some(shard),
+                Part::All | Part::Parts(_) => None,
+            },
+            ..Reader::default()
+        };
+        reader.read(&self.folder, &mut records)?;
+        Ok(records)
     }
 
     /// Appends a record.
@@ -92,12 +165,34 @@ impl Partial {
         let mut line = serde_json::to_vec(record).map_err(Failure::failed)?;
         line.push(b'\n');
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.write_all(&line).map_err(|error| {
-            Failure::failed(format!(
+        if journal.has_failed {
+            // Another thread says why.
+            return Ok(());
+        }
+        if let Err(error) = journal.file.write_all(&line) {
+            // Nothing may follow a line that is cut.
+            journal.has_failed = true;
+            let _ = journal.file.set_len(journal.length);
+            return Err(Failure::failed(format!(
                 "{}: {error}; finished cells are kept, --resume goes on with them",
-                self.name.display()
-            ))
-        })
+                journal.path.display()
+            )));
+        }
+        journal.length += line.len() as u64;
+        Ok(())
+    }
+
+    /// Takes the folder for this process alone. Fails if another process works on a part; one that has just ended its work may
+    /// take some seconds to leave.
+    pub(super) fn take_alone(&self) -> Outcome {
+        let mut looks = if self.part == Part::All { 1 } else { LOOKS };
+        loop {
+            looks -= 1;
+            match lock(&self.locks[0], &self.folder, false) {
+                Err(_) if looks > 0 => std::thread::sleep(PATIENCE),
+                taken => return taken,
+            }
+        }
     }
 
     /// Ends the work of a part, whose records stay.
@@ -106,51 +201,83 @@ impl Partial {
             .journal
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        journal
-            .sync_all()
-            .map_err(|error| Failure::io(&self.name.display().to_string(), &error))
+        journal.file.sync_all().map_err(failure(&journal.path))
     }
 
-    /// Removes the folder of a complete sweep.
+    /// Removes the folder of a complete sweep, with all that a sweep writes there.
     pub(super) fn remove(self) -> Outcome {
-        let failed = |error: io::Error| Failure::io(&self.folder.display().to_string(), &error);
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            // The plan goes last: without it the rest would belong to any plan.
-            if path.file_name().is_some_and(|name| name != PLAN) && path.is_file() {
-                fs::remove_file(path).map_err(failed)?;
-            }
-        }
-        fs::remove_file(self.folder.join(PLAN)).map_err(failed)?;
-        // Something else that somebody put there keeps the folder.
-        let _ = fs::remove_dir(&self.folder);
-        Ok(())
+        let mut removed = self.folder.clone().into_os_string();
+        removed.push(".removed");
+        let removed = PathBuf::from(removed);
+        // What a process that was killed here has left.
+        clear(&removed)?;
+        // Under another name at once: a sweep that begins now does not see half of the records.
+        fs::rename(&self.folder, &removed).map_err(failure(&self.folder))?;
+        drop(self.locks);
+        drop(self.journal);
+        clear(&removed)
     }
 }
 
-/// Locks `path`, shared or alone.
-fn lock(path: &Path, shared: bool) -> Outcome<File> {
-    let failed = |error: io::Error| Failure::io(&path.display().to_string(), &error);
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(failed)?;
+/// The folder beside the results in `path`.
+pub(super) fn folder(path: &str) -> PathBuf {
+    PathBuf::from(format!("{path}.partial"))
+}
+
+fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::io(&path.display().to_string(), &error)
+}
+
+/// Removes the files that a sweep writes in `folder`, and the folder unless somebody put something else there.
+fn clear(folder: &Path) -> Outcome {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failure(folder))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(failure(folder))?.path();
+        let ending = path.extension().or_else(|| path.file_name());
+        if ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known)) {
+            fs::remove_file(&path).map_err(failure(&path))?;
+        }
+    }
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// Opens or creates a file to lock. On network file systems a shared lock needs reading, another one writing.
+fn open_lock(path: &Path) -> Outcome<File> {
+    let mut options = OpenOptions::new();
+    let options = options.create(true).read(true).append(true);
+    options.open(path).map_err(failure(path))
+}
+
+/// Locks `file` of `folder`, shared or alone.
+fn lock(file: &File, folder: &Path, shared: bool) -> Outcome {
     let locked = if shared {
         file.try_lock_shared()
     } else {
         file.try_lock()
     };
     match locked {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Failure::failed(format!(
             "{}: found another sweep that writes the same file, expected none; wait for it, or choose another --output",
-            path.display()
+            folder.display()
         ))),
         // A file system without locks cannot tell.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
+        Err(TryLockError::Error(error)) if lacks_locks(&error) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(failure(folder)(error)),
     }
+}
+
+/// Whether the file system has no locks: it says so, or no service for them runs (`ENOLCK`).
+fn lacks_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
+        return true;
+    }
+    error.kind() == io::ErrorKind::Unsupported
 }
 
 /// The files of records in `folder`, in order.
@@ -183,134 +310,63 @@ fn create(folder: &Path, part: &str) -> Outcome<(File, PathBuf)> {
     Err(Failure::failed("found no free name for finished cells"))
 }
 
-/// Reads all complete lines of all files.
-fn read(folder: &Path) -> Outcome<Records> {
-    let mut records = Records::default();
-    for path in journals(folder)? {
-        let name = path.display().to_string();
-        let failed = |error: io::Error| Failure::io(&name, &error);
-        let mut input = BufReader::new(File::open(&path).map_err(failed)?);
-        let mut line = Vec::new();
-        for number in 1_u64.. {
-            line.clear();
-            input.read_until(b'\n', &mut line).map_err(failed)?;
-            // The last line of a killed process is cut, and its cells run again.
-            if line.last() != Some(&b'\n') {
-                break;
-            }
-            let record: Record = serde_json::from_slice(&line).map_err(|error| {
-                Failure::failed(format!(
-                    "{name}:{number}: {error}; remove the file to run its cells again"
-                ))
-            })?;
-            records.add(record);
-        }
-    }
-    Ok(records)
+/// Reads records as files grow.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Only the records of these cells.
+    shard: Option<Shard>,
+    /// Length and number of the lines that are read, by file.
+    read: BTreeMap<PathBuf, (u64, u64)>,
 }
 
-/// The plan, the version and the content of the traces, a line each.
-fn describe(plan: &Plan) -> Outcome<String> {
-    let mut text = format!("version = {TOOL}\n{}", plan.canonical());
-    let traces = plan
-        .axes()
-        .iter()
-        .filter(|axis| axis.name.replace('-', "_").ends_with("trace"));
-    let paths: BTreeSet<&String> = traces
-        .flat_map(|axis| axis.values.iter().flatten())
-        .collect();
-    for path in paths {
-        let failed = |error: io::Error| Failure::io(path, &error);
-        let mut file = File::open(path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(Failure::usage(format!(
-                "{path}: found no regular file, expected one: a sweep reads a trace more than once"
-            )));
-        }
-        let (mut crc, mut buffer) = (Crc::new(), vec![0; 1 << 20]);
-        loop {
-            match file.read(&mut buffer).map_err(failed)? {
-                0 => break,
-                length => crc.update(&buffer[..length]),
+impl Reader {
+    /// Adds the records of all complete lines that are new, and returns their number of runs.
+    pub(super) fn read(&mut self, folder: &Path, records: &mut Records) -> Outcome<u64> {
+        let mut runs = 0;
+        for path in journals(folder)? {
+            if self.shard.is_some_and(|shard| is_of_another(&path, shard)) {
+                continue;
+            }
+            let name = path.display().to_string();
+            let failed = |error: io::Error| Failure::io(&name, &error);
+            let mut file = File::open(&path).map_err(failed)?;
+            let (length, lines) = self.read.entry(path).or_default();
+            file.seek(SeekFrom::Start(*length)).map_err(failed)?;
+            let mut input = BufReader::new(file);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                input.read_until(b'\n', &mut line).map_err(failed)?;
+                // The last line of a killed process is cut, and its cells run again.
+                if line.last() != Some(&b'\n') {
+                    break;
+                }
+                let record: Record = serde_json::from_slice(&line).map_err(|error| {
+                    Failure::failed(format!(
+                        "{name}:{}: {error}; remove the file to run its cells again",
+                        *lines + 1
+                    ))
+                })?;
+                *length += line.len() as u64;
+                *lines += 1;
+                if self.shard.is_none_or(|shard| shard.has(record.cell)) {
+                    runs += record.runs.len() as u64;
+                    records.add(record);
+                }
             }
         }
-        let _ = writeln!(
-            text,
-            "content of {path} = {:08x}, {} B",
-            crc.sum(),
-            crc.amount()
-        );
-    }
-    Ok(text)
-}
-
-/// Stores the plan in a new folder, or compares it with that of the folder.
-fn check_plan(folder: &Path, plan: &str) -> Outcome {
-    let path = folder.join(PLAN);
-    let failed = |error: io::Error| Failure::io(&path.display().to_string(), &error);
-    let known = match fs::read_to_string(&path) {
-        Ok(known) => known,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Several parts may begin at the same time: whichever comes first stores the plan, complete.
-            let own = folder.join(format!("{PLAN}.{}", std::process::id()));
-            fs::write(&own, plan).map_err(failed)?;
-            let linked = fs::hard_link(&own, &path);
-            let _ = fs::remove_file(&own);
-            match linked {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                // A file system without hard links.
-                Err(_) => return fs::write(&path, plan).map_err(failed),
-            }
-            fs::read_to_string(&path).map_err(failed)?
-        }
-        Err(error) => return Err(failed(error)),
-    };
-    if known == plan {
-        return Ok(());
-    }
-    Err(Failure::failed(format!(
-        "{}: found another plan, expected the same: {}; use another --output, or remove {} to start afresh",
-        path.display(),
-        changes(&known, plan),
-        folder.display()
-    )))
-}
-
-/// What differs between two plans.
-fn changes(before: &str, now: &str) -> String {
-    let lines = |text: &str| -> BTreeMap<String, String> {
-        let pairs = text.lines().filter_map(|line| line.split_once(" = "));
-        pairs
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
-    };
-    let (before, now) = (lines(before), lines(now));
-    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let mut said = Vec::new();
-    for name in names {
-        match (before.get(name), now.get(name)) {
-            (Some(one), Some(other)) if one != other => {
-                said.push(format!("{name} was {} and is {}", short(one), short(other)));
-            }
-            (Some(one), None) => said.push(format!("{name} was {} and is not given", short(one))),
-            (None, Some(other)) => {
-                said.push(format!("{name} was not given and is {}", short(other)));
-            }
-            _ => {}
-        }
-    }
-    if said.is_empty() {
-        "the order of the axes differs".to_owned()
-    } else {
-        said.join("; ")
+        Ok(runs)
     }
 }
 
-/// At most 60 characters of a text.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+/// Whether the records in `path` are of another of the shards that `shard` is one of, so that it has none of them.
+fn is_of_another(path: &Path, shard: Shard) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let parts: Vec<&str> = name.unwrap_or_default().split('-').collect();
+    match parts[..] {
+        ["shard", number, "of", of, _] => {
+            of == shard.of.to_string() && number != shard.number.to_string()
+        }
+        _ => false,
     }
 }
