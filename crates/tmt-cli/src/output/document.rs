@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tmt_core::format::records::{self, Records};
+use tmt_core::format::records::{Records, cells};
 use tmt_core::format::table::TableForm;
 
 use crate::exit::{Failure, Outcome};
@@ -59,26 +59,6 @@ pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
         Value::Object(object) => Ok(object),
         _ => Ok(Map::new()),
     }
-}
-
-/// The cells of a row. Arrays and objects are JSON text.
-pub(crate) fn cells(
-    row: &Map<String, Value>,
-) -> impl Iterator<Item = (&str, Option<records::Value>)> {
-    row.iter().map(|(name, value)| (name.as_str(), cell(value)))
-}
-
-fn cell(value: &Value) -> Option<records::Value> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(truth) => records::Value::Truth(*truth),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => records::Value::Whole(whole),
-            (None, real) => records::Value::Real(real?),
-        },
-        Value::String(text) => records::Value::Text(text.clone()),
-        nested => records::Value::Text(nested.to_string()),
-    })
 }
 
 /// Writes a tidy table.
