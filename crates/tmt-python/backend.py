@@ -1,4 +1,7 @@
-"""Builds the wheel: the program `tmt` first, which comes along as a script, then the module, with maturin."""
+"""Builds the wheel with maturin: the program `tmt` first, which comes along as a script, then the module.
+
+There is no hook for the metadata alone: maturin wants the program for them, too.
+"""
 
 import json
 import pathlib
@@ -6,7 +9,7 @@ import shutil
 import subprocess
 
 import maturin
-from maturin import get_requires_for_build_wheel, prepare_metadata_for_build_wheel  # noqa: F401
+from maturin import get_requires_for_build_wheel  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 

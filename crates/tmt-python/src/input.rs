@@ -1,8 +1,7 @@
 //! A trace, from a table in memory or from a file.
 
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Cursor, Read};
 
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
@@ -12,7 +11,9 @@ use fluid_tcp::experiment::{Note, reading_notes};
 use pyo3::prelude::*;
 use tmt_core::channel::{FAMILIES, names_files, with_files};
 use tmt_core::format::compression::small_text;
-use tmt_core::format::{Columns, Options, TraceReader, Unit};
+use tmt_core::format::{
+    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
+};
 use tmt_core::types::{BitRate, Bytes, Span};
 
 use crate::error::Failure;
@@ -52,11 +53,7 @@ impl Input {
     }
 
     /// Opens the trace and reads its head.
-    pub(crate) fn open<'a>(
-        self,
-        options: Options,
-        stop: &'a Stop,
-    ) -> Result<TraceReader<'a>, Failure> {
+    pub(crate) fn open(self, options: Options, stop: &Stop) -> Result<TraceReader<'_>, Failure> {
         match self {
             Self::Table(stream, metadata) => {
                 let schema = stream.schema();
@@ -71,10 +68,34 @@ impl Input {
                     .map_err(|error| Failure::input(TABLE, &error))
             }
             Self::File(path) => {
-                let file = open(&path)?;
-                TraceReader::seekable(file, options).map_err(|error| Failure::input(&path, &error))
+                let failed = |error: io::Error| Failure::file(&path, &error);
+                let mut file = File::open(&path).map_err(failed)?;
+                let mut first = Vec::new();
+                let start = (&mut file).take(FIRST_BYTES as u64);
+                { start }.read_to_end(&mut first).map_err(failed)?;
+                let reader = match recognise(&first) {
+                    FileKind::Plain(Format::Parquet) => TraceReader::parquet(file, options),
+                    _ => {
+                        let rest = Stoppable { file, stop };
+                        TraceReader::new(Cursor::new(first).chain(rest), options)
+                    }
+                };
+                reader.map_err(|error| Failure::input(&path, &error))
             }
         }
+    }
+}
+
+/// A file that ends with an error once the user has pressed Ctrl-C.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a Stop,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stop.check().map_err(io::Error::other)?;
+        self.file.read(bytes)
     }
 }
 
@@ -151,13 +172,4 @@ pub(crate) fn with_content(key: &str, text: &str) -> Result<Option<String>, Fail
     let text = with_files(text, FAMILIES, &mut content);
     let text = text.map_err(|error| Failure::Data(format!("`{key}`: {error}")))?;
     Ok(Some(text.into_owned()))
-}
-
-/// Opens a file, which a pipe is not: some formats are read from any place.
-fn open(path: &str) -> Result<File, Failure> {
-    let failed = |error: std::io::Error| Failure::file(path, &error);
-    let file = File::open(Path::new(path)).map_err(failed)?;
-    // A directory opens, and fails only when it is read.
-    (&file).read(&mut []).map_err(failed)?;
-    Ok(file)
 }

@@ -32,7 +32,7 @@ pub(crate) fn read<'py>(
             rows::<Lldu>(&mut reader, |rows, lldus| lldus.extend(rows.lldus()))
         } else {
             rows::<Slot>(&mut reader, |rows, slots| {
-                slots.extend_from_slice(&rows.slots)
+                slots.extend_from_slice(&rows.slots);
             })
         };
         let table = table.map_err(|error| Failure::input(&name, &error))?;

@@ -16,14 +16,22 @@ use crate::work;
 /// A table for Python: a reader of its batches, and the pairs of its metadata in their order.
 pub(crate) type Table<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
 
+/// What is given about the link.
+#[derive(FromPyObject)]
+pub(crate) struct Link {
+    #[pyo3(item)]
+    rtt: Option<String>,
+    #[pyo3(item)]
+    feedback_delay: Option<String>,
+}
+
 /// Runs schemes over a PHY trace. Returns the timelines in the order of `schemes`.
 #[pyfunction]
 pub(crate) fn apply<'py>(
     py: Python<'py>,
     trace: Input,
     schemes: Vec<String>,
-    rtt: Option<String>,
-    feedback_delay: Option<String>,
+    link: Link,
     reading: Reading,
     jobs: Option<usize>,
     notify: &Bound<'py, PyAny>,
@@ -31,8 +39,8 @@ pub(crate) fn apply<'py>(
     let scheme = |text: &String| argument("scheme", Some(text));
     let parsed: Result<Vec<Option<SchemeSpec>>, _> = schemes.iter().map(scheme).collect();
     let schemes: Vec<SchemeSpec> = parsed?.into_iter().flatten().collect();
-    let rtt: Option<Span> = argument("rtt", rtt.as_deref())?;
-    let delay: Option<FeedbackDelay> = argument("feedback_delay", feedback_delay.as_deref())?;
+    let rtt: Option<Span> = argument("rtt", link.rtt.as_deref())?;
+    let delay: Option<FeedbackDelay> = argument("feedback_delay", link.feedback_delay.as_deref())?;
     let options = reading.options(false)?;
     let (tables, told) = work::run(py, jobs, move |stop| {
         let name = trace.name().to_owned();

@@ -28,6 +28,11 @@ impl Stop {
     }
 }
 
+/// Runs the handlers of signals that have arrived.
+fn signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
 /// Runs `work` on `jobs` threads, on all cores by default. The threads end with it, so that a process may fork afterwards.
 ///
 /// # Errors
@@ -54,7 +59,7 @@ pub(crate) fn run<T: Send>(
             let mut raised = None;
             while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none() {
-                    raised = Python::attach(|py| py.check_signals()).err();
+                    raised = Python::attach(signals).err();
                     stop.0.store(raised.is_some(), Ordering::Relaxed);
                 }
             }

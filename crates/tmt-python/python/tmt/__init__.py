@@ -51,8 +51,10 @@ def apply(
     tables = _tmt.apply(
         _arguments.trace(trace),
         schemes,
-        _arguments.given("rtt", rtt),
-        _arguments.given("feedback_delay", feedback_delay),
+        {
+            "rtt": _arguments.given("rtt", rtt),
+            "feedback_delay": _arguments.given("feedback_delay", feedback_delay),
+        },
         _arguments.reading(unit, columns, interval, rate, lldu, allow_cut),
         jobs,
         _arguments.notify,
