@@ -89,11 +89,12 @@ fn dependencies_point_one_way() {
 }
 
 /// Crates, and the files that are their roots.
-const CRATES: [(&str, &str); 4] = [
+const CRATES: [(&str, &str); 5] = [
     ("tmt-core", "lib.rs"),
     ("fluid-tcp", "lib.rs"),
     ("tmt-fit", "lib.rs"),
     ("tmt-cli", "main.rs"),
+    ("tmt-python", "lib.rs"),
 ];
 
 /// Most modules that the top of a crate may have: as many as are seen at a glance.

@@ -71,14 +71,16 @@ impl Input {
                 let failed = |error: io::Error| Failure::file(&path, &error);
                 let mut file = File::open(&path).map_err(failed)?;
                 let mut first = Vec::new();
-                let start = (&mut file).take(FIRST_BYTES as u64);
-                { start }.read_to_end(&mut first).map_err(failed)?;
-                let reader = match recognise(&first) {
-                    FileKind::Plain(Format::Parquet) => TraceReader::parquet(file, options),
-                    _ => {
-                        let rest = Stoppable { file, stop };
-                        TraceReader::new(Cursor::new(first).chain(rest), options)
-                    }
+                let start = Read::by_ref(&mut file)
+                    .take(FIRST_BYTES as u64)
+                    .read_to_end(&mut first);
+                start.map_err(failed)?;
+                let is_parquet = recognise(&first) == FileKind::Plain(Format::Parquet);
+                let reader = if is_parquet {
+                    TraceReader::parquet(file, options)
+                } else {
+                    let rest = Stoppable { file, stop };
+                    TraceReader::new(Cursor::new(first).chain(rest), options)
                 };
                 reader.map_err(|error| Failure::input(&path, &error))
             }

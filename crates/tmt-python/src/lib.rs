@@ -3,11 +3,13 @@
 //! The package in `python/tmt` turns arguments into texts and tables into streams, and calls the functions here. What they
 //! know of parameters, schemes and metrics is from the registries of the libraries.
 //!
+//! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
 //! - [`error`]: exceptions; warnings.
-//! - [`input`]: a trace, from a table in memory or from a file.
 //! - [`work`]: runs work on all cores, without the interpreter's lock.
-//! - [`transform`], [`tcp`], [`read`]: the functions of the package.
+//! - [`input`]: a trace, from a table in memory or from a file.
+//! - [`transform`], [`read`], [`tcp`]: the functions of the package.
 //! - [`describe`]: what help, signatures and type stubs derive from.
+//! - [`_tmt`]: the module that Python imports.
 
 mod describe;
 mod error;
