@@ -21,7 +21,7 @@ CHANNEL = """
 database = duckdb.connect()
 runs = []
 for seed in range(1, 6):
-    database.execute(f"SELECT setseed({seed / 10})")
+    database.execute(f"SELECT setseed({seed / 10})").fetchall()
     slots = database.sql(CHANNEL)
     for scheme, timeline in tmt.apply(slots, ["arq,in-order", "harq:10/12,in-order"], rtt="500ms", feedback_delay="decode").items():
         run = tmt.tcp(timeline, cc="cubic", rtt="500ms", lldu="33B")

@@ -24,7 +24,7 @@ for seed in SEEDS:
     for scheme, timeline in tmt.apply("phy.arrow", SCHEMES, feedback_delay="decode").items():
         for cc in CONTROLS:
             run = tmt.tcp(timeline, cc=cc).to_pandas()
-            runs.append(run.assign(trace_seed=seed, scheme=scheme))
+            runs.append(run.assign(trace_seed=seed, scheme=scheme, cc=cc))
 
 results = pd.concat(runs, ignore_index=True)
 results.to_parquet("goodput.parquet")
