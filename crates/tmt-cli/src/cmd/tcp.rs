@@ -106,9 +106,9 @@ impl Rows {
     /// Writes the rows of all runs. The file still has a temporary name.
     fn write(mut self, reports: &[&Report<'_>]) -> Outcome<Output> {
         let mut table = Records::default();
-        reports
-            .iter()
-            .for_each(|report| report.add_rows(&mut table));
+        for report in reports {
+            report.add_rows(&mut table);
+        }
         document::write(&table, &mut self.output, self.form, SCHEMA)?;
         Ok(self.output)
     }
