@@ -60,6 +60,7 @@ fn nothing_is_unsafe_but_the_look_at_stdout() {
         "fluid-tcp/src",
         "tmt-study/src",
         "tmt-cli/src",
+        "tmt-python/src",
     ];
     let found = offences(&paths, &["unsafe"]);
     assert!(
@@ -99,6 +100,7 @@ const CRATES: [(&str, &str); 5] = [
     ("tmt-fit", "lib.rs"),
     ("tmt-study", "lib.rs"),
     ("tmt-cli", "main.rs"),
+    ("tmt-python", "lib.rs"),
 ];
 
 /// Most modules that the top of a crate may have: as many as are seen at a glance.
@@ -176,14 +178,27 @@ fn locked(path: &str) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn benches_and_fuzzing_run_the_code_that_is_installed() {
+fn benches_fuzzing_and_python_run_the_code_that_is_installed() {
+    let release = |manifest| section(manifest, "[profile.release]");
+    for manifest in ["benches/Cargo.toml", "crates/tmt-python/Cargo.toml"] {
+        assert_eq!(release("Cargo.toml"), release(manifest), "{manifest}");
+    }
+    let version = |manifest| {
+        let text = fs::read_to_string(root().join(manifest)).unwrap();
+        let line = text.lines().find(|line| line.starts_with("version = "));
+        line.unwrap().to_owned()
+    };
     assert_eq!(
-        section("Cargo.toml", "[profile.release]"),
-        section("benches/Cargo.toml", "[profile.release]")
+        version("Cargo.toml"),
+        version("crates/tmt-python/Cargo.toml")
     );
     let ours = locked("Cargo.lock");
     assert!(ours.len() > 100, "the search has lost its way");
-    for path in ["benches/Cargo.lock", "crates/tmt-core/fuzz/Cargo.lock"] {
+    for path in [
+        "benches/Cargo.lock",
+        "crates/tmt-core/fuzz/Cargo.lock",
+        "crates/tmt-python/Cargo.lock",
+    ] {
         for (name, versions) in locked(path) {
             if let Some(ours) = ours.get(&name) {
                 assert!(

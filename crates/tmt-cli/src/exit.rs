@@ -9,7 +9,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as UsageKind};
 use tmt_core::ErrorKind;
 use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
-use tmt_core::types::Position;
 
 pub(crate) use crate::stderr::{Verbosity, headline, note, print_at, print_line, warning};
 
@@ -92,26 +91,11 @@ impl Failure {
 
     /// An error in the input `name`.
     pub(crate) fn input(name: &str, error: &tmt_core::Error) -> Self {
-        let Position { line, column, row } = error.position().unwrap_or_default();
-        let place = match (line, column, row) {
-            (0, _, 0) => String::new(),
-            // A binary trace has rows but no lines.
-            (0, _, row) => format!(": row {row}"),
-            (line, 0, _) => format!(":{line}"),
-            (line, column, _) => format!(":{line}:{column}"),
-        };
         Self::Failed {
-            message: format!("{name}{place}: {}", one_line(&error.to_string())),
+            message: error.message_in(name),
             help: help(error.kind()).map(str::to_owned),
         }
     }
-}
-
-/// `text` without control characters. Names and values in it come from a file and could otherwise control the terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    let parts = text.split(char::is_control).map(str::trim);
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join(" ")
 }
 
 /// Remedy for an error, if there is one.

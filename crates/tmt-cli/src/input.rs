@@ -7,20 +7,18 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use fluid_tcp::experiment::{Note, Severity};
+use fluid_tcp::experiment::{self, Note, Severity};
 use tmt_core::format::compression::Decompressor;
+use tmt_core::format::import::render_keys;
 use tmt_core::format::table::TableText;
 use tmt_core::format::{
-    Columns, FIRST_BYTES, FileKind, Format, Options, Spacing, TraceReader, Unit, recognise,
+    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
 };
 use tmt_core::types::{BitRate, Bytes, Metadata, Span};
 
-use crate::exit::{Failure, Outcome, headline, one_line, warning};
+use crate::exit::{Failure, Outcome, headline, warning};
 use crate::{progress, provenance};
 pub(crate) use ahead::Ahead;
-
-/// Ignored columns that a note lists.
-const SHOWN_COLUMNS: usize = 8;
 
 /// An open input.
 pub(crate) struct Input {
@@ -119,28 +117,9 @@ impl ReadArgs {
 
     /// The columns that are read, with the times of rows that have none.
     fn columns(&self) -> Outcome<Columns> {
-        let mut columns = self.columns.clone().unwrap_or_default();
-        let spacing = match (self.interval, self.rate, self.lldu) {
-            (Some(interval), ..) => Spacing::Interval(interval),
-            (_, Some(rate), Some(lldu)) => Spacing::Rate { rate, lldu },
-            _ => return Ok(columns),
-        };
-        let (flag, is_zero) = match spacing {
-            Spacing::Interval(interval) => ("--interval", interval.is_zero()),
-            Spacing::Rate { rate, lldu } => ("--rate and --lldu", rate.0 == 0 || lldu.0 == 0),
-        };
-        if is_zero {
-            return Err(Failure::usage(format!(
-                "{flag}: found 0, expected more than 0"
-            )));
-        }
-        if columns.spacing.is_some() || columns.maps_times() {
-            return Err(Failure::usage(format!(
-                "{flag} cannot be combined with tx or interval in --columns: the table has times, or it has none"
-            )));
-        }
-        columns.spacing = Some(spacing);
-        Ok(columns)
+        let columns = self.columns.clone().unwrap_or_default();
+        let spaced = columns.spaced(self.interval, self.rate, self.lldu);
+        spaced.map_err(|why| Failure::usage(render_keys(&why, flag)))
     }
 }
 
@@ -227,49 +206,14 @@ fn detect(input: Input, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
-/// The warning on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
-pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
-    let end = reader.end().filter(|end| end.cut)?;
-    Some(if end.end_line.is_none() && reader.metadata().is_head() {
-        format!("{name} has no end line: it was cut (--allow-cut)")
-    } else {
-        format!("{name} was cut (--allow-cut)")
-    })
+/// The flag of a parameter.
+pub(crate) fn flag(key: &str) -> String {
+    format!("--{}", key.replace('_', "-"))
 }
 
 /// How a trace was read. Call it after reading the whole trace.
 pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
-    let ignored = reader.ignored_columns();
-    let missing = reader.missing_delays();
-    let no_delays = reader.has_no_delays().then(|| {
-        format!("{name} has no column of delays: every received slot is decoded after 1ns (delay=DURATION in --columns)")
-    });
-    let missing = (missing > 0).then(|| {
-        let rows = if missing == 1 { "row" } else { "rows" };
-        format!("{name}: {missing} {rows} without a delay (empty, null, NaN, or 0 of a received slot) read as erased")
-    });
-    let timestamps = reader
-        .starts_at_first_row()
-        .then(|| format!("{name}: timestamps count from the first row"));
-    let ignored = (!ignored.is_empty()).then(|| {
-        let columns = if ignored.len() == 1 {
-            "column"
-        } else {
-            "columns"
-        };
-        let shown = ignored[..ignored.len().min(SHOWN_COLUMNS)].join(", ");
-        let more = if ignored.len() > SHOWN_COLUMNS {
-            ", …"
-        } else {
-            ""
-        };
-        one_line(&format!("{name}: {columns} {shown}{more} ignored"))
-    });
-    let warnings = [cut_note(name, reader), no_delays];
-    let notices = [missing, timestamps, ignored];
-    let warnings = warnings.into_iter().flatten().map(Note::warning);
-    let notices = notices.into_iter().flatten().map(Note::notice);
-    warnings.chain(notices).collect()
+    experiment::reading_notes(name, reader, flag)
 }
 
 /// Prints how a trace was read.

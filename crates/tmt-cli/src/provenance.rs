@@ -15,8 +15,3 @@ pub(crate) fn new_head(command: &str) -> Metadata {
     head.set("command", command);
     head
 }
-
-/// Records in `head` that `flag` overrides the value stored under `key`.
-pub(crate) fn overridden(head: &mut Metadata, key: &str, flag: &str, stored: u64, used: u64) {
-    head.push("overridden", format!("{key} {stored} by {flag} {used}"));
-}

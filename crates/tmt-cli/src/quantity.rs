@@ -1,13 +1,10 @@
-//! Flags that take a quantity, and the origin of the value used.
+//! Flags that take a quantity.
 
 use std::ffi::OsStr;
-use std::fmt;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use fluid_tcp::experiment::{DEFAULT_RTT, assumed_rtt};
 use tmt_core::scheme::{FAMILIES, SchemeSpec};
-use tmt_core::types::{Metadata, Span};
 
 /// Reads a whole number from `least` to `most`.
 pub(crate) fn whole<T: TryFrom<u64>>(
@@ -42,63 +39,5 @@ impl TypedValueParser for SchemeParser {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let names = FAMILIES.iter().map(|family| family.name);
         Some(Box::new(names.map(PossibleValue::new)))
-    }
-}
-
-/// Origin of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A flag.
-    Flag,
-    /// The head of the input.
-    Metadata,
-    /// The default.
-    Default,
-}
-
-/// An RTT with its origin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rtt {
-    pub(crate) value: Span,
-    pub(crate) origin: Origin,
-    /// The value in the head, if the flag overrides it.
-    pub(crate) overridden: Option<Span>,
-}
-
-impl Rtt {
-    /// The flag, else the head, else 500 ms.
-    pub(crate) fn resolve(flag: Option<Span>, head: &Metadata) -> Self {
-        let stored = head.rtt();
-        let (value, origin) = match (flag, stored) {
-            (Some(value), _) => (value, Origin::Flag),
-            (None, Some(value)) => (value, Origin::Metadata),
-            (None, None) => (DEFAULT_RTT, Origin::Default),
-        };
-        Self {
-            value,
-            origin,
-            overridden: stored.filter(|stored| *stored != value),
-        }
-    }
-}
-
-impl Rtt {
-    /// The warning on an RTT that is assumed.
-    pub(crate) fn warning(&self) -> Option<String> {
-        (self.origin == Origin::Default).then(|| assumed_rtt("--rtt or in the trace").text)
-    }
-}
-
-impl fmt::Display for Rtt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, .. } = self;
-        match (self.origin, self.overridden) {
-            (Origin::Flag, None) => write!(f, "RTT {value} (--rtt)"),
-            (Origin::Flag, Some(stored)) => {
-                write!(f, "RTT {value} (--rtt; {stored} in the metadata)")
-            }
-            (Origin::Metadata, _) => write!(f, "RTT {value} (metadata)"),
-            (Origin::Default, _) => write!(f, "RTT {value} (default)"),
-        }
     }
 }

@@ -7,7 +7,7 @@ mod slot;
 mod trace_kind;
 mod units;
 
-pub use error::{Error, ErrorKind, Position, Result};
+pub use error::{Error, ErrorKind, Position, Result, one_line};
 pub use metadata::*;
 pub use slot::*;
 pub use trace_kind::TraceKind;

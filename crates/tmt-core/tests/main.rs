@@ -6,6 +6,7 @@
 mod adaptation;
 mod adapted;
 mod arrow;
+mod batches;
 mod brute_force;
 mod closed_forms;
 mod codec;

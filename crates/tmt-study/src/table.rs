@@ -173,7 +173,6 @@ impl Row {
     }
 
     fn cells(&self) -> impl Iterator<Item = (&str, Option<records::Value>)> {
-        let cells = self.0.iter();
-        cells.map(|(name, value)| (name.as_str(), records::Value::of_json(value)))
+        records::cells(&self.0)
     }
 }

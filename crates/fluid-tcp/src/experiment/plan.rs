@@ -433,8 +433,7 @@ impl Plan {
         set("seed", &seed);
         set("run_ends_ns", &setup.end.as_nanos());
         for by in &self.overridden {
-            let text = format!("{} {} by {} {}", by.key, by.stored, by.flag, by.used);
-            head.push("overridden", text);
+            head.override_value(by.key, by.flag, by.stored, by.used);
         }
         if self.resolved.looped() {
             head.set("looped", "on");

@@ -1,23 +1,19 @@
 //! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
-use fluid_tcp::experiment::FeedbackDelay;
+use fluid_tcp::experiment::{FeedbackDelay, Note, Severity, Transform};
 use serde::Serialize;
-use tmt_core::format::import::render_keys;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
+use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::{
-    DecodeDelays, LinkSummary, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
-};
-use tmt_core::types::{Metadata, Span};
+use tmt_core::types::Span;
 
-use super::tcp::typed;
+use super::tcp::{named, typed};
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
-use crate::provenance;
-use crate::quantity::{Rtt, SchemeParser};
+use crate::quantity::SchemeParser;
 use crate::table::{Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
@@ -73,65 +69,36 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let shape = args.summary.as_deref();
     let shape = shape.map(|path| Shape::of("--summary", path)).transpose()?;
     let (name, mut reader) = args.trace.open("apply", false)?;
-    let rtt = Rtt::resolve(args.rtt, reader.metadata());
-    // The head of a timeline is written before its rows.
-    let (mut delays, mut rate) = (DecodeDelays::default(), SlotRate::default());
-    reader.look_ahead(|rows| {
-        delays.slots(&rows.slots);
-        rows.slots.iter().for_each(|slot| rate.push(slot.tx_time()));
-        delays.is_full()
-    });
-    let decode_delay = delays.median();
-    let typical = (decode_delay, rate.per_second());
-    let delay_s = decode_delay.map(Span::as_secs_f64);
-    if let Some(found) = wrong_unit(rate.per_second().map(f64::recip), delay_s) {
-        let question = unit_question("--unit", reader.metadata());
-        warning!("apply", "{found}: {question}");
-    }
-    if let Some(text) = reader.metadata().probe_warning() {
-        warning!("apply", "{text}");
-    }
-    let feedback = FeedbackDelay::resolve(args.feedback_delay, reader.metadata(), decode_delay);
-    let named = |text: String| render_keys(&text, typed);
-    let (feedback_delay, origin) =
-        feedback.map_err(|error| Failure::failed(named(error.to_string())))?;
-    let origin = named(origin);
-    if let Some(text) = rtt.warning() {
-        warning!("apply", "{text}");
-    }
-    warn_early(
-        &args.schemes,
-        decode_delay,
-        feedback_delay,
-        reader.metadata(),
+    let transform = Transform::resolve(
+        args.schemes.clone(),
+        args.rtt,
+        args.feedback_delay,
+        &mut reader,
     );
-    let stored = reader.metadata().number("feedback_delay_ns");
-    if let Some(stored) = stored.and_then(Span::from_nanos)
-        && stored != feedback_delay
-    {
-        note!(
-            "apply",
-            "feedback delay {stored} in the metadata is that of the scheme applied before"
-        );
-    }
-    if let Some(before) = reader.metadata().get("scheme") {
-        let schemes = join(&args.schemes);
-        warning!(
-            "apply",
-            "the input is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
-        );
+    let flagged = |text: &str| named(text, typed);
+    let transform = transform.map_err(|error| Failure::failed(flagged(&error.to_string())))?;
+    for Note { severity, text } in &transform.notes {
+        match severity {
+            Severity::Warning => warning!("apply", "{}", flagged(text)),
+            Severity::Info | Severity::Notice => note!("apply", "{}", flagged(text)),
+        }
     }
 
     let summary_file = args.summary.as_deref();
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = head(reader.metadata(), scheme, &rtt, feedback_delay, typical);
+        let head = transform.head(reader.metadata(), scheme);
         let head = args.format.head(head);
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
-        Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay, writer))
+        let Transform {
+            rtt,
+            feedback_delay,
+            ..
+        } = transform;
+        Ok(Lane::new(scheme.clone(), rtt, feedback_delay, writer))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
     let names: Vec<&str> = paths.iter().map(|path| output::shown(Some(path))).collect();
@@ -142,8 +109,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     let params = Params {
-        rtt_ns: rtt.value.as_nanos(),
-        feedback_delay_ns: feedback_delay.as_nanos(),
+        rtt_ns: transform.rtt.as_nanos(),
+        feedback_delay_ns: transform.feedback_delay.as_nanos(),
     };
     if let (Some(file), Some(shape)) = (&mut summary_file, shape) {
         Document::new("tmt.apply/1", params, &summaries).summarise(file, shape)?;
@@ -155,10 +122,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(summary) = summaries.first() {
         headline!(
             "apply",
-            "{} over {}, {} erased; {rtt}, feedback delay {origin}",
-            join(&args.schemes),
+            "{} over {}, {} erased; {}",
+            transform.scheme_names(),
             counted(summary.slots, "slot"),
-            summary.slots_erased
+            summary.slots_erased,
+            flagged(&transform.settings)
         );
     }
     let table = summary_table(&summaries);
@@ -171,29 +139,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         print_at(Verbosity::Verbose, format_args!("{}", table.trim_end()));
     }
     Ok(())
-}
-
-/// Warns of schemes whose repeats leave before the receiver has decoded what it asks for.
-fn warn_early(
-    schemes: &[SchemeSpec],
-    decode_delay: Option<Span>,
-    feedback_delay: Span,
-    head: &Metadata,
-) {
-    let repeating = schemes.iter().filter(|scheme| scheme.repeats());
-    let repeating: Vec<&str> = repeating.map(SchemeSpec::text).collect();
-    let repeat = format!("a repeat of {}", repeating.join(", "));
-    let early = early_repeat(&repeat, decode_delay, feedback_delay);
-    if let Some(early) = early.filter(|_| !repeating.is_empty()) {
-        let or = or_interleaver(head, decode_delay);
-        warning!("apply", "{early}; use --feedback-delay decode{or}");
-    }
-}
-
-/// The schemes, separated by commas.
-fn join(schemes: &[SchemeSpec]) -> String {
-    let texts: Vec<String> = schemes.iter().map(ToString::to_string).collect();
-    texts.join(", ")
 }
 
 /// Output path of each scheme's timeline, none with `--summary-only`. Refuses a file that has two uses.
@@ -235,43 +180,6 @@ fn file_name(scheme: &SchemeSpec) -> String {
     let stays = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let text = scheme.text().chars();
     text.map(|c| if stays(c) { c } else { '-' }).collect()
-}
-
-/// The head of a timeline: that of the trace, and the keys of this stage. The median decoding delay and the rate of the
-/// slots cannot be seen in the timeline.
-fn head(
-    input: &Metadata,
-    scheme: &SchemeSpec,
-    rtt: &Rtt,
-    feedback_delay: Span,
-    (decode_delay, slots_per_s): (Option<Span>, Option<f64>),
-) -> Metadata {
-    if !input.is_head() {
-        return Metadata::new();
-    }
-    let mut head = input.clone();
-    let (rtt_ns, delay_ns) = (rtt.value.as_nanos(), feedback_delay.as_nanos());
-    let stored = head.number("feedback_delay_ns");
-    if let Some(stored) = stored.filter(|stored| *stored != delay_ns) {
-        let flag = "--feedback-delay";
-        provenance::overridden(&mut head, "feedback_delay_ns", flag, stored, delay_ns);
-    }
-    head.set("scheme", scheme.text());
-    head.set("rtt_ns", rtt_ns.to_string());
-    head.set("feedback_delay_ns", delay_ns.to_string());
-    head.set_decode_delay_median(decode_delay);
-    head.set_slots_per_s(slots_per_s);
-    if let Some(stored) = rtt.overridden {
-        provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
-    }
-    head.push(
-        "stage",
-        format!(
-            "tmt apply --scheme {scheme} --rtt {} --feedback-delay {feedback_delay}",
-            rtt.value
-        ),
-    );
-    head
 }
 
 fn summary_table(summaries: &[LinkSummary]) -> String {

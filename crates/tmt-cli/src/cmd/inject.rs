@@ -8,7 +8,6 @@ use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input::process::{self, ProcessParser, ProcessText};
 use crate::input::{ReadArgs, TraceArgs, note_reading};
 use crate::output::{OutputArgs, refuse_shared_files};
-use crate::provenance;
 use crate::quantity::whole;
 use crate::table::counted;
 
@@ -147,7 +146,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "inject",
             "--seed {used} overrides seed {stored} of the metadata"
         );
-        provenance::overridden(&mut head, "seed", "--seed", stored, used);
+        head.override_value("seed", "--seed", stored, used);
     }
     head.set("seed", seed.to_string());
     head.push("stage", command);

@@ -12,12 +12,13 @@ mod spool;
 
 pub(crate) use args::{Args, typed};
 use given::Source;
+pub(crate) use given::named;
 use logs::Logs;
 use report::Report;
 use simulated::Simulated;
 pub(crate) use spool::Files;
 
-use fluid_tcp::experiment::{self, Plan, RunId};
+use fluid_tcp::experiment::{self, Plan, RunId, SCHEMA};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, NoProbe};
@@ -86,9 +87,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     logs.into_iter().try_for_each(Output::finish)
 }
 
-/// Schema of the JSON, and of the rows of `--results`.
-const SCHEMA: &str = "tmt.tcp/1";
-
 /// The file of `--results`. It is created before the runs, which a path that cannot be written would waste.
 struct Rows {
     output: Output,
@@ -108,9 +106,9 @@ impl Rows {
     /// Writes the rows of all runs. The file still has a temporary name.
     fn write(mut self, reports: &[&Report<'_>]) -> Outcome<Output> {
         let mut table = Records::default();
-        reports
-            .iter()
-            .try_for_each(|report| report.add_rows(&mut table))?;
+        for report in reports {
+            report.add_rows(&mut table);
+        }
         document::write(&table, &mut self.output, self.form, SCHEMA)?;
         Ok(self.output)
     }

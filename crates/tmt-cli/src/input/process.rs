@@ -1,19 +1,14 @@
 //! Erasure processes from flags and parameter files, with the files that they name.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use tmt_core::channel::{FAMILIES, SlotChannel, names_files, with_files};
-use tmt_core::format::compression::Decompressor;
-use tmt_core::format::{FileKind, recognise};
+use tmt_core::format::compression::small_text;
 
 use super::open_or;
 use crate::exit::{Failure, Outcome};
-
-/// Longest file that is read, bytes. What a process takes of it is limited further.
-const LONGEST: u64 = 1 << 20;
 
 /// An erasure process as typed; valid, unless it names files, which are read later.
 #[derive(Debug, Clone)]
@@ -41,30 +36,11 @@ pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
 
 /// The text of a file, which may be gzip or zstd.
 fn content(path: &str) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("{path}: {error}");
     if path == "-" {
         return Err("found stdin (-), expected the name of a file".to_owned());
     }
-    let file = open_or("tmt", Some(path)).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if let FileKind::Compressed(compression) = recognise(&bytes) {
-        let mut text = Vec::new();
-        let packed = std::io::Cursor::new(bytes);
-        let unpacked = Decompressor::new(compression, packed).map_err(failed)?;
-        let read = unpacked.take(LONGEST + 1).read_to_end(&mut text);
-        read.map_err(failed)?;
-        bytes = text;
-    }
-    if bytes.len() as u64 > LONGEST {
-        return Err(format!(
-            "{path}: found more than {LONGEST} bytes, expected the table of a process"
-        ));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| format!("{path}: found bytes that are not UTF-8, expected a table as text"))
+    let file = open_or("tmt", Some(path)).map_err(|error| format!("{path}: {error}"))?;
+    small_text(path, file)
 }
 
 /// Text of a process in a command: quoted if a shell would change it.

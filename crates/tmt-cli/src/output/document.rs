@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tmt_core::format::records::{self, Records};
+use tmt_core::format::records::{Records, cells};
 use tmt_core::format::table::TableForm;
 
 use crate::exit::{Failure, Outcome};
@@ -59,14 +59,6 @@ pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
         Value::Object(object) => Ok(object),
         _ => Ok(Map::new()),
     }
-}
-
-/// The cells of a row. Arrays and objects are JSON text.
-pub(crate) fn cells(
-    row: &Map<String, Value>,
-) -> impl Iterator<Item = (&str, Option<records::Value>)> {
-    row.iter()
-        .map(|(name, value)| (name.as_str(), records::Value::of_json(value)))
 }
 
 /// Writes a tidy table.

@@ -1,4 +1,5 @@
-//! Arrow IPC (docs/trace-format.md, Sec. 6): reads and writes streams; reads a file as the stream it contains.
+//! Arrow (docs/trace-format.md, Sec. 6): reads and writes IPC streams; reads a file as the stream it contains, and batches in
+//! memory.
 //!
 //! [`open`] reads one message after another and decodes those that contain rows. [`encode`] appends the schema,
 //! any number of batches, and the end of the stream, each independently of the others.
@@ -9,9 +10,11 @@
 //! The crate `arrow-ipc` decodes the bodies. It panics on buffers outside the body and allocates what a
 //! compressed buffer claims to contain. Therefore claims are checked first, and panics are caught.
 
+mod batches;
 pub mod encode;
 mod stream;
 
+pub use batches::read;
 pub use stream::open;
 
 /// Name of the format in error messages.

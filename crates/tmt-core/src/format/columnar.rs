@@ -2,11 +2,13 @@
 //! and conversion to slots. Arrow and Parquet share these rules.
 
 mod append;
+mod collect;
 mod double;
 pub(crate) mod head;
 mod layout;
 mod source;
 
+pub(crate) use collect::{Collected, batches};
 pub(crate) use layout::Layout;
 pub use layout::Options;
 pub use source::{Batch, Next, Source, panics_are_contained};

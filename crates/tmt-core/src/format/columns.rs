@@ -190,6 +190,48 @@ impl Columns {
         self.names[TX_TIME].is_some()
     }
 
+    /// The columns of a table without times, if `interval`, or `rate` with `lldu`, tell them; otherwise the same columns.
+    ///
+    /// # Errors
+    /// Values of zero or that contradict each other or a column of times; the message names them in backticks.
+    pub fn spaced(
+        self,
+        interval: Option<Span>,
+        rate: Option<BitRate>,
+        lldu: Option<Bytes>,
+    ) -> Result<Self, String> {
+        let (names, spacing) = match (interval, rate, lldu) {
+            (None, None, _) => return Ok(self),
+            (Some(_), Some(_), _) => {
+                return Err(
+                    "`interval` cannot be combined with `rate`: each of them tells the times"
+                        .to_owned(),
+                );
+            }
+            (None, Some(_), None) => {
+                return Err("`rate` needs `lldu`, the size of a slot".to_owned());
+            }
+            (Some(interval), None, _) => ("`interval`", Spacing::Interval(interval)),
+            (None, Some(rate), Some(lldu)) => ("`rate` and `lldu`", Spacing::Rate { rate, lldu }),
+        };
+        let is_zero = match spacing {
+            Spacing::Interval(interval) => interval.is_zero(),
+            Spacing::Rate { rate, lldu } => rate.0 == 0 || lldu.0 == 0,
+        };
+        if is_zero {
+            return Err(format!("{names}: found 0, expected more than 0"));
+        }
+        if self.spacing.is_some() || self.maps_times() {
+            return Err(format!(
+                "{names} cannot be combined with tx or interval in `columns`: the table has times, or it has none"
+            ));
+        }
+        Ok(Self {
+            spacing: Some(spacing),
+            ..self
+        })
+    }
+
     /// Whether a column of delays is needed: there is no other sign of erasures.
     fn needs_delays(&self) -> bool {
         self.names[ERASED].is_none()

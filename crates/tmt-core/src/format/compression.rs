@@ -6,7 +6,9 @@
 mod block;
 mod compress;
 mod decompress;
+mod small;
 
 pub(crate) use block::Block;
 pub use compress::{Compressor, GZIP_LEVEL, ZSTD_LEVEL};
 pub use decompress::Decompressor;
+pub use small::small_text;

@@ -10,8 +10,12 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
-use arrow_schema::{DataType, Field};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use serde_json::Map;
 
 use crate::format::compression::Block;
 use crate::format::parquet::ColumnFile;
@@ -210,22 +214,39 @@ impl Records {
                 for (key, value) in metadata {
                     pairs.push(key, *value);
                 }
-                let fields = self.columns.iter().map(|column| {
-                    let data_type = match column.kind() {
-                        Kind::Truth => DataType::Boolean,
-                        Kind::Whole => DataType::Int64,
-                        Kind::Real => DataType::Float64,
-                        Kind::Text => DataType::Utf8,
-                    };
-                    Field::new(&column.name, data_type, true)
-                });
-                let mut file =
-                    ColumnFile::new(output, "table", fields.collect(), &pairs, ROW_GROUP)?;
-                let columns = self.columns.iter().map(|column| column.array(self.rows));
-                file.batch(columns.collect())?;
+                let mut file = ColumnFile::new(output, "table", self.fields(), &pairs, ROW_GROUP)?;
+                file.batch(self.arrays())?;
                 file.finish(None)
             }
         }
+    }
+
+    /// The table as Arrow has it, with the types of Parquet.
+    ///
+    /// # Errors
+    /// None that a table can cause: its columns have equal lengths.
+    pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let schema = Arc::new(Schema::new(self.fields()));
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        RecordBatch::try_new_with_options(schema, self.arrays(), &options)
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        let field = |column: &Column| {
+            let data_type = match column.kind() {
+                Kind::Truth => DataType::Boolean,
+                Kind::Whole => DataType::Int64,
+                Kind::Real => DataType::Float64,
+                Kind::Text => DataType::Utf8,
+            };
+            Field::new(&column.name, data_type, true)
+        };
+        self.columns.iter().map(field).collect()
+    }
+
+    fn arrays(&self) -> Vec<ArrayRef> {
+        let columns = self.columns.iter();
+        columns.map(|column| column.array(self.rows)).collect()
     }
 
     fn text(&self, out: &mut Vec<u8>) {
@@ -285,6 +306,11 @@ impl Column {
     }
 }
 
+/// The cells of a row that is a JSON object. Arrays and objects are JSON text.
+pub fn cells(row: &Map<String, serde_json::Value>) -> impl Iterator<Item = (&str, Option<Value>)> {
+    row.iter().map(|(name, value)| (name.as_str(), Value::of_json(value)))
+}
+
 /// A whole number as a double.
 fn real(whole: i64) -> f64 {
     to_f64(whole.unsigned_abs()).copysign(if whole < 0 { -1.0 } else { 1.0 })
@@ -301,7 +327,6 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::RecordBatch;
     use arrow_array::cast::AsArray as _;
     use arrow_array::types::{Float64Type, Int64Type};
     use bytes::Bytes;

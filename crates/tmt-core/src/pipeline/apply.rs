@@ -1,24 +1,23 @@
 //! Applies several schemes to one trace, which is read and parsed once (docs/schemes.md, Sec. 9).
 
-use std::io::Write;
 use std::ops::Range;
 
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::format::{Rows, TraceReader, TraceWriter};
+use crate::format::{Rows, Sink, TraceReader};
 use crate::scheme::SchemeSpec;
 use crate::scheme::runner::SchemeRunner;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};
 use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
 
-/// One scheme of a run, with the writer of its timeline.
-pub struct Lane<W: Write + Send> {
+/// One scheme of a run, with the sink of its timeline.
+pub struct Lane<S> {
     state: LaneState,
     rtt: Span,
     feedback_delay: Span,
     tally: LlduTally,
-    writer: Option<TraceWriter<Lldu, W>>,
+    sink: Option<S>,
     /// LLDUs of the last round, which are counted and formatted in this one.
     previous: Vec<Lldu>,
 }
@@ -32,22 +31,17 @@ struct LaneState {
 }
 
 /// Result of one scheme of a run.
-pub struct LaneResult<W> {
+pub struct LaneResult<O> {
     /// Summary of the timeline (docs/schemes.md, Sec. 8).
     pub summary: LinkSummary,
-    /// The output, completely written but not closed; `None` without a writer.
-    pub output: Option<W>,
+    /// The output, complete but not closed; `None` without a sink.
+    pub output: Option<O>,
 }
 
-impl<W: Write + Send> Lane<W> {
-    /// Runs `scheme` over a link with this round-trip time and extra feedback delay; `writer` gets the timeline.
+impl<S: Sink<Lldu>> Lane<S> {
+    /// Runs `scheme` over a link with this round-trip time and extra feedback delay; `sink` gets the timeline.
     #[must_use]
-    pub fn new(
-        scheme: SchemeSpec,
-        rtt: Span,
-        feedback_delay: Span,
-        writer: Option<TraceWriter<Lldu, W>>,
-    ) -> Self {
+    pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span, sink: Option<S>) -> Self {
         Self {
             tally: LlduTally::of(&scheme),
             state: LaneState {
@@ -57,7 +51,7 @@ impl<W: Write + Send> Lane<W> {
             },
             rtt,
             feedback_delay,
-            writer,
+            sink,
             previous: Vec::new(),
         }
     }
@@ -85,17 +79,17 @@ impl<W: Write + Send> Lane<W> {
 /// assert_eq!(timeline.lines().nth(2), Some("0.010000000,0.021000000,2"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Apply<W: Write + Send> {
-    lanes: Vec<Lane<W>>,
+pub struct Apply<S> {
+    lanes: Vec<Lane<S>>,
     slots: SlotTally,
     /// The last slot time at which no scheme can fail; `None` if any slot may fail.
     safe_until: Option<Time>,
 }
 
-impl<W: Write + Send> Apply<W> {
+impl<S: Sink<Lldu>> Apply<S> {
     /// Applies the schemes of `lanes` to one trace.
     #[must_use]
-    pub fn new(lanes: Vec<Lane<W>>) -> Self {
+    pub fn new(lanes: Vec<Lane<S>>) -> Self {
         let safe_until = lanes
             .iter()
             .map(|lane| lane.state.walk.repeats_fit_until())
@@ -112,14 +106,17 @@ impl<W: Write + Send> Apply<W> {
     /// # Errors
     /// The first row that is invalid or that a scheme refuses; LLDUs settled before it have been written. Or an I/O
     /// error of an output, with the index of its lane.
-    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneResult<W>>, StageError> {
+    pub fn run(
+        mut self,
+        reader: &mut TraceReader<'_>,
+    ) -> Result<Vec<LaneResult<S::Output>>, StageError> {
         let driven = drive(reader, &mut self);
         if let Err(error) = driven {
             if matches!(error, StageError::Input(_)) {
                 // The error of the input is reported, even if writing the rows before it fails.
                 let _ = self.idle();
                 for lane in self.lanes {
-                    let _ = lane.writer.map(TraceWriter::abandon);
+                    let _ = lane.sink.map(Sink::abandon);
                 }
             }
             return Err(error);
@@ -127,7 +124,10 @@ impl<W: Write + Send> Apply<W> {
         self.finish(reader.end().and_then(|end| end.end_line))
     }
 
-    fn finish(mut self, input_end: Option<EndLine>) -> Result<Vec<LaneResult<W>>, StageError> {
+    fn finish(
+        mut self,
+        input_end: Option<EndLine>,
+    ) -> Result<Vec<LaneResult<S::Output>>, StageError> {
         let end = |LaneState { walk, lldus, .. }: &mut LaneState| {
             let end = walk.finish(lldus);
             // The timeline is usable no longer than its input.
@@ -145,7 +145,7 @@ impl<W: Write + Send> Apply<W> {
         self.idle()?;
         let lanes = self.lanes.into_iter().zip(ends).enumerate();
         let ends = lanes.map(|(index, (lane, end))| {
-            let output = lane.writer.map(|writer| writer.finish(&end)).transpose();
+            let output = lane.sink.map(|sink| sink.finish(&end)).transpose();
             let walk = &lane.state.walk;
             Ok(LaneResult {
                 summary: LinkSummary::new(
@@ -163,7 +163,7 @@ impl<W: Write + Send> Apply<W> {
     }
 }
 
-impl<W: Write + Send> Stage for Apply<W> {
+impl<S: Sink<Lldu>> Stage for Apply<S> {
     fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
         let last = batch.iter().rev().find_map(|rows| rows.slots.last());
         let safe =
@@ -173,8 +173,8 @@ impl<W: Write + Send> Stage for Apply<W> {
         let mut walks = Vec::new();
         for lane in &mut self.lanes {
             let (previous, tally) = (&lane.previous[..], &mut lane.tally);
-            if let Some(writer) = &mut lane.writer {
-                writer.spawn([previous], scope);
+            if let Some(sink) = &mut lane.sink {
+                sink.spawn(previous, scope);
             }
             scope.spawn(move |_| tally.lldus(previous));
             walks.push(&mut lane.state);
@@ -193,8 +193,8 @@ impl<W: Write + Send> Stage for Apply<W> {
 
     fn advance(&mut self) -> Result<(), StageError> {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
-            if let Some(writer) = &mut lane.writer {
-                let advanced = writer.advance();
+            if let Some(sink) = &mut lane.sink {
+                let advanced = sink.advance();
                 advanced.map_err(|error| StageError::Output(index, error))?;
             }
             std::mem::swap(&mut lane.state.lldus, &mut lane.previous);

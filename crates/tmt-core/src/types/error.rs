@@ -309,6 +309,20 @@ impl Error {
         self
     }
 
+    /// The message with the place of the error in the input `name`, without control characters.
+    #[must_use]
+    pub fn message_in(&self, name: &str) -> String {
+        let Position { line, column, row } = self.position().unwrap_or_default();
+        let place = match (line, column, row) {
+            (0, _, 0) => String::new(),
+            // A binary trace has rows but no lines.
+            (0, _, row) => format!(": row {row}"),
+            (line, 0, _) => format!(":{line}"),
+            (line, column, _) => format!(":{line}:{column}"),
+        };
+        format!("{name}{place}: {}", one_line(&self.to_string()))
+    }
+
     /// Role of the input in which the error was found; `None` if the caller reads only one.
     #[must_use]
     pub fn input(&self) -> Option<&'static str> {
@@ -332,6 +346,14 @@ impl Error {
     pub fn position(&self) -> Option<Position> {
         self.0.position
     }
+}
+
+/// `text` without control characters. Names and values in it come from a file and could otherwise control the terminal.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let parts = text.split(char::is_control).map(str::trim);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
 }
 
 impl From<std::io::Error> for Error {

@@ -162,6 +162,11 @@ impl Metadata {
         (self.trace_kind() == Some(TraceKind::Probe)).then_some(PROBES)
     }
 
+    /// Records that `flag` replaces the value that is stored under `key`.
+    pub fn override_value(&mut self, key: &str, flag: &str, stored: u64, used: u64) {
+        self.push("overridden", format!("{key} {stored} by {flag} {used}"));
+    }
+
     /// Sets `key`; an existing entry keeps its position.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = one_line(&value.into());

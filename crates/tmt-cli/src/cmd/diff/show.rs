@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use tmt_core::types::one_line;
+
 use super::{FirstSide, KeyDifference, Results};
 use crate::cmd::stats::figures::{Value, seconds, side_by_side};
-use crate::exit::one_line;
 use crate::table::{Report, counted, millis, wrap};
 
 /// What was found, in one line.

@@ -1,7 +1,8 @@
 //! What was found, for people.
 
+use tmt_core::types::one_line;
+
 use super::{Found, Results};
-use crate::exit::one_line;
 use crate::table::{Report, counted, number, share, wrap};
 
 /// The tables.

@@ -163,7 +163,7 @@ fn names_files(parameter: &Parameter, text: &str) -> bool {
 pub(crate) fn typed(key: &str) -> String {
     match key {
         "trace" => "TRACE".to_owned(),
-        _ => format!("--{}", key.replace('_', "-")),
+        key => crate::input::flag(key),
     }
 }
 

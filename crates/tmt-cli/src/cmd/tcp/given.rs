@@ -6,6 +6,8 @@ use fluid_tcp::experiment::{
     Error, Experiment, Fallback, Note, PARAMETERS, Parameter, ParameterFile, Severity,
 };
 
+use tmt_core::format::import::render_keys;
+
 use super::args::{Args, typed};
 use super::spool::unescaped;
 use crate::exit::{Failure, Outcome, headline, note, warning};
@@ -107,16 +109,10 @@ impl Source {
 
     /// `text` with every key in backticks replaced by the name as given: key of the file, or flag.
     fn named(&self, text: &str) -> String {
-        let mut parts = text.split('`');
-        let mut named = parts.next().unwrap_or_default().to_owned();
-        while let Some(key) = parts.next() {
-            match Parameter::of(key) {
-                Some(_) if self.is_of_file(key) => named += key,
-                Some(_) => named += &typed(key),
-                None => named += &format!("`{key}`"),
-            }
-            named += parts.next().unwrap_or_default();
-        }
+        let named = named(text, |key| match key {
+            key if self.is_of_file(key) => key.to_owned(),
+            key => typed(key),
+        });
         unescaped(&named)
     }
 
@@ -151,6 +147,14 @@ impl Source {
             },
         }
     }
+}
+
+/// `text` with every key of a parameter in backticks replaced by its name.
+pub(crate) fn named(text: &str, name: impl Fn(&str) -> String) -> String {
+    render_keys(text, |key| match Parameter::of(key) {
+        Some(_) => name(key),
+        None => format!("`{key}`"),
+    })
 }
 
 /// Prints notes on the version of a parameter file and on flags that override it.

@@ -7,12 +7,9 @@ use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
-use serde_json::{Map, Value};
-use tmt_core::format::records::{self, Records};
+use tmt_core::format::records::Records;
 use tmt_core::types::to_f64;
 
-use crate::exit::Outcome;
-use crate::output::document::{cells, object};
 use crate::table::{self, SHOWN_ATTEMPTS};
 
 /// Means of metrics over runs, by name.
@@ -36,6 +33,8 @@ pub(super) struct Results {
 /// Results of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Run {
+    #[serde(skip)]
+    id: RunId,
     seed: u64,
     /// Start after the first row of the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +61,7 @@ impl<'a> Report<'a> {
         reports: Vec<(RunId, RunReport, Option<PacketHistory>)>,
     ) -> Self {
         let runs = reports.into_iter().map(|(id, report, explanation)| Run {
+            id,
             seed: id.seed,
             offset_s: id.offset.map(|(_, start)| start.as_secs_f64()),
             report,
@@ -92,55 +92,11 @@ impl<'a> Report<'a> {
         self.results.runs.len()
     }
 
-    /// Adds a row per run for all flows together, and one per run and flow. Metrics, then parameters are columns.
-    pub(super) fn add_rows(&self, table: &mut Records) -> Outcome {
-        let mut params = self.plan.params.clone();
-        let flows = params.remove("flows");
-        let flows: &[Value] = flows
-            .as_ref()
-            .and_then(Value::as_array)
-            .map_or(&[], |flows| flows);
-        let none = Map::new();
-        // The rows of the total have what all flows have in common, too.
-        let first = flows.first().and_then(Value::as_object).unwrap_or(&none);
-        let common = first.iter().map(|(name, value)| {
-            let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));
-            let value = if is_common {
-                value.clone()
-            } else {
-                Value::Null
-            };
-            (name.clone(), value)
-        });
-        let common: Map<String, Value> = common.collect();
-        for run in &self.results.runs {
-            let mut row =
-                |flow: Option<usize>, metrics: &Map<String, Value>, of_flow: &Map<_, _>| {
-                    let scope = if flow.is_some() { "flow" } else { "total" };
-                    let whole = |number: u64| i64::try_from(number).ok().map(records::Value::Whole);
-                    let identity = [
-                        ("seed", whole(run.seed)),
-                        ("offset_s", run.offset_s.map(records::Value::Real)),
-                        ("scope", Some(records::Value::Text(scope.to_owned()))),
-                        ("flow", flow.and_then(|flow| whole(flow as u64))),
-                        (
-                            "duration_s",
-                            Some(records::Value::Real(run.report.duration_s)),
-                        ),
-                    ];
-                    let settings = cells(of_flow).chain(cells(&params));
-                    table.row(identity.into_iter().chain(cells(metrics)).chain(settings));
-                };
-            row(None, &object(&run.report.total)?, &common);
-            for (number, (metrics, flow)) in run.report.flows.iter().zip(flows).enumerate() {
-                row(
-                    Some(number),
-                    &object(metrics)?,
-                    flow.as_object().unwrap_or(&none),
-                );
-            }
-        }
-        Ok(())
+    /// Adds the rows of all runs.
+    pub(super) fn add_rows(&self, table: &mut Records) {
+        let runs = self.results.runs.iter();
+        let runs = runs.map(|run| (run.id, &run.report));
+        self.plan.add_rows(runs, table);
     }
 
     /// The report as text, followed by the explanations.

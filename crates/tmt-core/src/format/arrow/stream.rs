@@ -98,6 +98,7 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: &Options) -> Result<S
     };
     Ok(Source {
         format: FORMAT,
+        has_end_line: true,
         metadata,
         end,
         layout: Arc::new(layout),

@@ -65,6 +65,8 @@ pub(crate) enum Item {
 pub struct Source<'a> {
     /// Name of the format in error messages.
     pub(crate) format: &'static str,
+    /// Whether an input with a head ends with an end line. A table in memory is whole without one.
+    pub(crate) has_end_line: bool,
     pub(crate) metadata: Metadata,
     pub(crate) end: Option<EndLine>,
     pub(crate) layout: Arc<Layout>,
@@ -128,7 +130,7 @@ impl Source<'_> {
                             let read = self.rows;
                             Err(Error::new(ErrorKind::RowCount { stated, read }))
                         }
-                        None if self.metadata.is_head() => Ok(Next::Cut),
+                        None if self.has_end_line && self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),
                     };
                 }

@@ -27,6 +27,7 @@ pub fn open<T: ChunkReader + 'static>(input: T, options: &Options) -> Result<Sou
     };
     Ok(Source {
         format: FORMAT,
+        has_end_line: true,
         metadata,
         end,
         layout: Arc::new(layout),

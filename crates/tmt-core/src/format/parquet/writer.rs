@@ -1,12 +1,10 @@
 //! Writes the rows of a trace to a Parquet file.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array};
+use std::marker::PhantomData;
 
 use super::columns::ColumnFile;
-use crate::format::columnar::{Row, fields};
+use crate::format::columnar::{Collected, Row, batches, fields};
 use crate::types::{EndLine, Metadata};
 
 /// Rows per row group; the last one may have fewer.
@@ -21,8 +19,8 @@ const BATCH: usize = 1 << 15;
 /// and end line, not on how the rows are split into calls.
 pub struct Writer<W: Write + Send, R: Row> {
     file: ColumnFile<W>,
-    /// Rows that have not been encoded yet.
-    rows: Vec<R>,
+    columns: Vec<Collected>,
+    rows: PhantomData<R>,
 }
 
 impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
@@ -33,7 +31,8 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
     pub fn new(out: W, metadata: &Metadata) -> io::Result<Self> {
         Ok(Self {
             file: ColumnFile::new(out, "trace", fields::<R>(), metadata, ROW_GROUP)?,
-            rows: Vec::with_capacity(BATCH),
+            columns: Collected::columns::<R>(BATCH),
+            rows: PhantomData,
         })
     }
 
@@ -41,34 +40,13 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
     ///
     /// # Errors
     /// I/O errors of the output.
-    pub fn rows(&mut self, mut rows: &[R]) -> io::Result<()> {
-        while !rows.is_empty() {
-            let (now, later) = rows.split_at((BATCH - self.rows.len()).min(rows.len()));
-            rows = later;
-            self.rows.extend_from_slice(now);
-            if self.rows.len() == BATCH {
-                self.encode()?;
-            }
+    pub fn rows(&mut self, rows: &[R]) -> io::Result<()> {
+        for column in &mut self.columns {
+            column.append(rows);
         }
-        Ok(())
-    }
-
-    fn encode(&mut self) -> io::Result<()> {
-        let times = self.rows.iter().map(|row| row.tx_time().as_nanos());
-        let delays = self.rows.iter().map(|row| {
-            let delay = row.decode_delay();
-            (!delay.is_zero()).then_some(delay.as_nanos().cast_signed())
-        });
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(times.map(u64::cast_signed))),
-            Arc::new(delays.collect::<Int64Array>()),
-        ];
-        if R::HAS_ATTEMPTS {
-            let attempts = self.rows.iter().map(|row| row.attempts().into());
-            columns.push(Arc::new(Int64Array::from_iter_values(attempts)));
-        }
-        self.rows.clear();
-        self.file.batch(columns)
+        let full = self.columns.iter_mut().map(Collected::take);
+        let mut full = batches(full.collect()).into_iter();
+        full.try_for_each(|columns| self.file.batch(columns))
     }
 
     /// Writes the remaining rows, the end line if there is one, and the footer, and returns the output.
@@ -78,7 +56,9 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
     /// # Errors
     /// I/O errors of the output.
     pub fn finish(mut self, end: Option<&EndLine>) -> io::Result<W> {
-        self.encode()?;
+        let rest = self.columns.iter_mut().map(Collected::take_all);
+        let mut rest = batches(rest.collect()).into_iter();
+        rest.try_for_each(|columns| self.file.batch(columns))?;
         self.file.finish(end.map(EndLine::to_string))
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read, Seek};
 
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
 use rayon::Scope;
 
 use super::binary::Binary;
@@ -117,6 +119,28 @@ impl<'a> TraceReader<'a> {
     )]
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, &columns_options(&options))?;
+        Self::binary(source, &options)
+    }
+
+    /// Opens a table in memory, or a stream of batches of another library, with the columns of `schema`. `metadata` are the
+    /// pairs of the schema's metadata in their order, which a [`Schema`] does not keep. The columns are not copied.
+    ///
+    /// A head needs no end line: a table is whole.
+    ///
+    /// # Errors
+    /// As [`TraceReader::new`].
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are built for one trace"
+    )]
+    pub fn batches<'m>(
+        schema: &Schema,
+        metadata: impl Iterator<Item = (&'m str, &'m str)>,
+        batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send + 'a,
+        options: Options,
+    ) -> Result<Self> {
+        let columns = columns_options(&options);
+        let source = arrow::read(schema, metadata, batches, &columns, options.allow_cut)?;
         Self::binary(source, &options)
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use rayon::Scope;
 
+use super::sink::Sink;
 use crate::format::arrow::encode::{BatchPlace, FILE_START};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
@@ -275,6 +276,26 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         if !rest.is_empty() {
             self.writing.grow().rows(rest, self.form);
         }
+    }
+}
+
+impl<T: Row, W: Write + Send> Sink<T> for TraceWriter<T, W> {
+    type Output = W;
+
+    fn spawn<'s>(&'s mut self, rows: &'s [T], scope: &Scope<'s>) {
+        self.spawn([rows], scope);
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        self.advance()
+    }
+
+    fn finish(self, end: &EndLine) -> io::Result<W> {
+        self.finish(end)
+    }
+
+    fn abandon(self) -> io::Result<()> {
+        self.abandon()
     }
 }
 

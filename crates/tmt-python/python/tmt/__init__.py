@@ -1,0 +1,126 @@
+"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, and TCP over the result, on Arrow tables.
+
+    timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
+    results = tmt.tcp(timeline, cc="cubic")
+"""
+
+from tmt import _arguments, _help, _tmt
+from tmt._arguments import TmtNotice, TmtWarning, UnknownParameter
+from tmt._tmt import Error, UsageError, __version__
+
+__all__ = [
+    "Error",
+    "TmtNotice",
+    "TmtWarning",
+    "UnknownParameter",
+    "UsageError",
+    "__version__",
+    "apply",
+    "read",
+    "tcp",
+]
+
+_READING = """
+    unit: unit of numbers in columns whose names do not end in _s, _ms, _us or _ns: "s", "ms", "us" or "ns"
+    columns: which columns are read, as in "tx=time,erased=lost" or {"tx": "time", "erased": "lost"}; the keys are tx, delay,
+        erased and attempts; delay=36ms is one delay for all received slots
+    interval: time between the rows of a table without times
+    rate, lldu: rate of the slots of a table without times, and the size of one
+    allow_cut: accept a trace that was cut
+    jobs: threads [default: all cores]; the result does not depend on it
+"""
+
+
+def apply(
+    trace,
+    scheme,
+    *,
+    rtt=None,
+    feedback_delay=None,
+    unit=None,
+    columns=None,
+    interval=None,
+    rate=None,
+    lldu=None,
+    allow_cut=False,
+    jobs=None,
+):
+    schemes = [scheme] if isinstance(scheme, str) else list(scheme)
+    if not schemes or len(set(schemes)) < len(schemes) or not all(isinstance(each, str) for each in schemes):
+        raise UsageError(f"`scheme`: found {scheme!r}, expected the text of a scheme, or several that differ")
+    tables = _tmt.apply(
+        _arguments.trace(trace),
+        schemes,
+        {
+            "rtt": _arguments.given("rtt", rtt),
+            "feedback_delay": _arguments.given("feedback_delay", feedback_delay),
+        },
+        _arguments.reading(unit, columns, interval, rate, lldu, allow_cut),
+        jobs,
+        _arguments.notify,
+    )
+    tables = [_arguments.table(*each) for each in tables]
+    return tables[0] if isinstance(scheme, str) else dict(zip(schemes, tables, strict=True))
+
+
+def tcp(timeline=None, /, *, jobs=None, **parameters):
+    tables, values = [], []
+    if timeline is not None:
+        if parameters.get("trace") is not None:
+            raise UsageError("`trace`: found two traces, expected one: the first argument is the trace")
+        parameters["trace"] = timeline
+    for key, value in parameters.items():
+        _arguments.known(key, _help.PARAMETERS)
+        if value is None:
+            continue
+        if _help.PARAMETERS[key]["kind"] == "trace" and _arguments.is_table(value):
+            tables.append((key, _arguments.trace(value)))
+        else:
+            values.append((key, _arguments.texts(key, value)))
+    return _arguments.table(*_tmt.tcp(tables, values, jobs, _arguments.notify))
+
+
+def read(trace, *, unit=None, columns=None, interval=None, rate=None, lldu=None, allow_cut=False, jobs=None):
+    how = _arguments.reading(unit, columns, interval, rate, lldu, allow_cut)
+    return _arguments.table(*_tmt.read(_arguments.trace(trace), how, jobs, _arguments.notify))
+
+
+apply.__doc__ = f"""Run reliability schemes over a PHY trace, as `tmt apply` does.
+
+Returns the timeline as a pyarrow.Table: one row per LLDU, with tx_time_ns, decode_delay_ns (null if it was lost or is censored) and
+attempts; the metadata of its schema are the head and the end line. Several schemes read the trace once and return a
+dictionary of tables.
+
+    trace: a table (pyarrow, Polars, pandas, DuckDB: any object with __arrow_c_stream__ or __arrow_c_array__) or the name of a
+        file; one row per slot, with tx_time_ns and decode_delay_ns (null if it was erased). The columns are not copied.
+    scheme: text of a scheme, or a list of several
+    rtt: RTT of the link [default: that of the metadata, else 500ms]
+    feedback_delay: delay of the feedback beyond the RTT; "decode" uses the median decoding delay, "interleaver" interleaver_ns
+        of the metadata [default: 0s]{_READING}
+Schemes:
+{_help.schemes()}
+"""
+
+tcp.__doc__ = f"""Run TCP flows over a timeline, a coupled link or a synthetic link, as `tmt tcp` does.
+
+Returns a pyarrow.Table with one row per run (`scope` is total) and one per run and flow (`scope` is flow), as `tmt tcp
+--results` has it: metrics, then parameters.
+
+    timeline: a table or the name of a file: the timeline, or the PHY trace of a coupled link
+    jobs: threads that share the runs [default: all cores]; the result does not depend on it
+
+Values are texts with their unit, as in rtt="500ms", numbers, True or False for on or off, or datetime.timedelta for a
+duration. None is not given. A list takes a list of texts, and a trace is a table or the name of a file.
+
+{_help.parameters()}
+"""
+
+read.__doc__ = f"""Read a trace or timeline of any format that `tmt` reads into a pyarrow.Table, with its head and end line.
+
+pyarrow reads Parquet and Arrow files, too, but loses the end line of an Arrow file, by which LLDUs that the end of the trace left open
+are told from those that were lost.
+
+    trace: the name of a file, or a table
+{_READING[1:]}"""
+
+tcp.__signature__ = _help.signature()

@@ -1,0 +1,177 @@
+//! A trace, from a table in memory or from a file.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_array::{RecordBatch, RecordBatchReader as _};
+use arrow_pyarrow::FromPyArrow as _;
+use arrow_schema::ArrowError;
+use fluid_tcp::experiment::{Note, reading_notes};
+use pyo3::prelude::*;
+use tmt_core::channel::{FAMILIES, names_files, with_files};
+use tmt_core::format::compression::small_text;
+use tmt_core::format::{
+    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
+};
+use tmt_core::types::{BitRate, Bytes, Span};
+
+use crate::error::Failure;
+use crate::work::Stop;
+
+/// Name of a table in messages.
+const TABLE: &str = "the table";
+
+/// A trace as Python passes it.
+pub(crate) enum Input {
+    /// A stream of batches, and the pairs of the schema's metadata in their order.
+    Table(RecordBatchStreamReader, Vec<(String, String)>),
+    /// A file.
+    File(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Input {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(path) = object.extract::<String>() {
+            return Ok(Self::File(path));
+        }
+        let (stream, metadata): (Bound<'_, PyAny>, _) = object.extract()?;
+        let stream = RecordBatchStreamReader::from_pyarrow_bound(&stream)?;
+        Ok(Self::Table(stream, metadata))
+    }
+}
+
+impl Input {
+    /// Name of the trace in messages.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Table(..) => TABLE,
+            Self::File(path) => path,
+        }
+    }
+
+    /// Opens the trace and reads its head.
+    pub(crate) fn open(self, options: Options, stop: &Stop) -> Result<TraceReader<'_>, Failure> {
+        match self {
+            Self::Table(stream, metadata) => {
+                let schema = stream.schema();
+                let pairs = metadata.iter();
+                let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
+                let batches = stream.map(move |batch: Result<RecordBatch, _>| {
+                    let stopped = |error: Failure| ArrowError::ExternalError(Box::new(error));
+                    stop.check().map_err(stopped)?;
+                    batch
+                });
+                TraceReader::batches(&schema, pairs, batches, options)
+                    .map_err(|error| Failure::input(TABLE, &error))
+            }
+            Self::File(path) => {
+                let failed = |error: io::Error| Failure::file(&path, &error);
+                let mut file = File::open(&path).map_err(failed)?;
+                let mut first = Vec::new();
+                let start = Read::by_ref(&mut file)
+                    .take(FIRST_BYTES as u64)
+                    .read_to_end(&mut first);
+                start.map_err(failed)?;
+                let is_parquet = recognise(&first) == FileKind::Plain(Format::Parquet);
+                let reader = if is_parquet {
+                    TraceReader::parquet(file, options)
+                } else {
+                    let rest = Stoppable { file, stop };
+                    TraceReader::new(Cursor::new(first).chain(rest), options)
+                };
+                reader.map_err(|error| Failure::input(&path, &error))
+            }
+        }
+    }
+}
+
+/// A file that ends with an error once the user has pressed Ctrl-C.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a Stop,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stop.check().map_err(io::Error::other)?;
+        self.file.read(bytes)
+    }
+}
+
+/// How the trace `name` was read, once it has been read.
+pub(crate) fn notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
+    let mut notes = reading_notes(name, reader, |key| format!("`{key}`"));
+    let head = reader.metadata();
+    let has_end = reader
+        .end()
+        .is_none_or(|end| end.end_line.is_some() || end.cut);
+    if head.get("scheme").is_some() && !has_end {
+        notes.push(Note::warning(format!(
+            "{name} is a timeline without its end line: LLDUs that the end of the trace left open count as lost; `tmt.read` keeps the end line"
+        )));
+    }
+    notes
+}
+
+/// How a trace is read.
+#[derive(FromPyObject)]
+pub(crate) struct Reading {
+    #[pyo3(item)]
+    unit: Option<String>,
+    #[pyo3(item)]
+    columns: Option<String>,
+    #[pyo3(item)]
+    interval: Option<String>,
+    #[pyo3(item)]
+    rate: Option<String>,
+    #[pyo3(item)]
+    lldu: Option<String>,
+    #[pyo3(item)]
+    allow_cut: bool,
+}
+
+impl Reading {
+    /// The options of reading; `attempts` asks for that column.
+    pub(crate) fn options(&self, attempts: bool) -> Result<Options, Failure> {
+        let columns: Option<Columns> = argument("columns", self.columns.as_deref())?;
+        let interval: Option<Span> = argument("interval", self.interval.as_deref())?;
+        let rate: Option<BitRate> = argument("rate", self.rate.as_deref())?;
+        let lldu: Option<Bytes> = argument("lldu", self.lldu.as_deref())?;
+        let columns = columns.unwrap_or_default().spaced(interval, rate, lldu);
+        let columns = columns.map_err(Failure::Usage)?;
+        Ok(Options {
+            unit: argument::<Unit>("unit", self.unit.as_deref())?,
+            allow_cut: self.allow_cut,
+            attempts,
+            columns,
+            ..Options::default()
+        })
+    }
+}
+
+/// The value of the argument `key`.
+pub(crate) fn argument<T: std::str::FromStr<Err: std::fmt::Display>>(
+    key: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, Failure> {
+    let read = |text: &str| text.parse::<T>();
+    let value = text.map(read).transpose();
+    value.map_err(|why| Failure::Usage(format!("`{key}`: {why}")))
+}
+
+/// The text of a process with the content of the files that it names.
+pub(crate) fn with_content(key: &str, text: &str) -> Result<Option<String>, Failure> {
+    if !names_files(text, FAMILIES) {
+        return Ok(None);
+    }
+    let mut content = |path: &str| {
+        let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+        small_text(path, file)
+    };
+    let text = with_files(text, FAMILIES, &mut content);
+    let text = text.map_err(|error| Failure::Data(format!("`{key}`: {error}")))?;
+    Ok(Some(text.into_owned()))
+}
