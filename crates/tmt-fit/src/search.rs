@@ -4,6 +4,8 @@
 //! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
 //! lowers the likelihood is not taken.
 
+use rayon::prelude::*;
+
 use crate::chain::{Chain, Evaluation, shifted};
 use crate::matrix::{Square, eigen};
 use crate::sequence::Coded;
@@ -43,12 +45,35 @@ pub(crate) struct Found {
     pub(crate) newton_steps: u32,
 }
 
+impl Found {
+    /// A later search, with the steps of this one.
+    pub(crate) fn then(&self, later: Self) -> Self {
+        Self {
+            em_steps: self.em_steps + later.em_steps,
+            newton_steps: self.newton_steps + later.newton_steps,
+            ..later
+        }
+    }
+}
+
 /// A likelihood with its place.
-struct Place<'a, const N: usize> {
-    chain: &'a Chain<N>,
-    coded: &'a Coded,
-    theta: Vec<f64>,
-    now: Evaluation<N>,
+pub(crate) struct Place<'a, const N: usize> {
+    pub(crate) chain: &'a Chain<N>,
+    pub(crate) coded: &'a Coded,
+    pub(crate) theta: Vec<f64>,
+    pub(crate) now: Evaluation<N>,
+    /// A choice whose probability stays as it is.
+    pub(crate) held: Option<usize>,
+}
+
+/// The negative Hessian by the logits of choices, which come first.
+pub(crate) type Information = (Vec<usize>, Square);
+
+/// What Newton's method has done.
+pub(crate) struct Climb {
+    newton_steps: u32,
+    em_steps: u32,
+    converged: bool,
 }
 
 /// Where a choice is expected to fall out in one way less often than this, the end of its range is tried.
@@ -68,7 +93,17 @@ pub(crate) fn em_step<const N: usize>(theta: &[f64], now: &Evaluation<N>) -> Vec
     counts.map(step).collect()
 }
 
-impl<const N: usize> Place<'_, N> {
+impl<'a, const N: usize> Place<'a, N> {
+    pub(crate) fn new(chain: &'a Chain<N>, coded: &'a Coded, theta: Vec<f64>) -> Self {
+        Self {
+            now: chain.evaluate(coded, &theta),
+            chain,
+            coded,
+            theta,
+            held: None,
+        }
+    }
+
     /// Goes to `theta` unless the likelihood is lower there.
     fn go(&mut self, theta: Vec<f64>) -> bool {
         let there = self.chain.evaluate(self.coded, &theta);
@@ -80,9 +115,11 @@ impl<const N: usize> Place<'_, N> {
         goes
     }
 
-    fn free(&self) -> Vec<usize> {
+    /// Choices whose probability can be changed a little.
+    pub(crate) fn free(&self) -> Vec<usize> {
         let inside = |k: &usize| self.theta[*k] > 0.0 && self.theta[*k] < 1.0;
-        (0..self.chain.choices).filter(inside).collect()
+        let changed = (0..self.chain.choices).filter(|k| self.held != Some(*k));
+        changed.filter(inside).collect()
     }
 
     /// Moves choices that hardly fall out in one way to the end of their range, if that is at least as likely.
@@ -107,7 +144,7 @@ impl<const N: usize> Place<'_, N> {
         let mut moved = false;
         for k in 0..self.chain.choices {
             let end = self.theta[k];
-            if end > 0.0 && end < 1.0 {
+            if end > 0.0 && end < 1.0 || self.held == Some(k) {
                 continue;
             }
             let exposure = (self.now.yes[k] + self.now.no[k]).max(2.0);
@@ -135,8 +172,9 @@ impl<const N: usize> Place<'_, N> {
             let there = self.chain.evaluate(self.coded, &theta);
             self.chain.gradient(&theta, &there)
         };
-        let rows = free.iter().map(|k| {
-            let (above, below) = (gradient(*k, H), gradient(*k, -H));
+        // Each is independent of the others, and so is the result of how many run at a time.
+        let rows = free.par_iter().map(|k| {
+            let (above, below) = rayon::join(|| gradient(*k, H), || gradient(*k, -H));
             let cells = free.iter().map(|j| (below[*j] - above[*j]) / (2.0 * H));
             cells.collect::<Vec<f64>>()
         });
@@ -158,13 +196,7 @@ impl<const N: usize> Place<'_, N> {
                 *p = (*p - (0.5 / exposure).min(0.25)).abs();
             }
         }
-        let now = self.chain.evaluate(self.coded, &theta);
-        let moved = Place {
-            chain: self.chain,
-            coded: self.coded,
-            theta,
-            now,
-        };
+        let moved = Place::new(self.chain, self.coded, theta);
         let all = moved.free();
         // Where the likelihood falls inside, its slope is no curvature.
         let slopes = self.chain.gradient(&moved.theta, &moved.now);
@@ -246,6 +278,57 @@ impl<const N: usize> Place<'_, N> {
         }
         (false, promise)
     }
+
+    /// Newton's method until it has converged. The information is computed for as many steps as it serves: `known` for the
+    /// first, and as long as a step takes away most of what the one before it promised.
+    pub(crate) fn climb(&mut self, stop: Stop, known: Option<Information>) -> Climb {
+        /// Share of the promise that may be left for the same information to serve again.
+        const LEFT: f64 = 0.1;
+        let mut known = known;
+        let mut damping = 0.0;
+        let mut climb = Climb {
+            newton_steps: 0,
+            em_steps: 0,
+            converged: false,
+        };
+        while climb.newton_steps < stop.newton_steps {
+            self.go_to_ends();
+            let free = self.free();
+            if free.is_empty() {
+                climb.converged = true;
+                break;
+            }
+            let before = self.now.ln_likelihood;
+            climb.newton_steps += 1;
+            let (_, information) = known
+                .take()
+                .filter(|(of, _)| *of == free)
+                .unwrap_or_else(|| (Vec::new(), self.information(&free)));
+            let (taken, promise) = self.newton(&free, &information, &mut damping);
+            let change = self.now.ln_likelihood - before;
+            let is_flat = change <= stop.relative_change * self.now.ln_likelihood.abs();
+            // The Hessian of the place before tells well enough what is left.
+            let left = self.promise(&free, &information);
+            if is_flat && (promise.min(left) < DECREMENT || !taken) {
+                if self.leave_ends() {
+                    damping = 0.0;
+                    continue;
+                }
+                climb.converged = promise.min(left) < DECREMENT;
+                if climb.converged {
+                    break;
+                }
+                let steps = em(self, stop, 5);
+                climb.em_steps += steps;
+                if steps == 0 {
+                    break;
+                }
+            } else if taken && left < LEFT * promise {
+                known = Some((free, information));
+            }
+        }
+        climb
+    }
 }
 
 /// Runs of the pilot search.
@@ -268,11 +351,7 @@ pub(crate) fn search<const N: usize>(
     let start = pilot.theta.iter().map(inside).collect();
     let em_steps = 3;
     let found = search_all(chain, coded, &[start], Stop { em_steps, ..stop });
-    Found {
-        em_steps: found.em_steps + pilot.em_steps,
-        newton_steps: found.newton_steps + pilot.newton_steps,
-        ..found
-    }
+    pilot.then(found)
 }
 
 fn search_all<const N: usize>(
@@ -295,12 +374,7 @@ fn search_all<const N: usize>(
     let mut em_steps = 0;
     let trial = if ranked.len() > 1 { TRIAL } else { 0 };
     for (_, start) in ranked.into_iter().take(TRIED) {
-        let mut place = Place {
-            chain,
-            coded,
-            theta: start.clone(),
-            now: chain.evaluate(coded, start),
-        };
+        let mut place = Place::new(chain, coded, start.clone());
         em_steps += em(&mut place, stop, trial);
         let is_better = best
             .as_ref()
@@ -313,43 +387,16 @@ fn search_all<const N: usize>(
         unreachable!("a search has a start");
     };
     em_steps += em(&mut place, stop, stop.em_steps);
-    let (mut newton_steps, mut converged) = (0, false);
-    let mut damping = 0.0;
-    while newton_steps < stop.newton_steps {
-        place.go_to_ends();
-        if place.free().is_empty() {
-            converged = true;
-            break;
-        }
-        let before = place.now.ln_likelihood;
-        newton_steps += 1;
-        let free = place.free();
-        let information = place.information(&free);
-        let (taken, promise) = place.newton(&free, &information, &mut damping);
-        let change = place.now.ln_likelihood - before;
-        let is_flat = change <= stop.relative_change * place.now.ln_likelihood.abs();
-        // The Hessian of the place before tells well enough what is left.
-        let left = place.promise(&free, &information);
-        if is_flat && (promise.min(left) < DECREMENT || !taken) {
-            if place.leave_ends() {
-                damping = 0.0;
-                continue;
-            }
-            converged = promise.min(left) < DECREMENT;
-            if converged || em(&mut place, stop, 5) == 0 {
-                break;
-            }
-        }
-    }
+    let climb = place.climb(stop, None);
     let (all, information) = place.information_with_ends();
     Found {
         free: all,
         information,
         theta: place.theta,
         ln_likelihood: place.now.ln_likelihood,
-        converged,
-        em_steps,
-        newton_steps,
+        converged: climb.converged,
+        em_steps: em_steps + climb.em_steps,
+        newton_steps: climb.newton_steps,
     }
 }
 
@@ -357,7 +404,10 @@ fn search_all<const N: usize>(
 fn em<const N: usize>(place: &mut Place<'_, N>, stop: Stop, most: u32) -> u32 {
     for step in 0..most {
         let before = place.now.ln_likelihood;
-        let next = em_step(&place.theta, &place.now);
+        let mut next = em_step(&place.theta, &place.now);
+        if let Some(k) = place.held {
+            next[k] = place.theta[k];
+        }
         if !place.go(next) {
             return step;
         }
