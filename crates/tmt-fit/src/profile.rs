@@ -18,6 +18,9 @@ const TOLERANCE: f64 = 0.1;
 /// Twice the log-likelihood by which a profile may exceed its maximum: what a search leaves.
 const EXCESS: f64 = 1e-2;
 
+/// Most steps of Newton's method for a place of the profile, which begin near it.
+const STEPS: u32 = 15;
+
 /// Values of a probability that fit nearly as well as the best one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Range {
@@ -149,7 +152,10 @@ impl<'a, const N: usize> Profile<'a, N> {
             chain: place.chain,
             coded: place.coded,
             choice,
-            stop,
+            stop: Stop {
+                newton_steps: stop.newton_steps.min(STEPS),
+                ..stop
+            },
             value: place.theta[choice],
             exposure: place.now.yes[choice] + place.now.no[choice],
             most: place.now.ln_likelihood,

@@ -74,6 +74,8 @@ pub(crate) struct Climb {
     newton_steps: u32,
     em_steps: u32,
     converged: bool,
+    /// The information that served last.
+    information: Option<Information>,
 }
 
 /// Where a choice is expected to fall out in one way less often than this, the end of its range is tried.
@@ -162,20 +164,19 @@ impl<'a, const N: usize> Place<'a, N> {
         moved
     }
 
-    /// The negative Hessian by the logits of `free`, from differences of gradients.
+    /// The negative Hessian by the logits of `free`, from differences of gradients: by how much a gradient falls at a small
+    /// distance. What that distance leaves out is far less than a standard error is known by.
     fn information(&self, free: &[usize]) -> Square {
         /// Change of a logit.
         const H: f64 = 1e-4;
-        let gradient = |k: usize, shift: f64| {
-            let mut theta = self.theta.clone();
-            theta[k] = shifted(theta[k], shift);
-            let there = self.chain.evaluate(self.coded, &theta);
-            self.chain.gradient(&theta, &there)
-        };
+        let here = self.chain.gradient(&self.theta, &self.now);
         // Each is independent of the others, and so is the result of how many run at a time.
         let rows = free.par_iter().map(|k| {
-            let (above, below) = rayon::join(|| gradient(*k, H), || gradient(*k, -H));
-            let cells = free.iter().map(|j| (below[*j] - above[*j]) / (2.0 * H));
+            let mut theta = self.theta.clone();
+            theta[*k] = shifted(theta[*k], H);
+            let there = self.chain.evaluate(self.coded, &theta);
+            let there = self.chain.gradient(&theta, &there);
+            let cells = free.iter().map(|j| (here[*j] - there[*j]) / H);
             cells.collect::<Vec<f64>>()
         });
         let rows: Square = rows.collect();
@@ -284,13 +285,18 @@ impl<'a, const N: usize> Place<'a, N> {
     pub(crate) fn climb(&mut self, stop: Stop, known: Option<Information>) -> Climb {
         /// Share of the promise that may be left for the same information to serve again.
         const LEFT: f64 = 0.1;
+        /// Steps in a row that hardly change the likelihood after which nothing more is expected: it is flat in some
+        /// direction.
+        const IDLE: u32 = 8;
         let mut known = known;
         let mut damping = 0.0;
         let mut climb = Climb {
             newton_steps: 0,
             em_steps: 0,
             converged: false,
+            information: None,
         };
+        let mut idle = 0;
         while climb.newton_steps < stop.newton_steps {
             self.go_to_ends();
             let free = self.free();
@@ -300,22 +306,28 @@ impl<'a, const N: usize> Place<'a, N> {
             }
             let before = self.now.ln_likelihood;
             climb.newton_steps += 1;
-            let (_, information) = known
-                .take()
-                .filter(|(of, _)| *of == free)
-                .unwrap_or_else(|| (Vec::new(), self.information(&free)));
+            let information = match known.take().or_else(|| climb.information.take()) {
+                Some((of, information)) if of == free => information,
+                _ => self.information(&free),
+            };
             let (taken, promise) = self.newton(&free, &information, &mut damping);
             let change = self.now.ln_likelihood - before;
             let is_flat = change <= stop.relative_change * self.now.ln_likelihood.abs();
             // The Hessian of the place before tells well enough what is left.
             let left = self.promise(&free, &information);
-            if is_flat && (promise.min(left) < DECREMENT || !taken) {
+            let serves_again = taken && left < LEFT * promise;
+            let is_there = promise.min(left) < DECREMENT;
+            if serves_again || is_there {
+                climb.information = Some((free, information));
+            }
+            idle = if is_flat { idle + 1 } else { 0 };
+            if is_flat && (is_there || !taken || idle == IDLE) {
                 if self.leave_ends() {
-                    damping = 0.0;
+                    (damping, idle) = (0.0, 0);
                     continue;
                 }
-                climb.converged = promise.min(left) < DECREMENT;
-                if climb.converged {
+                climb.converged = is_there;
+                if is_there || idle >= IDLE {
                     break;
                 }
                 let steps = em(self, stop, 5);
@@ -323,8 +335,6 @@ impl<'a, const N: usize> Place<'a, N> {
                 if steps == 0 {
                     break;
                 }
-            } else if taken && left < LEFT * promise {
-                known = Some((free, information));
             }
         }
         climb
@@ -335,7 +345,7 @@ impl<'a, const N: usize> Place<'a, N> {
 const PILOT: usize = 200_000;
 
 /// The most likely parameters that are found from the most promising of `starts`, of which there must be one. A long
-/// sequence is searched from what was found for its begin, and from the starts themselves if they are better.
+/// sequence is searched from what was found for its begin.
 pub(crate) fn search<const N: usize>(
     chain: &Chain<N>,
     coded: &Coded,
@@ -343,54 +353,33 @@ pub(crate) fn search<const N: usize>(
     stop: Stop,
 ) -> Found {
     if coded.runs() <= 2 * PILOT {
-        return search_all(chain, coded, starts, stop);
+        let (mut place, em_steps) = promising(chain, coded, starts, stop);
+        let climb = place.climb(stop, None);
+        return finish(place, &climb, em_steps);
     }
-    let pilot = search_all(chain, &coded.begin(PILOT), starts, stop);
+    let begin = coded.begin(PILOT);
+    let (mut pilot, em_steps) = promising(chain, &begin, starts, stop);
+    let first = pilot.climb(stop, None);
     // What the begin has at an end of its range may be rare only.
     let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
-    let start = pilot.theta.iter().map(inside).collect();
-    let em_steps = 3;
-    let found = search_all(chain, coded, &[start], Stop { em_steps, ..stop });
-    pilot.then(found)
+    let mut place = Place::new(chain, coded, pilot.theta.iter().map(inside).collect());
+    let steps = em(&mut place, stop, 1);
+    // Of independent slots, more have more information, in proportion.
+    let more = coded.slots / begin.slots;
+    let known = first.information.map(|(of, cells)| {
+        let times = |row: Vec<f64>| row.into_iter().map(|cell| more * cell).collect();
+        (of, cells.into_iter().map(times).collect())
+    });
+    let mut climb = place.climb(stop, known);
+    climb.newton_steps += first.newton_steps;
+    finish(place, &climb, em_steps + first.em_steps + steps)
 }
 
-fn search_all<const N: usize>(
-    chain: &Chain<N>,
-    coded: &Coded,
-    starts: &[Vec<f64>],
-    stop: Stop,
-) -> Found {
-    /// Starts from which EM is run.
-    const TRIED: usize = 3;
-    /// Steps of EM by which they are compared.
-    const TRIAL: u32 = 10;
-    let mut ranked: Vec<(f64, &Vec<f64>)> = starts
-        .iter()
-        .map(|theta| (chain.ln_likelihood(coded, theta), theta))
-        .collect();
-    ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
-    ranked.dedup_by(|one, other| (one.0 - other.0).abs() < 1e-6);
-    let mut best: Option<Place<'_, N>> = None;
-    let mut em_steps = 0;
-    let trial = if ranked.len() > 1 { TRIAL } else { 0 };
-    for (_, start) in ranked.into_iter().take(TRIED) {
-        let mut place = Place::new(chain, coded, start.clone());
-        em_steps += em(&mut place, stop, trial);
-        let is_better = best
-            .as_ref()
-            .is_none_or(|best| place.now.ln_likelihood > best.now.ln_likelihood);
-        if is_better {
-            best = Some(place);
-        }
-    }
-    let Some(mut place) = best else {
-        unreachable!("a search has a start");
-    };
-    em_steps += em(&mut place, stop, stop.em_steps);
-    let climb = place.climb(stop, None);
-    let (all, information) = place.information_with_ends();
+/// What was found, with the information there.
+fn finish<const N: usize>(place: Place<'_, N>, climb: &Climb, em_steps: u32) -> Found {
+    let (free, information) = place.information_with_ends();
     Found {
-        free: all,
+        free,
         information,
         theta: place.theta,
         ln_likelihood: place.now.ln_likelihood,
@@ -398,6 +387,43 @@ fn search_all<const N: usize>(
         em_steps: em_steps + climb.em_steps,
         newton_steps: climb.newton_steps,
     }
+}
+
+/// Where EM leads from the most promising of `starts`, and the number of its steps.
+fn promising<'a, const N: usize>(
+    chain: &'a Chain<N>,
+    coded: &'a Coded,
+    starts: &[Vec<f64>],
+    stop: Stop,
+) -> (Place<'a, N>, u32) {
+    /// Starts from which EM is run.
+    const TRIED: usize = 3;
+    /// Steps of EM by which they are compared.
+    const TRIAL: u32 = 10;
+    let likelihoods = starts.par_iter();
+    let likelihoods = likelihoods.map(|theta| (chain.ln_likelihood(coded, theta), theta));
+    let mut ranked: Vec<(f64, &Vec<f64>)> = likelihoods.collect();
+    ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
+    ranked.dedup_by(|one, other| (one.0 - other.0).abs() < 1e-6);
+    ranked.truncate(TRIED);
+    let trial = if ranked.len() > 1 { TRIAL } else { 0 };
+    let places = ranked.par_iter().map(|(_, start)| {
+        let mut place = Place::new(chain, coded, (*start).clone());
+        let steps = em(&mut place, stop, trial);
+        (place, steps)
+    });
+    let places: Vec<(Place<'_, N>, u32)> = places.collect();
+    let mut em_steps = places.iter().map(|(_, steps)| steps).sum();
+    // The first of equal ones.
+    let best = places
+        .into_iter()
+        .rev()
+        .max_by(|(one, _), (other, _)| one.now.ln_likelihood.total_cmp(&other.now.ln_likelihood));
+    let Some((mut place, _)) = best else {
+        unreachable!("a search has a start");
+    };
+    em_steps += em(&mut place, stop, stop.em_steps);
+    (place, em_steps)
 }
 
 /// Up to `most` steps of EM; how many were taken.

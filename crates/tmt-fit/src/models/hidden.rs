@@ -7,6 +7,9 @@ use crate::matrix::{Square, eigen};
 use crate::profile::{Profile, Range};
 use crate::search::{Found, Place, Stop, search};
 
+/// The same process as another chain, and the probabilities of its choices from those of the one that is fitted.
+pub(crate) type Turned<const N: usize> = (&'static Chain<N>, fn(&[f64]) -> Vec<f64>);
+
 /// A parameter: the probability of a choice of a chain.
 #[derive(Debug)]
 pub(crate) struct Output<const N: usize> {
@@ -15,7 +18,7 @@ pub(crate) struct Output<const N: usize> {
     /// Whether it is the probability that the choice does not fall out as yes.
     pub(crate) complement: bool,
     /// The same process as a chain that has this choice, if the one that is fitted has not; and its probabilities.
-    pub(crate) other: Option<(&'static Chain<N>, fn(&[f64]) -> Vec<f64>)>,
+    pub(crate) other: Option<Turned<N>>,
 }
 
 impl<const N: usize> Output<N> {
@@ -121,7 +124,8 @@ pub(crate) fn fit<const N: usize>(
             free: chain.choices as u64,
             parameters,
             law: Box::new(ChainLaw(chain.matrices(&found.theta))),
-            converged: found.converged,
+            // Of what follows noise nothing more is to be found.
+            converged: found.converged || !has_memory,
             steps: Some((found.em_steps, found.newton_steps)),
         };
     }
