@@ -226,6 +226,29 @@ fn lost_packets_need_a_flag_not_a_new_file() {
     assert_eq!(found["slots_erased"], 1);
 }
 
+/// Which datagrams of an interval were lost is asked by a conversion, and does not matter to a look.
+#[test]
+fn a_report_of_iperf3_needs_no_spread() {
+    let folder = Folder::new();
+    let row = |from: u32, lost: u32| {
+        format!(
+            "[2024-05-27 11:27:24.427603] [  5]  {from}.00-{}.00   sec  5.47 MBytes  91.5 Mbits/sec  0.008 ms  {lost}/10 (80%)  \n",
+            from + 1
+        )
+    };
+    folder.write("server.txt", format!("{}{}", row(0, 2), row(1, 0)));
+    let ran = tmt("convert --from iperf3 server.txt")
+        .within(&folder)
+        .run();
+    ran.fails(2, &["--spread"]);
+    let ran = tmt("lint --json --from iperf3 server.txt")
+        .within(&folder)
+        .run();
+    let results = ran.results();
+    assert_eq!(results["slots"], 20, "{}", ran.stderr);
+    assert_eq!(results["slots_erased"], 2);
+}
+
 #[test]
 fn measured_traces_show_what_is_known_of_them() {
     let Some(traces) = traces() else { return };

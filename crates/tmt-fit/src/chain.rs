@@ -22,6 +22,21 @@ pub(crate) struct Step {
     pub(crate) choices: &'static [(usize, bool)],
 }
 
+/// A step to a lost or a received slot.
+pub(crate) const fn step(
+    lost: bool,
+    from: usize,
+    to: usize,
+    choices: &'static [(usize, bool)],
+) -> Step {
+    Step {
+        lost,
+        from,
+        to,
+        choices,
+    }
+}
+
 /// A family of chains of `N` states, whose parameters are the probabilities of independent choices.
 #[derive(Debug)]
 pub(crate) struct Chain<const N: usize> {

@@ -40,7 +40,8 @@ pub struct Fit {
     pub em_steps: Option<u32>,
     /// Steps of Newton's method; null for a closed form.
     pub newton_steps: Option<u32>,
-    /// Parameters: `name`, and `name_se`, its standard error or null.
+    /// Parameters: `name`; `name_se`, its standard error, and `name_low` and `name_high`, the range that fits nearly as well,
+    /// or null.
     #[serde(serialize_with = "flat")]
     pub parameters: Vec<Parameter>,
     /// Why parameters have no standard error.
@@ -111,10 +112,17 @@ pub struct AtInterval {
 }
 
 fn flat<S: Serializer>(parameters: &[Parameter], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(2 * parameters.len()))?;
+    let mut map = serializer.serialize_map(Some(4 * parameters.len()))?;
     for one in parameters {
         map.serialize_entry(one.name, &one.value)?;
-        map.serialize_entry(&format!("{}_se", one.name), &one.error.as_ref().ok())?;
+        let error = one.error.as_ref().ok();
+        for (of, value) in [
+            ("se", error.map(|error| error.standard)),
+            ("low", error.map(|error| error.low)),
+            ("high", error.map(|error| error.high)),
+        ] {
+            map.serialize_entry(&format!("{}_{of}", one.name), &value)?;
+        }
     }
     map.end()
 }

@@ -12,7 +12,7 @@
 //! let best = fit_all(&trace, &Options::default()).swap_remove(0);
 //! assert_eq!(best.model, "simple-gilbert");
 //! let alpha = &best.parameters[0];
-//! assert!((alpha.value - 0.99).abs() < 3.0 * alpha.error.clone()?);
+//! assert!((alpha.value - 0.99).abs() < 3.0 * alpha.error.clone()?.standard);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -23,6 +23,7 @@
 //! - [`law`]: what a model says about run lengths and correlation.
 //! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
+//! - [`profile`]: ranges of parameters by the profile likelihood.
 //! - [`models`]: the models, one a file, in a registry.
 //! - [`goodness`]: how well a model describes a trace.
 //! - [`period`]: losses that come with a period, which are set apart.
@@ -45,6 +46,7 @@ mod law;
 mod matrix;
 pub mod models;
 pub mod period;
+mod profile;
 pub mod search;
 pub mod sequence;
 

@@ -3,6 +3,7 @@
 use tmt_core::types::to_f64;
 
 use crate::law::Law;
+use crate::profile::Range;
 use crate::search::Stop;
 use crate::sequence::{Coded, Sequence};
 
@@ -75,8 +76,56 @@ pub struct Parameter {
     pub name: &'static str,
     /// Value of largest likelihood.
     pub value: f64,
-    /// Standard error; why there is none.
-    pub error: Result<f64, String>,
+    /// How far it may be off; why that is unknown.
+    pub error: Result<Error, String>,
+}
+
+/// How far a parameter may be off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Error {
+    /// Standard error; half of the larger distance to an end of the range where the likelihood is not nearly normal.
+    pub standard: f64,
+    /// The values whose likelihood is within a factor of e^-2 of the largest one, as those within two standard errors are.
+    pub low: f64,
+    /// The end of these values.
+    pub high: f64,
+}
+
+impl Error {
+    /// Largest standard error of a logit for which the likelihood is nearly normal.
+    const NORMAL: f64 = 0.1;
+
+    /// Of a likelihood that is nearly normal.
+    pub(crate) fn normal(value: f64, standard: f64) -> Self {
+        Self {
+            standard,
+            low: value - 2.0 * standard,
+            high: value + 2.0 * standard,
+        }
+    }
+
+    /// Of a probability whose logit has the standard error `logit`, if it has one; by `range` if that is large.
+    ///
+    /// # Errors
+    /// Nothing is known of the probability.
+    pub(crate) fn of(
+        value: f64,
+        logit: Option<f64>,
+        range: impl FnOnce() -> Range,
+    ) -> Result<Self, String> {
+        if let Some(logit) = logit.filter(|logit| *logit <= Self::NORMAL) {
+            return Ok(Self::normal(value, logit * value * (1.0 - value)));
+        }
+        let Range { low, high } = range();
+        if low <= 0.0 && high >= 1.0 {
+            return Err("not determined: any other value fits as well".to_owned());
+        }
+        Ok(Self {
+            standard: 0.5 * (high - value).max(value - low),
+            low,
+            high,
+        })
+    }
 }
 
 /// What a model makes of data.

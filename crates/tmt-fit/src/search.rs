@@ -4,6 +4,8 @@
 //! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
 //! lowers the likelihood is not taken.
 
+use rayon::prelude::*;
+
 use crate::chain::{Chain, Evaluation, shifted};
 use crate::matrix::{Square, eigen};
 use crate::sequence::Coded;
@@ -43,12 +45,37 @@ pub(crate) struct Found {
     pub(crate) newton_steps: u32,
 }
 
+impl Found {
+    /// A later search, with the steps of this one.
+    pub(crate) fn then(&self, later: Self) -> Self {
+        Self {
+            em_steps: self.em_steps + later.em_steps,
+            newton_steps: self.newton_steps + later.newton_steps,
+            ..later
+        }
+    }
+}
+
 /// A likelihood with its place.
-struct Place<'a, const N: usize> {
-    chain: &'a Chain<N>,
-    coded: &'a Coded,
-    theta: Vec<f64>,
-    now: Evaluation<N>,
+pub(crate) struct Place<'a, const N: usize> {
+    pub(crate) chain: &'a Chain<N>,
+    pub(crate) coded: &'a Coded,
+    pub(crate) theta: Vec<f64>,
+    pub(crate) now: Evaluation<N>,
+    /// A choice whose probability stays as it is.
+    pub(crate) held: Option<usize>,
+}
+
+/// The negative Hessian by the logits of choices, which come first.
+pub(crate) type Information = (Vec<usize>, Square);
+
+/// What Newton's method has done.
+pub(crate) struct Climb {
+    newton_steps: u32,
+    em_steps: u32,
+    converged: bool,
+    /// The information that served last.
+    information: Option<Information>,
 }
 
 /// Where a choice is expected to fall out in one way less often than this, the end of its range is tried.
@@ -68,7 +95,17 @@ pub(crate) fn em_step<const N: usize>(theta: &[f64], now: &Evaluation<N>) -> Vec
     counts.map(step).collect()
 }
 
-impl<const N: usize> Place<'_, N> {
+impl<'a, const N: usize> Place<'a, N> {
+    pub(crate) fn new(chain: &'a Chain<N>, coded: &'a Coded, theta: Vec<f64>) -> Self {
+        Self {
+            now: chain.evaluate(coded, &theta),
+            chain,
+            coded,
+            theta,
+            held: None,
+        }
+    }
+
     /// Goes to `theta` unless the likelihood is lower there.
     fn go(&mut self, theta: Vec<f64>) -> bool {
         let there = self.chain.evaluate(self.coded, &theta);
@@ -80,9 +117,11 @@ impl<const N: usize> Place<'_, N> {
         goes
     }
 
-    fn free(&self) -> Vec<usize> {
+    /// Choices whose probability can be changed a little.
+    pub(crate) fn free(&self) -> Vec<usize> {
         let inside = |k: &usize| self.theta[*k] > 0.0 && self.theta[*k] < 1.0;
-        (0..self.chain.choices).filter(inside).collect()
+        let changed = (0..self.chain.choices).filter(|k| self.held != Some(*k));
+        changed.filter(inside).collect()
     }
 
     /// Moves choices that hardly fall out in one way to the end of their range, if that is at least as likely.
@@ -107,7 +146,7 @@ impl<const N: usize> Place<'_, N> {
         let mut moved = false;
         for k in 0..self.chain.choices {
             let end = self.theta[k];
-            if end > 0.0 && end < 1.0 {
+            if end > 0.0 && end < 1.0 || self.held == Some(k) {
                 continue;
             }
             let exposure = (self.now.yes[k] + self.now.no[k]).max(2.0);
@@ -125,19 +164,19 @@ impl<const N: usize> Place<'_, N> {
         moved
     }
 
-    /// The negative Hessian by the logits of `free`, from differences of gradients.
+    /// The negative Hessian by the logits of `free`, from differences of gradients: by how much a gradient falls at a small
+    /// distance. What that distance leaves out is far less than a standard error is known by.
     fn information(&self, free: &[usize]) -> Square {
         /// Change of a logit.
         const H: f64 = 1e-4;
-        let gradient = |k: usize, shift: f64| {
+        let here = self.chain.gradient(&self.theta, &self.now);
+        // Each is independent of the others, and so is the result of how many run at a time.
+        let rows = free.par_iter().map(|k| {
             let mut theta = self.theta.clone();
-            theta[k] = shifted(theta[k], shift);
+            theta[*k] = shifted(theta[*k], H);
             let there = self.chain.evaluate(self.coded, &theta);
-            self.chain.gradient(&theta, &there)
-        };
-        let rows = free.iter().map(|k| {
-            let (above, below) = (gradient(*k, H), gradient(*k, -H));
-            let cells = free.iter().map(|j| (below[*j] - above[*j]) / (2.0 * H));
+            let there = self.chain.gradient(&theta, &there);
+            let cells = free.iter().map(|j| (here[*j] - there[*j]) / H);
             cells.collect::<Vec<f64>>()
         });
         let rows: Square = rows.collect();
@@ -158,13 +197,7 @@ impl<const N: usize> Place<'_, N> {
                 *p = (*p - (0.5 / exposure).min(0.25)).abs();
             }
         }
-        let now = self.chain.evaluate(self.coded, &theta);
-        let moved = Place {
-            chain: self.chain,
-            coded: self.coded,
-            theta,
-            now,
-        };
+        let moved = Place::new(self.chain, self.coded, theta);
         let all = moved.free();
         // Where the likelihood falls inside, its slope is no curvature.
         let slopes = self.chain.gradient(&moved.theta, &moved.now);
@@ -246,13 +279,73 @@ impl<const N: usize> Place<'_, N> {
         }
         (false, promise)
     }
+
+    /// Newton's method until it has converged. The information is computed for as many steps as it serves: `known` for the
+    /// first, and as long as a step takes away most of what the one before it promised.
+    pub(crate) fn climb(&mut self, stop: Stop, known: Option<Information>) -> Climb {
+        /// Share of the promise that may be left for the same information to serve again.
+        const LEFT: f64 = 0.1;
+        /// Steps in a row that hardly change the likelihood after which nothing more is expected: it is flat in some
+        /// direction.
+        const IDLE: u32 = 8;
+        let mut known = known;
+        let mut damping = 0.0;
+        let mut climb = Climb {
+            newton_steps: 0,
+            em_steps: 0,
+            converged: false,
+            information: None,
+        };
+        let mut idle = 0;
+        while climb.newton_steps < stop.newton_steps {
+            self.go_to_ends();
+            let free = self.free();
+            if free.is_empty() {
+                climb.converged = true;
+                break;
+            }
+            let before = self.now.ln_likelihood;
+            climb.newton_steps += 1;
+            let information = match known.take().or_else(|| climb.information.take()) {
+                Some((of, information)) if of == free => information,
+                _ => self.information(&free),
+            };
+            let (taken, promise) = self.newton(&free, &information, &mut damping);
+            let change = self.now.ln_likelihood - before;
+            let is_flat = change <= stop.relative_change * self.now.ln_likelihood.abs();
+            // The Hessian of the place before tells well enough what is left.
+            let left = self.promise(&free, &information);
+            let serves_again = taken && left < LEFT * promise;
+            let is_there = promise.min(left) < DECREMENT;
+            if serves_again || is_there {
+                climb.information = Some((free, information));
+            }
+            idle = if is_flat { idle + 1 } else { 0 };
+            if is_flat && (is_there || !taken || idle == IDLE) {
+                if self.leave_ends() {
+                    (damping, idle) = (0.0, 0);
+                    continue;
+                }
+                climb.converged = is_there;
+                if is_there || idle >= IDLE {
+                    break;
+                }
+                let steps = em(self, stop, 5);
+                climb.em_steps += steps;
+                if steps == 0 {
+                    break;
+                }
+            }
+        }
+        climb
+    }
 }
 
 /// Runs of the pilot search.
 const PILOT: usize = 200_000;
 
 /// The most likely parameters that are found from the most promising of `starts`, of which there must be one. A long
-/// sequence is searched from what was found for its begin, and from the starts themselves if they are better.
+/// sequence is searched from what was found for its begin.
 pub(crate) fn search<const N: usize>(
     chain: &Chain<N>,
     coded: &Coded,
@@ -260,104 +353,87 @@ pub(crate) fn search<const N: usize>(
     stop: Stop,
 ) -> Found {
     if coded.runs() <= 2 * PILOT {
-        return search_all(chain, coded, starts, stop);
+        let (mut place, em_steps) = promising(chain, coded, starts, stop);
+        let climb = place.climb(stop, None);
+        return finish(place, &climb, em_steps);
     }
-    let pilot = search_all(chain, &coded.begin(PILOT), starts, stop);
+    let begin = coded.begin(PILOT);
+    let (mut pilot, em_steps) = promising(chain, &begin, starts, stop);
+    let first = pilot.climb(stop, None);
     // What the begin has at an end of its range may be rare only.
     let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
-    let start = pilot.theta.iter().map(inside).collect();
-    let em_steps = 3;
-    let found = search_all(chain, coded, &[start], Stop { em_steps, ..stop });
+    let mut place = Place::new(chain, coded, pilot.theta.iter().map(inside).collect());
+    let steps = em(&mut place, stop, 1);
+    // Of independent slots, more have more information, in proportion.
+    let more = coded.slots / begin.slots;
+    let known = first.information.map(|(of, cells)| {
+        let times = |row: Vec<f64>| row.into_iter().map(|cell| more * cell).collect();
+        (of, cells.into_iter().map(times).collect())
+    });
+    let mut climb = place.climb(stop, known);
+    climb.newton_steps += first.newton_steps;
+    finish(place, &climb, em_steps + first.em_steps + steps)
+}
+
+/// What was found, with the information there.
+fn finish<const N: usize>(place: Place<'_, N>, climb: &Climb, em_steps: u32) -> Found {
+    let (free, information) = place.information_with_ends();
     Found {
-        em_steps: found.em_steps + pilot.em_steps,
-        newton_steps: found.newton_steps + pilot.newton_steps,
-        ..found
+        free,
+        information,
+        theta: place.theta,
+        ln_likelihood: place.now.ln_likelihood,
+        converged: climb.converged,
+        em_steps: em_steps + climb.em_steps,
+        newton_steps: climb.newton_steps,
     }
 }
 
-fn search_all<const N: usize>(
-    chain: &Chain<N>,
-    coded: &Coded,
+/// Where EM leads from the most promising of `starts`, and the number of its steps.
+fn promising<'a, const N: usize>(
+    chain: &'a Chain<N>,
+    coded: &'a Coded,
     starts: &[Vec<f64>],
     stop: Stop,
-) -> Found {
+) -> (Place<'a, N>, u32) {
     /// Starts from which EM is run.
     const TRIED: usize = 3;
     /// Steps of EM by which they are compared.
     const TRIAL: u32 = 10;
-    let mut ranked: Vec<(f64, &Vec<f64>)> = starts
-        .iter()
-        .map(|theta| (chain.ln_likelihood(coded, theta), theta))
-        .collect();
+    let likelihoods = starts.par_iter();
+    let likelihoods = likelihoods.map(|theta| (chain.ln_likelihood(coded, theta), theta));
+    let mut ranked: Vec<(f64, &Vec<f64>)> = likelihoods.collect();
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
     ranked.dedup_by(|one, other| (one.0 - other.0).abs() < 1e-6);
-    let mut best: Option<Place<'_, N>> = None;
-    let mut em_steps = 0;
+    ranked.truncate(TRIED);
     let trial = if ranked.len() > 1 { TRIAL } else { 0 };
-    for (_, start) in ranked.into_iter().take(TRIED) {
-        let mut place = Place {
-            chain,
-            coded,
-            theta: start.clone(),
-            now: chain.evaluate(coded, start),
-        };
-        em_steps += em(&mut place, stop, trial);
-        let is_better = best
-            .as_ref()
-            .is_none_or(|best| place.now.ln_likelihood > best.now.ln_likelihood);
-        if is_better {
-            best = Some(place);
-        }
-    }
-    let Some(mut place) = best else {
+    let places = ranked.par_iter().map(|(_, start)| {
+        let mut place = Place::new(chain, coded, (*start).clone());
+        let steps = em(&mut place, stop, trial);
+        (place, steps)
+    });
+    let places: Vec<(Place<'_, N>, u32)> = places.collect();
+    let mut em_steps = places.iter().map(|(_, steps)| steps).sum();
+    // The first of equal ones.
+    let best = places
+        .into_iter()
+        .rev()
+        .max_by(|(one, _), (other, _)| one.now.ln_likelihood.total_cmp(&other.now.ln_likelihood));
+    let Some((mut place, _)) = best else {
         unreachable!("a search has a start");
     };
     em_steps += em(&mut place, stop, stop.em_steps);
-    let (mut newton_steps, mut converged) = (0, false);
-    let mut damping = 0.0;
-    while newton_steps < stop.newton_steps {
-        place.go_to_ends();
-        if place.free().is_empty() {
-            converged = true;
-            break;
-        }
-        let before = place.now.ln_likelihood;
-        newton_steps += 1;
-        let free = place.free();
-        let information = place.information(&free);
-        let (taken, promise) = place.newton(&free, &information, &mut damping);
-        let change = place.now.ln_likelihood - before;
-        let is_flat = change <= stop.relative_change * place.now.ln_likelihood.abs();
-        // The Hessian of the place before tells well enough what is left.
-        let left = place.promise(&free, &information);
-        if is_flat && (promise.min(left) < DECREMENT || !taken) {
-            if place.leave_ends() {
-                damping = 0.0;
-                continue;
-            }
-            converged = promise.min(left) < DECREMENT;
-            if converged || em(&mut place, stop, 5) == 0 {
-                break;
-            }
-        }
-    }
-    let (all, information) = place.information_with_ends();
-    Found {
-        free: all,
-        information,
-        theta: place.theta,
-        ln_likelihood: place.now.ln_likelihood,
-        converged,
-        em_steps,
-        newton_steps,
-    }
+    (place, em_steps)
 }
 
 /// Up to `most` steps of EM; how many were taken.
 fn em<const N: usize>(place: &mut Place<'_, N>, stop: Stop, most: u32) -> u32 {
     for step in 0..most {
         let before = place.now.ln_likelihood;
-        let next = em_step(&place.theta, &place.now);
+        let mut next = em_step(&place.theta, &place.now);
+        if let Some(k) = place.held {
+            next[k] = place.theta[k];
+        }
         if !place.go(next) {
             return step;
         }

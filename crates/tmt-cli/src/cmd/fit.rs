@@ -15,7 +15,7 @@ use crate::input::{TraceArgs, note_reading};
 use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
 use crate::table::{counted, write};
-use results::{Link, Periods, Results};
+use results::{Link, Params, Periods, Results};
 
 /// Flags of `tmt fit`.
 #[derive(Debug, clap::Args)]
@@ -242,11 +242,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         output.write(format!("{text}\n").as_bytes())?;
     } else {
-        let document = Document::new(
-            "tmt.fit/1",
-            results.params(args.model.unwrap_or(ALL)),
-            results,
-        );
+        let (period, period_s) = match args.period {
+            PeriodChoice::Search => ("search", None),
+            PeriodChoice::Off => ("off", None),
+            PeriodChoice::Only(seconds) => ("given", Some(seconds)),
+        };
+        let params = Params {
+            model: args.model.unwrap_or(ALL),
+            period,
+            period_s,
+            at_interval_s: link.map(|link| link.interval_s),
+            at_rate_bps: args.at_rate.map(|rate| rate.0),
+            packet_bytes: args.packet.map(|packet| packet.0),
+        };
+        let document = Document::new("tmt.fit/1", params, results);
         write(&mut output, args.json, &document, show::table)?;
     }
     output.finish()

@@ -24,7 +24,10 @@ fn coverage(spec: &str, name: &str, truth: &[f64], slots: u64) -> Vec<u32> {
     for seed in 1..=100 {
         let fit = one(&trace(spec, seed, slots), name);
         for ((parameter, truth), within) in fit.parameters.iter().zip(truth).zip(&mut within) {
-            let error = parameter.error.as_ref().copied().unwrap_or(f64::NAN);
+            let error = parameter
+                .error
+                .as_ref()
+                .map_or(f64::NAN, |error| error.standard);
             *within += u32::from((parameter.value - truth).abs() <= 2.0 * error);
         }
     }
@@ -117,7 +120,7 @@ fn closed_forms_are_met() {
     let expected = [(leave, received), (back, lost)];
     for (parameter, (p, n)) in fit.parameters.iter().zip(expected) {
         let expected = (p * (1.0 - p) / to_f64(n)).sqrt();
-        let found = parameter.error.as_ref().unwrap();
+        let found = parameter.error.as_ref().unwrap().standard;
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
     }
     let bernoulli = one(&sequence, "bernoulli");
@@ -164,7 +167,7 @@ fn bic_finds_four_states() {
         .iter()
         .zip([0.005, 0.05, 0.25, 0.7, 0.01])
     {
-        let error = parameter.error.as_ref().unwrap();
+        let error = parameter.error.as_ref().unwrap().standard;
         assert!(
             (parameter.value - truth).abs() < 3.0 * error,
             "{parameter:?} {truth}"
@@ -180,18 +183,53 @@ fn other_values_fit_a_trace_without_memory_as_well() {
     assert!(fit.log_likelihood >= bernoulli.log_likelihood - 1e-6);
 }
 
+/// At 0 and at 1 nothing bends: the range is where the likelihood has fallen, and its other end is the value.
 #[test]
-fn probabilities_at_the_end_of_their_range_have_no_error() {
-    let fit = one(
-        &trace("gilbert-elliott:alpha=0.98,beta=0.7", 1, 50_000),
-        "gilbert-elliott",
-    );
-    let pg = fit
-        .without_error
+fn probabilities_at_the_end_of_their_range_have_a_range() {
+    let sequence = trace("gilbert-elliott:alpha=0.98,beta=0.7", 1, 50_000);
+    let fit = one(&sequence, "gilbert-elliott");
+    assert!(fit.converged && fit.without_error.is_empty(), "{fit:#?}");
+    let at_ends = fit
+        .parameters
         .iter()
-        .find(|one| one.parameter == "pg" || one.parameter == "pb");
-    assert!(pg.is_some(), "{fit:#?}");
-    assert!(fit.converged);
+        .filter(|one| one.value <= 0.0 || one.value >= 1.0);
+    let mut seen = 0;
+    for parameter in at_ends {
+        let error = parameter.error.clone().unwrap();
+        let (near, far) = if parameter.value > 0.0 {
+            (error.high, error.low)
+        } else {
+            (error.low, error.high)
+        };
+        assert_eq!(near, parameter.value);
+        assert_eq!(2.0 * error.standard, (far - near).abs());
+        // A share of what the state was seen for: some slots of 50 000, or losses of some 3000.
+        assert!((1e-6..0.05).contains(&error.standard), "{parameter:?}");
+        seen += 1;
+    }
+    assert!(seen > 0, "{fit:#?}");
+}
+
+/// The range is that of the profile, by brute force: a grid over the other parameter.
+#[test]
+fn ranges_are_those_of_the_likelihood() {
+    let sequence = trace("gilbert-elliott:alpha=0.99,beta=0.6", 3, 800);
+    let coded = Coded::new(&sequence);
+    let fit = one(&sequence, "simple-gilbert");
+    let beta = fit.parameters[1].error.clone().unwrap();
+    let profile = |beta: f64| {
+        let alphas = (1..4000).map(|step| 1e-5 * f64::from(step));
+        let at = alphas.map(|leave| {
+            crate::models::simple_gilbert::CHAIN.ln_likelihood(&coded, &[leave, 1.0 - beta])
+        });
+        at.fold(f64::NEG_INFINITY, f64::max)
+    };
+    for end in [beta.low, beta.high] {
+        let fall = 2.0 * (fit.log_likelihood - profile(end));
+        assert!((fall - 4.0).abs() < 0.2, "{beta:?} {fall}");
+    }
+    let far = (beta.high - fit.parameters[1].value).max(fit.parameters[1].value - beta.low);
+    assert_eq!(beta.standard, 0.5 * far);
 }
 
 #[test]
@@ -204,9 +242,13 @@ fn traces_of_one_kind_have_a_bound_only() {
         assert_eq!(fits.len(), 1);
         assert_eq!(fits[0].model, "bernoulli");
         assert!(fits[0].log_likelihood.abs() < 1e-12);
+        // 1 − p to the power 1000 is e^-2.
+        let error = fits[0].parameters[0].error.clone().unwrap();
+        let width = -num::expm1(-2.0 / 1000.0);
+        assert!((error.high - error.low) / width - 1.0 < 0.03, "{error:?}");
         assert_eq!(
-            fits[0].parameters[0].error,
-            Err(format!("at the end of its range, {}", u8::from(lost)))
+            if lost { error.high } else { error.low },
+            f64::from(u8::from(lost))
         );
     }
     assert!((never_seen_bound(1000) * 1000.0 / 3.0 - 1.0).abs() < 0.005);

@@ -3,8 +3,9 @@
 use tmt_core::channel::ChannelSpec;
 use tmt_core::math::num;
 
-use super::{Data, Fitted, Model, Parameter, percent};
+use super::{Data, Error, Fitted, Model, Parameter, percent};
 use crate::law::ChainLaw;
+use crate::profile::Range;
 
 pub(crate) static MODEL: Model = Model {
     name: "bernoulli",
@@ -39,11 +40,16 @@ pub(super) fn ln_likelihood(data: &Data<'_>) -> f64 {
 fn fit(data: &Data<'_>) -> Fitted {
     let (slots, lost) = data.totals();
     let p = lost / slots;
-    let error = if p > 0.0 && p < 1.0 {
-        Ok((p * (1.0 - p) / slots).sqrt())
-    } else {
-        Err(format!("at the end of its range, {p}"))
-    };
+    let at = |p: f64| times_ln(lost, p) + times_ln(slots - lost, 1.0 - p);
+    let logit = (1.0 / lost + 1.0 / (slots - lost)).sqrt();
+    let error = Error::of(p, Some(logit), || {
+        let first = if logit.is_finite() {
+            logit
+        } else {
+            1.0 / slots
+        };
+        Range::of(p, first, &mut |moved| 2.0 * (at(p) - at(moved)))
+    });
     Fitted {
         ln_likelihood: ln_likelihood(data),
         free: 1,

@@ -3,7 +3,7 @@
 use super::hidden::{Output, as_they_are};
 use super::simple_gilbert::PERSISTENCE;
 use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, two_state};
-use crate::chain::{Chain, Step};
+use crate::chain::{Chain, step};
 
 pub(crate) static MODEL: Model = Model {
     name: "gilbert",
@@ -25,49 +25,13 @@ pub(crate) static MODEL: Model = Model {
 static CHAIN: Chain<2> = Chain {
     choices: 3,
     steps: &[
-        Step {
-            lost: false,
-            from: 0,
-            to: 0,
-            choices: &[(0, false)],
-        },
-        Step {
-            lost: false,
-            from: 0,
-            to: 1,
-            choices: &[(0, true), (2, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 1,
-            choices: &[(0, true), (2, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 0,
-            choices: &[(1, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 1,
-            choices: &[(1, false), (2, false)],
-        },
-        Step {
-            lost: true,
-            from: 1,
-            to: 1,
-            choices: &[(1, false), (2, true)],
-        },
+        step(false, 0, 0, &[(0, false)]),
+        step(false, 0, 1, &[(0, true), (2, false)]),
+        step(true, 0, 1, &[(0, true), (2, true)]),
+        step(false, 1, 0, &[(1, true)]),
+        step(false, 1, 1, &[(1, false), (2, false)]),
+        step(true, 1, 1, &[(1, false), (2, true)]),
     ],
-};
-
-const PB: Output = Output {
-    name: "pb",
-    of: |theta| theta[2],
-    needs: &[2],
 };
 
 fn all(values: &[f64]) -> [f64; 4] {
@@ -81,5 +45,6 @@ fn fit(data: &Data<'_>) -> Fitted {
         .map(|start| vec![start[0], start[1], start[3]])
         .collect();
     let [alpha, beta] = PERSISTENCE;
-    hidden::fit(data, &CHAIN, &starts, &[alpha, beta, PB], as_they_are)
+    let outputs = [alpha, beta, Output::of("pb", 2)];
+    hidden::fit(data, &CHAIN, &starts, &outputs, as_they_are)
 }

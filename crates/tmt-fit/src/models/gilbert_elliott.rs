@@ -3,7 +3,7 @@
 use super::hidden::Output;
 use super::simple_gilbert::PERSISTENCE;
 use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, two_state};
-use crate::chain::{Chain, Step};
+use crate::chain::{Chain, step};
 
 pub(crate) static MODEL: Model = Model {
     name: "gilbert-elliott",
@@ -22,69 +22,16 @@ pub(crate) static MODEL: Model = Model {
 pub(crate) static CHAIN: Chain<2> = Chain {
     choices: 4,
     steps: &[
-        Step {
-            lost: false,
-            from: 0,
-            to: 0,
-            choices: &[(0, false), (2, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 0,
-            choices: &[(0, false), (2, true)],
-        },
-        Step {
-            lost: false,
-            from: 0,
-            to: 1,
-            choices: &[(0, true), (3, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 1,
-            choices: &[(0, true), (3, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 0,
-            choices: &[(1, true), (2, false)],
-        },
-        Step {
-            lost: true,
-            from: 1,
-            to: 0,
-            choices: &[(1, true), (2, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 1,
-            choices: &[(1, false), (3, false)],
-        },
-        Step {
-            lost: true,
-            from: 1,
-            to: 1,
-            choices: &[(1, false), (3, true)],
-        },
+        step(false, 0, 0, &[(0, false), (2, false)]),
+        step(true, 0, 0, &[(0, false), (2, true)]),
+        step(false, 0, 1, &[(0, true), (3, false)]),
+        step(true, 0, 1, &[(0, true), (3, true)]),
+        step(false, 1, 0, &[(1, true), (2, false)]),
+        step(true, 1, 0, &[(1, true), (2, true)]),
+        step(false, 1, 1, &[(1, false), (3, false)]),
+        step(true, 1, 1, &[(1, false), (3, true)]),
     ],
 };
-
-const LOSS: [Output; 2] = [
-    Output {
-        name: "pg",
-        of: |theta| theta[2],
-        needs: &[2],
-    },
-    Output {
-        name: "pb",
-        of: |theta| theta[3],
-        needs: &[3],
-    },
-];
 
 fn all(values: &[f64]) -> [f64; 4] {
     [values[0], values[1], values[2], values[3]]
@@ -97,7 +44,7 @@ fn order(theta: &[f64]) -> Option<Vec<f64>> {
 
 fn fit(data: &Data<'_>) -> Fitted {
     let [alpha, beta] = PERSISTENCE;
-    let [pg, pb] = LOSS;
+    let outputs = [alpha, beta, Output::of("pg", 2), Output::of("pb", 3)];
     let starts = two_state::starts(data.sequence);
-    hidden::fit(data, &CHAIN, &starts, &[alpha, beta, pg, pb], order)
+    hidden::fit(data, &CHAIN, &starts, &outputs, order)
 }

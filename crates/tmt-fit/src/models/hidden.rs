@@ -1,62 +1,133 @@
 //! What the models that are hidden Markov chains share: search, standard errors, law.
 
-use super::{Data, Fitted, Parameter, bernoulli};
+use super::{Data, Error, Fitted, Parameter, bernoulli};
 use crate::chain::{Chain, shifted};
 use crate::law::ChainLaw;
 use crate::matrix::{Square, eigen};
-use crate::search::{Found, search};
+use crate::profile::{Profile, Range};
+use crate::search::{Found, Place, Stop, search};
 
-/// A parameter as a function of the choices of a chain.
+/// The same process as another chain, and the probabilities of its choices from those of the one that is fitted.
+pub(crate) type Turned<const N: usize> = (&'static Chain<N>, fn(&[f64]) -> Vec<f64>);
+
+/// A parameter: the probability of a choice of a chain.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct Output<const N: usize> {
     pub(crate) name: &'static str,
-    /// Its value for the probabilities of all choices.
-    pub(crate) of: fn(&[f64]) -> f64,
-    /// The choices that it depends on.
-    pub(crate) needs: &'static [usize],
+    pub(crate) choice: usize,
+    /// Whether it is the probability that the choice does not fall out as yes.
+    pub(crate) complement: bool,
+    /// The same process as a chain that has this choice, if the one that is fitted has not; and its probabilities.
+    pub(crate) other: Option<Turned<N>>,
+}
+
+impl<const N: usize> Output<N> {
+    /// The probability of a choice of the chain that is fitted.
+    pub(crate) const fn of(name: &'static str, choice: usize) -> Self {
+        Self {
+            name,
+            choice,
+            complement: false,
+            other: None,
+        }
+    }
+
+    /// One less this probability.
+    pub(crate) const fn less(name: &'static str, choice: usize) -> Self {
+        Self {
+            complement: true,
+            ..Self::of(name, choice)
+        }
+    }
+
+    /// The probability of the choice.
+    pub(super) fn chosen(&self, theta: &[f64]) -> f64 {
+        match self.other {
+            Some((_, turned)) => turned(theta)[self.choice],
+            None => theta[self.choice],
+        }
+    }
+
+    fn value(&self, chosen: f64) -> f64 {
+        if self.complement {
+            1.0 - chosen
+        } else {
+            chosen
+        }
+    }
+}
+
+/// A search with the standard errors of what it found.
+struct Estimate<'a, const N: usize> {
+    place: Place<'a, N>,
+    found: Found,
+    covariance: Covariance,
+    stop: Stop,
 }
 
 /// Fits `chain` from `starts`; `order` brings equivalent parameters into the order of their names.
 pub(crate) fn fit<const N: usize>(
     data: &Data<'_>,
-    chain: &Chain<N>,
+    chain: &'static Chain<N>,
     starts: &[Vec<f64>],
-    outputs: &[Output],
+    outputs: &[Output<N>],
     order: fn(&[f64]) -> Option<Vec<f64>>,
 ) -> Fitted {
+    /// Searches that begin where a profile exceeded the maximum.
+    const AGAIN: u32 = 3;
+    // Without EM, which has brought the search near the maximum.
+    let near = Stop {
+        em_steps: 0,
+        ..data.stop
+    };
     let mut found = search(chain, data.coded, starts, data.stop);
-    if let Some(theta) = order(&found.theta) {
-        // The same process under other names of the states.
-        let stop = crate::search::Stop {
-            em_steps: 0,
-            ..data.stop
+    let mut rounds = 0;
+    loop {
+        if let Some(theta) = order(&found.theta) {
+            // The same process under other names of the states.
+            found = found.then(search(chain, data.coded, &[theta], near));
+        }
+        let gain = found.ln_likelihood - bernoulli::ln_likelihood(data);
+        // Without memory, states and their probabilities are exchangeable, and what was found follows noise.
+        let has_memory = chain.choices == 2 || 2.0 * gain > MEMORY;
+        let estimate = Estimate {
+            place: Place::new(chain, data.coded, found.theta.clone()),
+            covariance: Covariance::of(&found),
+            stop: near,
+            found: found.clone(),
         };
-        found = Found {
-            em_steps: found.em_steps,
-            newton_steps: found.newton_steps,
-            ..search(chain, data.coded, &[theta], stop)
+        let mut above = None;
+        let parameters = outputs.iter().map(|output| {
+            let (value, error) = if has_memory {
+                estimate.error(output, &mut above)
+            } else {
+                let value = output.value(output.chosen(&found.theta));
+                (
+                    value,
+                    Err("not determined: independent losses fit as well".to_owned()),
+                )
+            };
+            Parameter {
+                name: output.name,
+                value,
+                error,
+            }
+        });
+        let parameters: Vec<Parameter> = parameters.collect();
+        if let Some(theta) = above.filter(|_| rounds < AGAIN) {
+            rounds += 1;
+            found = found.then(search(chain, data.coded, &[theta], near));
+            continue;
+        }
+        return Fitted {
+            ln_likelihood: found.ln_likelihood,
+            free: chain.choices as u64,
+            parameters,
+            law: Box::new(ChainLaw(chain.matrices(&found.theta))),
+            // Of what follows noise nothing more is to be found.
+            converged: found.converged || !has_memory,
+            steps: Some((found.em_steps, found.newton_steps)),
         };
-    }
-    let covariance = Covariance::of(&found);
-    // Without memory, states and their probabilities are exchangeable, and what was found follows noise.
-    let gain = found.ln_likelihood - bernoulli::ln_likelihood(data);
-    let has_memory = chain.choices == 2 || 2.0 * gain > MEMORY;
-    let parameters = outputs.iter().map(|output| Parameter {
-        name: output.name,
-        value: (output.of)(&found.theta),
-        error: if has_memory {
-            covariance.error(output, &found.theta)
-        } else {
-            Err("not determined: independent losses fit as well".to_owned())
-        },
-    });
-    Fitted {
-        ln_likelihood: found.ln_likelihood,
-        free: chain.choices as u64,
-        parameters: parameters.collect(),
-        law: Box::new(ChainLaw(chain.matrices(&found.theta))),
-        converged: found.converged,
-        steps: Some((found.em_steps, found.newton_steps)),
     }
 }
 
@@ -74,9 +145,6 @@ const DETERMINED: f64 = 1e-6;
 /// Gain of twice the log-likelihood over independent losses from which states are more than noise: the quantile 0.999 of
 /// chi-square with three degrees of freedom, rounded.
 const MEMORY: f64 = 16.0;
-
-/// Largest standard error of a logit for which a normal error of the probability means anything.
-const WIDEST: f64 = 2.0;
 
 impl Covariance {
     fn of(found: &Found) -> Self {
@@ -110,49 +178,64 @@ impl Covariance {
         }
     }
 
-    /// Standard error of an output by the delta method; why there is none.
-    fn error(&self, output: &Output, theta: &[f64]) -> Result<f64, String> {
-        let value = (output.of)(theta);
-        if value <= 0.0 || value >= 1.0 {
-            return Err(format!("at the end of its range, {value}"));
-        }
-        if output.needs.iter().any(|k| self.loose.contains(k)) {
-            return Err("not determined: other values fit as well".to_owned());
-        }
+    /// Standard error of the logit of an output by the delta method; `None` if the likelihood is flat, or if the output is 0
+    /// or 1.
+    fn error<const N: usize>(&self, output: &Output<N>, theta: &[f64]) -> Option<f64> {
+        let value = output.chosen(theta);
         let slope = |k: &usize| {
             /// Change of a logit.
             const H: f64 = 1e-6;
             let at = |shift: f64| {
                 let mut moved = theta.to_vec();
                 moved[*k] = shifted(theta[*k], shift);
-                // The complement, if it is the smaller one, has more digits.
-                (output.of)(&moved)
+                output.chosen(&moved)
             };
-            (at(H) - at(-H)) / (2.0 * H)
+            (at(H) - at(-H)) / (2.0 * H * value * (1.0 - value))
         };
-        let slopes: Vec<f64> = self
-            .free
-            .iter()
-            .map(|k| {
-                if output.needs.contains(k) {
-                    slope(k)
-                } else {
-                    0.0
-                }
-            })
-            .collect();
+        let slopes: Vec<f64> = self.free.iter().map(slope).collect();
+        let is_needed = |(k, slope): (&usize, &f64)| *slope != 0.0 && self.loose.contains(k);
+        if self.free.iter().zip(&slopes).any(is_needed) {
+            return None;
+        }
         let mut variance = 0.0;
         for (i, one) in slopes.iter().enumerate() {
             for (j, other) in slopes.iter().enumerate() {
                 variance += one * self.cells[i][j] * other;
             }
         }
-        let error = variance.sqrt();
-        let logit = error / (value * (1.0 - value));
-        if !error.is_finite() || logit > WIDEST {
-            return Err("too uncertain for a normal error".to_owned());
-        }
-        Ok(error)
+        Some(variance.sqrt()).filter(|error| error.is_finite() && *error > 0.0)
+    }
+}
+
+impl<const N: usize> Estimate<'_, N> {
+    /// An output with its standard error, or why there is none. Puts a place above the maximum into `above`.
+    fn error(
+        &self,
+        output: &Output<N>,
+        above: &mut Option<Vec<f64>>,
+    ) -> (f64, Result<Error, String>) {
+        let chosen = output.chosen(&self.place.theta);
+        let value = output.value(chosen);
+        let error = self.covariance.error(output, &self.place.theta);
+        let range = || {
+            let Range { low, high } = if let Some((chain, turned)) = output.other {
+                let place = Place::new(chain, self.place.coded, turned(&self.place.theta));
+                // What is above in another chain is not searched from.
+                Profile::new(&place, output.choice, None, self.stop).range(error)
+            } else {
+                let known = (&self.found.free[..], &self.found.information);
+                let mut profile = Profile::new(&self.place, output.choice, Some(known), self.stop);
+                let range = profile.range(error);
+                *above = above.take().or(profile.above);
+                range
+            };
+            if output.complement {
+                let (low, high) = (1.0 - high, 1.0 - low);
+                return Range { low, high };
+            }
+            Range { low, high }
+        };
+        (value, Error::of(value, error, range))
     }
 }
 

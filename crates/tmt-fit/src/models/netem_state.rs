@@ -7,7 +7,7 @@
 use super::hidden::{Output, as_they_are};
 use super::starts::{groups, share};
 use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, percent};
-use crate::chain::{Chain, Step};
+use crate::chain::{Chain, step};
 use crate::sequence::Sequence;
 
 pub(crate) static MODEL: Model = Model {
@@ -36,94 +36,69 @@ pub(crate) static MODEL: Model = Model {
 
 const NO_GENERATOR: &str = "state 4 lasts for exactly one packet, so no process in continuous time gives these probabilities";
 
-/// Choices: 0 to leave state 1, 1 to go from it to 4 rather than 3, 2 to leave state 3, 3 to go from it to 2 rather than 1,
-/// 4 to leave state 2.
+/// Choices: 0 to go from state 1 to 3, 1 to go to 4 if not to 3; 2 to go from state 3 to 1, 3 to go to 2 if not to 1; 4 to
+/// leave state 2.
 pub(crate) static CHAIN: Chain<4> = Chain {
     choices: 5,
     steps: &[
-        Step {
-            lost: false,
-            from: 0,
-            to: 0,
-            choices: &[(0, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 2,
-            choices: &[(0, true), (1, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 3,
-            choices: &[(0, true), (1, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 1,
-            choices: &[(4, false)],
-        },
-        Step {
-            lost: true,
-            from: 1,
-            to: 2,
-            choices: &[(4, true)],
-        },
-        Step {
-            lost: false,
-            from: 2,
-            to: 0,
-            choices: &[(2, true), (3, false)],
-        },
-        Step {
-            lost: false,
-            from: 2,
-            to: 1,
-            choices: &[(2, true), (3, true)],
-        },
-        Step {
-            lost: true,
-            from: 2,
-            to: 2,
-            choices: &[(2, false)],
-        },
-        Step {
-            lost: false,
-            from: 3,
-            to: 0,
-            choices: &[],
-        },
+        step(false, 0, 0, &[(0, false), (1, false)]),
+        step(true, 0, 2, &[(0, true)]),
+        step(true, 0, 3, &[(0, false), (1, true)]),
+        step(false, 1, 1, &[(4, false)]),
+        step(true, 1, 2, &[(4, true)]),
+        step(false, 2, 0, &[(2, true)]),
+        step(false, 2, 1, &[(2, false), (3, true)]),
+        step(true, 2, 2, &[(2, false), (3, false)]),
+        step(false, 3, 0, &[]),
     ],
 };
 
-const OUTPUTS: [Output; 5] = [
+/// The same with what is chosen second as the first: 0 to go from state 1 to 4, 1 to go to 3 if not to 4; 2 to go from state 3
+/// to 2, 3 to go to 1 if not to 2.
+static SECOND_FIRST: Chain<4> = Chain {
+    choices: 5,
+    steps: &[
+        step(false, 0, 0, &[(0, false), (1, false)]),
+        step(true, 0, 2, &[(0, false), (1, true)]),
+        step(true, 0, 3, &[(0, true)]),
+        step(false, 1, 1, &[(4, false)]),
+        step(true, 1, 2, &[(4, true)]),
+        step(false, 2, 0, &[(2, false), (3, true)]),
+        step(false, 2, 1, &[(2, true)]),
+        step(true, 2, 2, &[(2, false), (3, false)]),
+        step(false, 3, 0, &[]),
+    ],
+};
+
+/// The probabilities of [`SECOND_FIRST`] from those of [`CHAIN`].
+fn second_first(theta: &[f64]) -> Vec<f64> {
+    let turned = |first: f64, second: f64| {
+        let second = (1.0 - first) * second;
+        let first = if second < 1.0 {
+            first / (1.0 - second)
+        } else {
+            0.0
+        };
+        [second, first.min(1.0)]
+    };
+    let [p14, p13] = turned(theta[0], theta[1]);
+    let [p32, p31] = turned(theta[2], theta[3]);
+    vec![p14, p13, p32, p31, theta[4]]
+}
+
+const fn second(name: &'static str, choice: usize) -> Output<4> {
     Output {
-        name: "p13",
-        of: |t| t[0] * (1.0 - t[1]),
-        needs: &[0, 1],
-    },
-    Output {
-        name: "p31",
-        of: |t| t[2] * (1.0 - t[3]),
-        needs: &[2, 3],
-    },
-    Output {
-        name: "p32",
-        of: |t| t[2] * t[3],
-        needs: &[2, 3],
-    },
-    Output {
-        name: "p23",
-        of: |t| t[4],
-        needs: &[4],
-    },
-    Output {
-        name: "p14",
-        of: |t| t[0] * t[1],
-        needs: &[0, 1],
-    },
+        other: Some((&SECOND_FIRST, second_first)),
+        ..Output::of(name, choice)
+    }
+}
+
+const OUTPUTS: [Output<4>; 5] = [
+    Output::of("p13", 0),
+    Output::of("p31", 2),
+    second("p32", 2),
+    Output::of("p23", 4),
+    second("p14", 0),
 ];
 
 fn all(values: &[f64]) -> [f64; 5] {
@@ -137,13 +112,17 @@ fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
         let alone = (1.0 - own) * g.alone;
         let (groups, lost) = (g.count + own * g.alone, g.lost + own * g.alone);
         let inner = g.bursts - g.count;
-        vec![
+        // The first of two ways on, and the second if it is not taken.
+        let ways = |leave: f64, second: f64| {
+            let first = leave * (1.0 - second);
+            [first, leave * second / (1.0 - first)]
+        };
+        let [p13, p14] = ways(
             share(groups + alone, g.outside),
             share(alone, groups + alone),
-            share(groups + inner, lost),
-            share(inner, groups + inner),
-            share(inner, g.inside - g.lost),
-        ]
+        );
+        let [p31, p32] = ways(share(groups + inner, lost), share(inner, groups + inner));
+        vec![p13, p14, p31, p32, share(inner, g.inside - g.lost)]
     };
     let both = groups.iter().flat_map(|g| [start(g, 0.0), start(g, 0.5)]);
     both.collect()
@@ -188,7 +167,31 @@ fn process(values: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequence::Coded;
     use tmt_core::channel::SlotChannel;
+
+    #[test]
+    fn the_order_of_choices_does_not_change_the_process() {
+        let theta = [0.1, 0.2, 0.3, 0.4, 0.5];
+        let turned = second_first(&theta);
+        let data = Coded::new(&Sequence::of((0..200_u32).map(|slot| slot * slot % 7 < 2)));
+        let (one, other) = (CHAIN.matrices(&theta), SECOND_FIRST.matrices(&turned));
+        for (one, other) in one
+            .iter()
+            .flatten()
+            .flatten()
+            .zip(other.iter().flatten().flatten())
+        {
+            assert!((one - other).abs() < 1e-15);
+        }
+        let (one, other) = (
+            CHAIN.ln_likelihood(&data, &theta),
+            SECOND_FIRST.ln_likelihood(&data, &turned),
+        );
+        assert!((one - other).abs() < 1e-9 * one.abs());
+        assert!((OUTPUTS[2].chosen(&theta) - 0.7 * 0.4).abs() < 1e-15);
+        assert!((OUTPUTS[4].chosen(&theta) - 0.9 * 0.2).abs() < 1e-15);
+    }
 
     #[test]
     fn states_that_are_never_reached_are_left_out() {

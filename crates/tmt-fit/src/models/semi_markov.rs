@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tmt_core::math::num;
 use tmt_core::types::to_f64;
 
-use super::{Data, Fitted, Model, NOT_IN_NS3, Parameter};
+use super::{Data, Error, Fitted, Model, NOT_IN_NS3, Parameter};
 use crate::law::Law;
 use crate::sequence::Sequence;
 
@@ -162,7 +162,9 @@ fn fit(data: &Data<'_>) -> Fitted {
     let parameters = parameters.map(|(name, lengths)| Parameter {
         name,
         value: lengths.mean,
-        error: lengths.error(),
+        error: lengths
+            .error()
+            .map(|standard| Error::normal(lengths.mean, standard)),
     });
     Fitted {
         ln_likelihood: total,

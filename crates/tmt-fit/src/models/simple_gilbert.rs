@@ -3,7 +3,7 @@
 use super::hidden::{Output, as_they_are};
 use super::starts::share;
 use super::{Data, Fitted, Model, hidden, two_state};
-use crate::chain::{Chain, Step};
+use crate::chain::{Chain, step};
 use tmt_core::types::to_f64;
 
 pub(crate) static MODEL: Model = Model {
@@ -20,49 +20,18 @@ pub(crate) static MODEL: Model = Model {
 };
 
 /// Choices: to leave the good state, to leave the bad state.
-static CHAIN: Chain<2> = Chain {
+pub(crate) static CHAIN: Chain<2> = Chain {
     choices: 2,
     steps: &[
-        Step {
-            lost: false,
-            from: 0,
-            to: 0,
-            choices: &[(0, false)],
-        },
-        Step {
-            lost: true,
-            from: 0,
-            to: 1,
-            choices: &[(0, true)],
-        },
-        Step {
-            lost: false,
-            from: 1,
-            to: 0,
-            choices: &[(1, true)],
-        },
-        Step {
-            lost: true,
-            from: 1,
-            to: 1,
-            choices: &[(1, false)],
-        },
+        step(false, 0, 0, &[(0, false)]),
+        step(true, 0, 1, &[(0, true)]),
+        step(false, 1, 0, &[(1, true)]),
+        step(true, 1, 1, &[(1, false)]),
     ],
 };
 
 /// Persistence probabilities, as all models of two states have them.
-pub(super) const PERSISTENCE: [Output; 2] = [
-    Output {
-        name: "alpha",
-        of: |theta| 1.0 - theta[0],
-        needs: &[0],
-    },
-    Output {
-        name: "beta",
-        of: |theta| 1.0 - theta[1],
-        needs: &[1],
-    },
-];
+pub(super) const PERSISTENCE: [Output<2>; 2] = [Output::less("alpha", 0), Output::less("beta", 1)];
 
 fn all(values: &[f64]) -> [f64; 4] {
     [values[0], values[1], 0.0, 1.0]

@@ -110,8 +110,15 @@ pub(super) struct Results<'a> {
 /// Settings, in JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Params {
-    model: &'static str,
-    at_interval_s: Option<f64>,
+    /// The model that was asked for, or `all`.
+    pub(super) model: &'static str,
+    /// `search`, `off`, or `given`.
+    pub(super) period: &'static str,
+    /// The period that was given; null without one.
+    pub(super) period_s: Option<u64>,
+    pub(super) at_interval_s: Option<f64>,
+    pub(super) at_rate_bps: Option<u64>,
+    pub(super) packet_bytes: Option<u64>,
 }
 
 /// The results, in JSON.
@@ -135,8 +142,6 @@ pub(super) struct Shown {
     pub(super) fits: Vec<Fit>,
     pub(super) commands: Vec<Ready>,
     #[serde(skip)]
-    at_interval_s: Option<f64>,
-    #[serde(skip)]
     chosen: Result<String, String>,
 }
 
@@ -151,13 +156,6 @@ pub(super) struct Ready {
 }
 
 impl Shown {
-    pub(super) fn params(&self, model: &'static str) -> Params {
-        Params {
-            model,
-            at_interval_s: self.at_interval_s,
-        }
-    }
-
     /// The process of the best model, at the interval that was asked for.
     pub(super) fn chosen_process(&self) -> Result<String, String> {
         self.chosen.clone()
@@ -182,7 +180,6 @@ impl Results<'_> {
                 .then(|| never_seen_bound(slots_fitted)),
             criterion: "bic",
             commands: self.commands(),
-            at_interval_s: self.link.map(|link| link.interval_s),
             chosen: self.chosen(),
             period: self.periods,
             fits: self.fits,

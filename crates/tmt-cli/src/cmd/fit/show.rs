@@ -156,15 +156,19 @@ fn comparison(fits: &[Fit]) -> Report {
 }
 
 fn parameters(fit: &Fit) -> Report {
-    let mut report = Report::new([fit.model, "per slot", "standard error"]);
+    let mut report = Report::new([fit.model, "per slot", "standard error", "from", "to"]);
     for one in &fit.parameters {
         let error = one.error.as_ref().ok();
+        // Two digits more than the error has.
+        let value = |value: f64| rounded(value, digits(value, error.map(|error| error.standard)));
+        let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         report.row(
             one.name,
             [
-                // Two digits more than the error has.
-                rounded(one.value, digits(one.value, error.copied())),
-                error.map_or_else(|| "-".to_owned(), |error| rounded(*error, 3)),
+                value(one.value),
+                shown(error.map(|error| rounded(error.standard, 3))),
+                shown(error.map(|error| value(error.low))),
+                shown(error.map(|error| value(error.high))),
             ],
         );
     }

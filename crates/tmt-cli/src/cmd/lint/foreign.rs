@@ -130,9 +130,15 @@ fn prepare(importer: &dyn Importer, given: &mut Given) -> bool {
         if key.name == "propagation" && applies && !given.has(key.name) {
             given.set(key.name, "0s");
         }
-        if key.name == "interval" && matches!(key.rule, Rule::Required(_)) && !given.has(key.name) {
+        if !matches!(key.rule, Rule::Required(_)) || given.has(key.name) {
+            continue;
+        }
+        if key.name == "interval" {
             given.set(key.name, STAND_IN);
             has_times = false;
+        } else if key.name == "spread" {
+            // Where slots are put, not what is in the file: any way serves.
+            given.set(key.name, "even");
         }
     }
     has_times
