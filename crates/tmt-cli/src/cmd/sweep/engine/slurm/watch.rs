@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
+use tmt_core::types::one_line;
 use tmt_study::{Records, Sweep};
 
 use super::Array;
 use super::queue::{self, Queue};
 use crate::cmd::sweep::partial::Reader;
-use crate::exit::{Failure, Outcome, one_line, print_line, warning};
+use crate::exit::{Failure, Outcome, print_line, warning};
 use crate::progress::Work;
 use crate::table::counted;
 
