@@ -7,6 +7,7 @@
 //! - [`record`]: results of a cell.
 //! - [`engine`]: runs the cells.
 //! - [`table`]: the results as a tidy table.
+//! - [`advise`]: which scheme a link should use.
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 #![cfg_attr(
@@ -18,6 +19,7 @@
     )
 )]
 
+pub mod advise;
 pub mod engine;
 pub mod plan;
 pub mod record;

@@ -15,7 +15,7 @@ use given::Source;
 use logs::Logs;
 use report::Report;
 use simulated::Simulated;
-use spool::Files;
+pub(crate) use spool::Files;
 
 use fluid_tcp::experiment::{self, Plan, RunId};
 use fluid_tcp::log::PacketHistory;

@@ -86,7 +86,7 @@ const FILE: &str =
     "temporary file of a timeline that is too long for memory (TMPDIR sets its directory)";
 
 /// Storage that reads files and pipes, and spools long timelines to temporary files.
-pub(super) struct Files;
+pub(crate) struct Files;
 
 impl Storage for Files {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
