@@ -1,5 +1,6 @@
 //! The commands. A new one is one file and one line in each of the two lists below.
 
+mod advise;
 mod apply;
 mod audit;
 mod convert;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Apply(apply::Args),
     /// Simulate TCP over a timeline, a coupled or a synthetic link
     Tcp(Box<tcp::Args>),
+    /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
+    Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
     Audit(audit::Args),
     /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
@@ -79,6 +82,7 @@ impl Command {
             Self::Fit(args) => fit::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
+            Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
             Self::Validate(args) => validate::run(&args),

@@ -16,7 +16,7 @@ use tmt_core::types::Span;
 pub use candidates::{MAX_CANDIDATES, candidates, read};
 pub use census::Census;
 pub use objective::Objective;
-pub use verdict::{Advice, Candidate, Difference, Fate};
+pub use verdict::{Advice, Candidate, Difference, Fate, LinkFacts};
 
 /// Runs by which candidates are compared. All candidates have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use tmt_core::stats::early_repeat;
 use tmt_core::types::{Fate, Lldu, Slot, Span, to_f64};
 
 use super::census::Census;
-use super::{AdviceError, Question, Runs, spread};
+use super::{AdviceError, LinkFacts, Question, Runs, spread};
 use crate::engine::{Over, Shared};
 
 /// The numbers of one run of a candidate.
@@ -81,7 +81,7 @@ impl<'a, S: Storage> Bench<'a, S> {
         question: &Question,
         storage: &'a S,
         threads: usize,
-    ) -> Result<Self, AdviceError> {
+    ) -> Result<(Self, LinkFacts), AdviceError> {
         let mut bench = Self {
             shared: Shared::of_traces(storage),
             experiment: question.experiment.clone(),
@@ -89,9 +89,15 @@ impl<'a, S: Storage> Bench<'a, S> {
             threads,
             slots: None,
         };
+        let seed = bench.experiment.seed().0;
+        let slots = bench.experiment.chain_slots(&bench.shared, seed)?;
+        let link = LinkFacts {
+            rtt: None,
+            decode_delay: slots.timeline.median_delay(),
+            rate: slots.head.rate(),
+            lldu: slots.head.lldu_bytes(),
+        };
         if let Runs::Starts { count, duration } = question.runs {
-            let seed = bench.experiment.seed().0;
-            let slots = bench.experiment.chain_slots(&bench.shared, seed)?;
             let ends = slots.timeline.first().zip(slots.timeline.last());
             let length = ends.map_or(Span::ZERO, |(first, last)| last.since(first));
             let (offsets, duration) = spread(count, duration, length)?;
@@ -99,7 +105,7 @@ impl<'a, S: Storage> Bench<'a, S> {
             bench.experiment.duration = Some(duration);
             bench.slots = Some(slots);
         }
-        Ok(bench)
+        Ok((bench, link))
     }
 
     /// The experiment of all candidates, with the starts.

@@ -8,7 +8,7 @@ use tmt_core::types::{Span, to_f64};
 use super::bounds::Bounds;
 use super::evaluation::{Bench, Refusal};
 use super::objective::Objective;
-use super::verdict::{Advice, Candidate, Fate, point};
+use super::verdict::{Advice, Candidate, Fate, LinkFacts, point};
 use super::{AdviceError, Question, Runs};
 
 /// Margin by which a candidate must be worse by closed forms to be pruned.
@@ -36,7 +36,7 @@ pub(super) fn run<S: Storage>(
     threads: usize,
     advanced: &(impl Fn(u64) + Sync),
 ) -> Result<Advice, AdviceError> {
-    let bench = Bench::new(question, storage, threads)?;
+    let (bench, link) = Bench::new(question, storage, threads)?;
     let new = |scheme: &tmt_core::SchemeSpec| Candidate {
         scheme: scheme.clone(),
         fate: Fate::Dropped,
@@ -48,7 +48,7 @@ pub(super) fn run<S: Storage>(
         question,
         bench,
         candidates: question.candidates.iter().map(new).collect(),
-        rtt: None,
+        link,
     };
     let order = order(question.runs, question.count());
     let mut alive: Vec<usize> = (0..search.candidates.len()).collect();
@@ -84,7 +84,12 @@ pub(super) fn run<S: Storage>(
         }
     }
     let experiment = search.bench.experiment().clone();
-    Advice::new(question, experiment, search.candidates, census)
+    Advice::new(
+        question,
+        (experiment, search.link),
+        search.candidates,
+        census,
+    )
 }
 
 /// The order in which runs are added: starts spread over the trace from the beginning, by the bits of their numbers from the
@@ -113,8 +118,7 @@ struct Search<'a, S> {
     question: &'a Question,
     bench: Bench<'a, S>,
     candidates: Vec<Candidate>,
-    /// RTT of the link.
-    rtt: Option<Span>,
+    link: LinkFacts,
 }
 
 impl<S: Storage> Search<'_, S> {
@@ -158,7 +162,7 @@ impl<S: Storage> Search<'_, S> {
                                 candidate.warnings.push(warning);
                             }
                         }
-                        self.rtt = self.rtt.or(outcome.rtt);
+                        self.link.rtt = self.link.rtt.or(outcome.rtt);
                     }
                     Err(Refusal::Refused(why)) => {
                         candidate.fate = Fate::Refused(why);
@@ -216,7 +220,7 @@ impl<S: Storage> Search<'_, S> {
         let goodput = mean(best, &|sample| sample.goodput_bps);
         let rival = self.candidates[best].scheme.clone();
         let bytes = self.question.experiment.bytes.map(|bytes| to_f64(bytes.0));
-        let rtt = self.rtt.map(Span::as_secs_f64);
+        let rtt = self.link.rtt.map(Span::as_secs_f64);
         for (number, bounds) in bounds.iter().enumerate() {
             if !self.is_running(number) || scouts.contains(&number) {
                 continue;

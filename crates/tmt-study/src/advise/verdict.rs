@@ -3,6 +3,7 @@
 use fluid_tcp::experiment::Experiment;
 use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate};
 use tmt_core::scheme::SchemeSpec;
+use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::census::Census;
 use super::evaluation::Sample;
@@ -76,6 +77,19 @@ impl Difference {
     }
 }
 
+/// What is known about the link of all candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkFacts {
+    /// RTT of the link; `None` if no candidate ran.
+    pub rtt: Option<Span>,
+    /// Median decoding delay of the slots; `None` if none was received.
+    pub decode_delay: Option<Span>,
+    /// Rate of the slots, if known.
+    pub rate: Option<BitRate>,
+    /// Size of an LLDU, if the slots tell it.
+    pub lldu: Option<Bytes>,
+}
+
 /// The answer to a [`Question`].
 #[derive(Debug, Clone)]
 pub struct Advice {
@@ -94,6 +108,8 @@ pub struct Advice {
     pub census: Option<Census>,
     /// The experiment of all candidates, with their starts.
     pub experiment: Experiment,
+    /// What the slots of the link say.
+    pub link: LinkFacts,
     /// Runs of a candidate that has all.
     pub runs: Runs,
     /// What the best is best at.
@@ -104,7 +120,7 @@ impl Advice {
     /// Ranks the candidates that have all runs.
     pub(super) fn new(
         question: &Question,
-        experiment: Experiment,
+        (experiment, link): (Experiment, LinkFacts),
         candidates: Vec<Candidate>,
         census: Option<Census>,
     ) -> Result<Self, AdviceError> {
@@ -174,6 +190,7 @@ impl Advice {
             alike,
             census,
             experiment,
+            link,
             runs,
             objective,
             candidates,
@@ -287,7 +304,12 @@ mod tests {
             runs: Runs::Seeds { count: 4 },
             exhaustive: false,
         };
-        Advice::new(&question, Experiment::default(), candidates, None)
+        Advice::new(
+            &question,
+            (Experiment::default(), LinkFacts::default()),
+            candidates,
+            None,
+        )
     }
 
     #[test]
