@@ -137,18 +137,24 @@ fn spread(
     duration: Option<Span>,
     length: Span,
 ) -> Result<(Offsets, Span), AdviceError> {
-    let quarter = length.half().half();
-    let duration = duration.unwrap_or(quarter);
+    let duration = duration.unwrap_or_else(|| whole_millis(length.half().half()));
     if duration > length {
         return Err(AdviceError::Failed(format!(
             "found a trace of {length}, expected at least the {duration} of a run (`duration`)"
         )));
     }
-    let over = length.saturating_sub(duration);
+    let over = whole_millis(length.saturating_sub(duration));
     let offsets = Offsets {
         count,
         random: false,
         over: Some(over),
     };
     Ok((offsets, duration))
+}
+
+/// `span` without a fraction of a millisecond, unless it is shorter than ten: such numbers are easier to repeat.
+fn whole_millis(span: Span) -> Span {
+    let (nanos, milli) = (span.as_nanos(), 1_000_000);
+    let whole = Span::from_nanos(nanos / milli * milli);
+    whole.filter(|_| nanos >= 10 * milli).unwrap_or(span)
 }

@@ -61,7 +61,8 @@ impl Commands {
         let tcp = flags(experiment, |key| {
             let of_slots =
                 has(&OF_SLOTS, key) || (is_of_channel && has(&["duration", "lldu"], key));
-            !of_slots && !has(&OF_TIMELINE, key)
+            // The timeline link is the default of `tmt tcp`, too.
+            !of_slots && !has(&OF_TIMELINE, key) && key != "link"
         });
         Self {
             slots,

@@ -372,18 +372,18 @@ fn frontier(advice: &Advice) -> String {
 fn ranking(advice: &Advice) -> String {
     let (heading, ..) = column(advice.objective);
     let mut report = Report::new(["best", heading, "behind the winner", "± 95 %", "%"]);
-    let places = advice.ranking.iter().zip(&advice.differences);
-    for (number, difference) in places.take(SHOWN.min(advice.alike.max(5))) {
+    let places = advice.ranking.iter().zip(&advice.differences).enumerate();
+    for (place, (number, difference)) in places.take(SHOWN.min(advice.alike.max(5))) {
         let candidate = &advice.candidates[*number];
         let mean = advice.estimate(candidate, advice.objective);
-        let finite = Some(difference.mean).filter(|mean| mean.is_finite());
+        let behind = |value: Option<f64>| value.filter(|value| place > 0 && value.is_finite());
         report.row(
             candidate.scheme.text(),
             [
                 scaled(mean.map(|one| one.mean), advice.objective),
-                scaled(finite, advice.objective),
-                scaled(difference.ci95, advice.objective),
-                table::number(percent(advice, *difference), 2),
+                scaled(behind(Some(difference.mean)), advice.objective),
+                scaled(behind(difference.ci95), advice.objective),
+                table::number(behind(percent(advice, *difference)), 2),
             ],
         );
     }
