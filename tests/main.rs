@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod acm;
+mod advise;
 mod architecture;
 mod audit;
 mod bad_input;

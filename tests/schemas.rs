@@ -136,7 +136,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 39] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -160,6 +160,8 @@ const COMMANDS: [&str; 37] = [
     "fit --json --model netem-state --at-rate 1Mbps --packet 33B phy.csv",
     "fit --json --model semi-markov phy.csv",
     "fit --json slots.csv",
+    "advise --json --packet 200B --starts 3 --candidates arq,none,harq:3/5 phy.csv",
+    "advise --json --packet 200B --starts 3 --objective page-time --bytes 1kB phy.csv",
     "lint --json steps.csv",
     "lint --json --from delay-loss --loss losses.txt",
     "audit --json packets.csv",

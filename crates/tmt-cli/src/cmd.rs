@@ -1,5 +1,6 @@
 //! The commands. A new one is one file and one line in each of the two lists below.
 
+mod advise;
 mod apply;
 mod audit;
 mod convert;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Sweep(Box<sweep::Args>),
     /// Print means and intervals of the results of a sweep
     Summarise(summarise::Args),
+    /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
+    Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
     Audit(audit::Args),
     /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
@@ -87,6 +90,7 @@ impl Command {
             Self::Tcp(args) => tcp::run(&args),
             Self::Sweep(args) => sweep::run(&args),
             Self::Summarise(args) => summarise::run(&args),
+            Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
             Self::Validate(args) => validate::run(&args),

@@ -15,7 +15,7 @@ use fluid_tcp::experiment::Storage;
 
 use crate::plan::{Plan, PlanError};
 use crate::record::{Record, Records};
-use shared::Shared;
+pub(crate) use shared::{Over, Shared};
 use task::Task;
 
 /// Error of a sweep.

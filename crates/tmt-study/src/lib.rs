@@ -8,6 +8,7 @@
 //! - [`engine`]: runs the cells.
 //! - [`table`]: the results as a tidy table.
 //! - [`summary`]: means over runs and their intervals.
+//! - [`advise`]: which scheme a link should use.
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 #![cfg_attr(
@@ -19,6 +20,7 @@
     )
 )]
 
+pub mod advise;
 pub mod engine;
 pub mod plan;
 pub mod record;

@@ -181,8 +181,7 @@ fn each_block(trace: &SlotTrace, mut each: impl FnMut(&mut [Slot]) -> Result<()>
     for number in 0..trace.blocks() {
         let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
         slots.clear();
-        let rows = 0..trace.rows_in(number);
-        slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
+        slots.extend(block.slots(0..trace.rows_in(number)));
         each(&mut slots)?;
     }
     Ok(())

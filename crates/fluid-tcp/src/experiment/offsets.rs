@@ -16,6 +16,9 @@ pub struct Offsets {
     pub count: u32,
     /// Whether the starts are random; evenly spaced if not.
     pub random: bool,
+    /// Time from the first row within which runs start; `None` for all that leaves room for a run. The room depends on the
+    /// timeline, so runs over several timelines have the same starts only with this.
+    pub over: Option<Span>,
 }
 
 impl Offsets {
@@ -42,22 +45,34 @@ impl Offsets {
 }
 
 impl Setting for Offsets {
-    const KIND: Kind = Kind::Text("N[:random]", Vec::new);
+    const KIND: Kind = Kind::Text("N[:random][:over=D]", Vec::new);
 
     fn read(text: &str) -> Result<Self, String> {
-        let number = text.strip_suffix(":random");
+        let (rest, over) = match text.split_once(":over=") {
+            Some((rest, over)) => {
+                let over: Span = over.parse().map_err(|why| format!("{why}"))?;
+                (rest, Some(over))
+            }
+            None => (text, None),
+        };
+        let number = rest.strip_suffix(":random");
         let random = number.is_some();
-        match number.unwrap_or(text).parse() {
-            Ok(count @ 1..=MAX_OFFSETS) => Ok(Self { count, random }),
+        match number.unwrap_or(rest).parse() {
+            Ok(count @ 1..=MAX_OFFSETS) => Ok(Self {
+                count,
+                random,
+                over,
+            }),
             _ => Err(format!(
-                "found '{text}', expected a number of runs from 1 to {MAX_OFFSETS}, optionally followed by ':random'"
+                "found '{text}', expected a number of runs from 1 to {MAX_OFFSETS}, optionally followed by ':random' and ':over=DURATION'"
             )),
         }
     }
 
     fn text(&self) -> String {
         let how = if self.random { ":random" } else { "" };
-        format!("{}{how}", self.count)
+        let over = self.over.map(|over| format!(":over={over}"));
+        format!("{}{how}{}", self.count, over.unwrap_or_default())
     }
 }
 
@@ -78,6 +93,13 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_read_back() {
+        for text in ["4", "4:random", "4:over=5s", "1:random:over=250ms"] {
+            assert_eq!(Offsets::read(text).unwrap().text(), text);
+        }
+    }
+
+    #[test]
     fn random_starts_fill_the_range_in_order_for_each_seed() {
         let offsets = Offsets::read("1000:random").unwrap();
         let starts = offsets.within(span(1_000_000_000), 1);
@@ -91,7 +113,16 @@ mod tests {
     #[test]
     fn invalid_numbers_of_runs_are_refused() {
         for text in [
-            "", "0", "-1", "1.5", "10:even", "random", "1000001", "0:random",
+            "",
+            "0",
+            "-1",
+            "1.5",
+            "10:even",
+            "random",
+            "1000001",
+            "0:random",
+            "4:over=5",
+            "4:over=5s:random",
         ] {
             assert!(Offsets::read(text).is_err(), "{text}");
         }

@@ -200,7 +200,8 @@ parameters! {
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>
         new(Group::Traffic).excludes(&["seeds"])
-        .detail("The starts are evenly spaced, or random (N:random). A run lasts for the duration, or until its bytes are \
+        .detail("The starts are evenly spaced, or random (N:random), over all of the trace that leaves room for a run, or its first D \
+                 (N:over=D). A run lasts for the duration, or until its bytes are \
                  delivered. Prints mean and 95 % interval by block bootstrap.");
     profile: Profile = Profile::default(); "Settings of both hosts" =>
         new(Group::Hosts).basic().value("what most hosts run")

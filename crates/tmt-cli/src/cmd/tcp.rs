@@ -10,7 +10,7 @@ mod report;
 mod simulated;
 mod spool;
 
-pub(crate) use args::{Args, typed};
+pub(crate) use args::{Args, Given, flag, typed};
 use given::Source;
 pub(crate) use given::named;
 use logs::Logs;

@@ -308,7 +308,8 @@ impl Column {
 
 /// The cells of a row that is a JSON object. Arrays and objects are JSON text.
 pub fn cells(row: &Map<String, serde_json::Value>) -> impl Iterator<Item = (&str, Option<Value>)> {
-    row.iter().map(|(name, value)| (name.as_str(), Value::of_json(value)))
+    row.iter()
+        .map(|(name, value)| (name.as_str(), Value::of_json(value)))
 }
 
 /// A whole number as a double.

@@ -37,7 +37,7 @@ struct Entry {
 }
 
 /// What all tasks of a sweep share.
-pub(super) struct Shared<'a, S> {
+pub(crate) struct Shared<'a, S> {
     storage: &'a S,
     /// Traces, by path and options.
     traces: Mutex<HashMap<String, Arc<Once>>>,
@@ -60,6 +60,11 @@ impl<'a, S: Storage> Shared<'a, S> {
             slots: Mutex::new(slots),
             timelines: Mutex::new(timelines),
         }
+    }
+
+    /// Traces alone, each read once.
+    pub(crate) fn of_traces(storage: &'a S) -> Self {
+        Self::new(storage, &[])
     }
 
     /// The timeline of the chain `experiment`, whose seed is `seed`.
@@ -132,9 +137,9 @@ impl<S: Storage> Storage for Shared<'_, S> {
 }
 
 /// Storage that returns one timeline for the trace `-`.
-pub(super) struct Over<'a, S> {
-    pub(super) storage: &'a S,
-    pub(super) timeline: Loaded,
+pub(crate) struct Over<'a, S> {
+    pub(crate) storage: &'a S,
+    pub(crate) timeline: Loaded,
 }
 
 impl<S: Storage> Storage for Over<'_, S> {

@@ -12,7 +12,8 @@ impl Experiment {
     /// Starts of all runs after the first row, in ascending order, and a note on them; `None` without `offsets`.
     ///
     /// With a duration, every run fits into the trace. Without, a transfer can start anywhere, and the end of the trace
-    /// cuts it short. A repeated trace has all starts in its first period.
+    /// cuts it short, as it does with runs that start within a time that is given. A repeated trace has all starts in its
+    /// first period.
     pub(super) fn starts(
         &self,
         link: &Link,
@@ -30,8 +31,14 @@ impl Experiment {
             );
         }
         let length = link.ends.map_or(Span::ZERO, |ends| ends.since(link.begin));
-        let range = match (period, self.duration) {
-            (Some(period), _) => period,
+        let range = match (offsets.over.or(period), self.duration) {
+            (Some(range), _) if period.is_none() && range > length => {
+                return Err(data(format!(
+                    "found a timeline of {}, expected at least the {range} within which runs start (`offsets`)",
+                    lasting(length)
+                )));
+            }
+            (Some(range), _) => range,
             (None, Some(duration)) if duration > length => {
                 return Err(data(format!(
                     "found a timeline of {}, expected at least the {duration} of a run (`duration`)",

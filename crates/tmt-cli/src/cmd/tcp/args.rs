@@ -93,7 +93,7 @@ pub(crate) struct Args {
 }
 
 /// The parameters given by flags.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     pub(crate) experiment: Experiment,
     /// Processes whose text names files, which are read later.
@@ -108,7 +108,7 @@ impl clap::Args for Given {
                 Group::ALL
                     .iter()
                     .flat_map(|group| group.parameters())
-                    .map(flag),
+                    .map(|parameter| flag(parameter, &[])),
             )
             .defer(|command| {
                 command
@@ -124,16 +124,24 @@ impl clap::Args for Given {
 
 impl FromArgMatches for Given {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Self {
-            experiment: Experiment::default(),
-            in_files: Vec::new(),
-        };
+        let mut given = Self::default();
         given.update_from_arg_matches(matches)?;
         Ok(given)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for parameter in PARAMETERS {
+        self.take(matches, PARAMETERS.iter())
+    }
+}
+
+impl Given {
+    /// Takes the values of `parameters`, which must have flags, from `matches`.
+    pub(crate) fn take(
+        &mut self,
+        matches: &ArgMatches,
+        parameters: impl Iterator<Item = &'static Parameter>,
+    ) -> Result<(), clap::Error> {
+        for parameter in parameters {
             let texts: Vec<&str> = match parameter.kind {
                 Kind::Flag if matches.get_flag(parameter.key) => vec!["on"],
                 Kind::Flag => continue,
@@ -167,13 +175,13 @@ pub(crate) fn typed(key: &str) -> String {
     }
 }
 
-/// The flag of a parameter.
-fn flag(parameter: &'static Parameter) -> Arg {
+/// The flag of a parameter, of a command that has none of the parameters `without`.
+pub(crate) fn flag(parameter: &'static Parameter, without: &[&str]) -> Arg {
     let arg = Arg::new(parameter.key)
         .help_heading(parameter.group.heading())
         .hide_short_help(!parameter.is_basic)
         .help(help(parameter))
-        .long_help(long_help(parameter));
+        .long_help(long_help(parameter, without));
     let arg = match parameter.key {
         "trace" => arg.help_heading(None),
         key => arg.long(key.replace('_', "-")),
@@ -218,7 +226,7 @@ fn profile_defaults(parameter: &Parameter) -> Option<String> {
 }
 
 /// Complete help of a parameter.
-fn long_help(parameter: &Parameter) -> String {
+fn long_help(parameter: &Parameter, without: &[&str]) -> String {
     let mut text = help(parameter);
     if !parameter.reason.is_empty() {
         text = format!("{}, {}]", text.trim_end_matches(']'), parameter.reason);
@@ -227,9 +235,12 @@ fn long_help(parameter: &Parameter) -> String {
         text += &format!("; {least} to {most}");
     }
     let others = [("needs", parameter.needs), ("not with", parameter.excludes)];
-    for (relation, keys) in others.iter().filter(|(_, keys)| !keys.is_empty()) {
-        let names: Vec<String> = keys.iter().map(|key| typed(key)).collect();
-        text += &format!("; {relation} {}", names.join(", "));
+    for (relation, keys) in others {
+        let names = keys.iter().filter(|key| !without.contains(key));
+        let names: Vec<String> = names.map(|key| typed(key)).collect();
+        if !names.is_empty() {
+            text += &format!("; {relation} {}", names.join(", "));
+        }
     }
     if !parameter.detail.is_empty() {
         text += &format!("\n\n{}", parameter.detail);

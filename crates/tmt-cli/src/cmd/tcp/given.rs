@@ -8,7 +8,7 @@ use fluid_tcp::experiment::{
 
 use tmt_core::format::import::render_keys;
 
-use super::args::{Args, typed};
+use super::args::{Args, Given, typed};
 use super::spool::unescaped;
 use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input::open;
@@ -24,18 +24,26 @@ pub(super) struct Source {
     flags: Experiment,
 }
 
-impl Source {
-    /// Reads flags and parameter file. Flags override the file.
-    pub(super) fn of(args: &Args) -> Outcome<Self> {
-        let mut flags = args.given.experiment.clone();
-        for (parameter, text) in &args.given.in_files {
+impl Given {
+    /// The experiment, with processes whose files are read.
+    pub(crate) fn read(&self) -> Outcome<Experiment> {
+        let mut experiment = self.experiment.clone();
+        for (parameter, text) in &self.in_files {
             let flag = typed(parameter.key);
             let refused = |why| Failure::failed(format!("{flag}: {why}"));
             let read = unnamed(text).map_err(refused)?;
             let text = read.as_ref().unwrap_or(text);
-            let set = flags.set(parameter, &[text]);
+            let set = experiment.set(parameter, &[text]);
             set.map_err(|why| Failure::failed(format!("{flag}: {why}")))?;
         }
+        Ok(experiment)
+    }
+}
+
+impl Source {
+    /// Reads flags and parameter file. Flags override the file.
+    pub(super) fn of(args: &Args) -> Outcome<Self> {
+        let flags = args.given.read()?;
         let mut source = Self {
             experiment: flags.clone(),
             flags,

@@ -1,0 +1,193 @@
+//! `tmt advise`: the best scheme for a link (docs/advise.md).
+
+mod args;
+mod commands;
+mod show;
+
+use std::io::Read as _;
+
+use fluid_tcp::experiment::{Experiment, LinkKind};
+use rayon::ThreadPoolBuilder;
+use tmt_core::format::import::render_keys;
+use tmt_core::scheme::SchemeSpec;
+use tmt_study::advise::{AdviceError, Objective, Question, Runs, candidates, read};
+
+pub(crate) use args::Args;
+
+use super::tcp::{Files, typed};
+use crate::exit::{Failure, Outcome, headline, warning};
+use crate::input::open;
+use crate::output::document::Document;
+use crate::output::{Output, json};
+use crate::progress::Work;
+use crate::table::counted;
+
+/// Schema of the JSON.
+const SCHEMA: &str = "tmt.advise/1";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let question = question(args)?;
+    // A path that cannot be written fails before the work.
+    let mut output = Output::create(args.output.as_deref())?;
+    // Reading a trace uses the pool from threads that do not belong to it.
+    let threads = rayon::current_num_threads();
+    let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
+    // Not all of them are done, but how many is what the race finds out.
+    let work = Work::new(most_runs(&question), "runs at most");
+    let advice = question.answer(&Files, threads, &|runs| work.advance(runs));
+    drop(work);
+    let advice = advice.map_err(|error| match error {
+        AdviceError::Refused(message) => Failure::usage(named(&message)),
+        AdviceError::Failed(message) => Failure::failed(named(&message)),
+    })?;
+    headline!("advise", "{}", show::headline(&advice));
+    for text in &advice.winner().warnings {
+        warning!("advise", "{}", named(text));
+    }
+    for text in show::warnings(&advice) {
+        warning!("advise", "{text}");
+    }
+    if args.json {
+        let document = Document::new(
+            SCHEMA,
+            show::Params::of(&question, &advice),
+            show::Results::of(&advice),
+        );
+        json(&mut output, &document)?;
+    } else {
+        output.write(show::text(&advice).as_bytes())?;
+    }
+    output.finish()
+}
+
+/// `text` with flags for the keys in backticks.
+fn named(text: &str) -> String {
+    let flag = |key: &str| match key {
+        "offsets" => "--starts".to_owned(),
+        "scheme" => "--candidates".to_owned(),
+        key => typed(key),
+    };
+    render_keys(text, flag)
+}
+
+fn question(args: &Args) -> Outcome<Question> {
+    let mut experiment = args.run.0.read()?;
+    if let Some(name) = &args.scenario {
+        let process = format!("scenario:{name}").parse();
+        let process = process.map_err(|why| Failure::usage(format!("--scenario: {why}")))?;
+        experiment.channel = Some(process);
+    }
+    match experiment.link {
+        None => experiment.link = Some(LinkKind::Timeline),
+        Some(LinkKind::Synthetic) => {
+            return Err(Failure::usage(
+                "--link synthetic: found a link without schemes, expected timeline or coupled",
+            ));
+        }
+        Some(_) => (),
+    }
+    if args.objective == Objective::PageTime
+        && experiment.bytes.is_none()
+        && experiment.flow.is_none()
+    {
+        experiment.bytes = args::PAGE.parse().ok();
+        headline!(
+            "advise",
+            "--bytes {} (default for --objective page-time)",
+            args::PAGE
+        );
+    }
+    Ok(Question {
+        runs: runs(args, &experiment)?,
+        candidates: chosen(&args.candidates)?,
+        experiment,
+        objective: args.objective,
+        exhaustive: args.exhaustive,
+    })
+}
+
+/// The runs of a candidate: starts in a trace, or seeds of a channel.
+fn runs(args: &Args, experiment: &Experiment) -> Outcome<Runs> {
+    let Some(channel) = &experiment.channel else {
+        if args.seeds.is_some() {
+            return Err(Failure::usage(
+                "--seeds: found a trace, which no seed changes, expected --channel or --scenario; --starts sets the number of runs in a trace",
+            ));
+        }
+        let count = match experiment.bytes {
+            Some(_) => args::PAGE_STARTS,
+            None => args::STARTS,
+        };
+        return Ok(Runs::Starts {
+            count: args.starts.unwrap_or(count),
+            duration: experiment.duration,
+        });
+    };
+    if experiment.trace.is_some() {
+        return Err(Failure::usage(
+            "--channel: found a trace, too, expected one of them; --loss erases slots of a trace",
+        ));
+    }
+    if args.starts.is_some() {
+        return Err(Failure::usage(
+            "--starts: found --channel or --scenario, expected a trace; --seeds sets the number of runs over a channel",
+        ));
+    }
+    // Seeds do not change a channel without random numbers.
+    let count = if channel.is_random() { args::SEEDS } else { 1 };
+    Ok(Runs::Seeds {
+        count: args.seeds.unwrap_or(count),
+    })
+}
+
+/// The candidates of the flags, or all.
+fn chosen(lists: &[String]) -> Outcome<Vec<SchemeSpec>> {
+    if lists.is_empty() {
+        return Ok(candidates());
+    }
+    let refused = |why| Failure::usage(format!("--candidates: {why}"));
+    let mut all: Vec<SchemeSpec> = Vec::new();
+    for list in lists {
+        match list.strip_prefix('@') {
+            None => all.extend(read(list).map_err(refused)?),
+            Some(path) => all.extend(of_file(path)?),
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|scheme| seen.insert(scheme.text().to_owned()));
+    Ok(all)
+}
+
+/// A list of schemes in a file, one a line; text after `#` is a comment.
+fn of_file(path: &str) -> Outcome<Vec<SchemeSpec>> {
+    let mut input = open("advise", Some(path))?;
+    let mut text = String::new();
+    let read_in = input.reader.read_to_string(&mut text);
+    read_in.map_err(|error| Failure::io(&input.name, &error))?;
+    let mut all = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let schemes = read(line);
+        all.extend(schemes.map_err(|why| Failure::failed(format!("{path}:{number}: {why}")))?);
+    }
+    if all.is_empty() {
+        return Err(Failure::failed(format!(
+            "{path}: found no scheme, expected at least one, such as harq:10/12"
+        )));
+    }
+    Ok(all)
+}
+
+/// Runs if every candidate has all.
+fn most_runs(question: &Question) -> u64 {
+    let (Runs::Starts { count, .. } | Runs::Seeds { count }) = question.runs;
+    question.candidates.len() as u64 * u64::from(count)
+}
+
+/// Number of candidates in words.
+fn of_candidates(count: usize) -> String {
+    counted(count as u64, "candidate")
+}

@@ -1,0 +1,406 @@
+//! Runs of candidates: all on the same starts of a trace, or the same seeds of a channel.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use fluid_tcp::experiment::{
+    Collect, Count, Error, Experiment, LinkKind, LinkPlan, Loaded, Plan, RunId, Severity, Storage,
+};
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
+use tmt_core::format::Options;
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::stats::early_repeat;
+use tmt_core::types::{Fate, Lldu, Slot, Span, to_f64};
+
+use super::census::Census;
+use super::{AdviceError, LinkFacts, Question, Runs, spread};
+use crate::engine::{Over, Shared};
+
+/// The numbers of one run of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sample {
+    /// Goodput of all flows together.
+    pub goodput_bps: Option<f64>,
+    /// 99 % quantile of the delay of packets; `None` if none arrived.
+    pub delay_p99_s: Option<f64>,
+    /// Time until all transfers are complete; the length of the run if they are not, `None` for endless flows.
+    pub completion_time_s: Option<f64>,
+    /// Data LLDUs delivered per slot: of the whole timeline, or per slot that the coupled link used.
+    pub efficiency: Option<f64>,
+    /// Share of the link (docs/metrics.md, Sec. 5).
+    pub link_share: Option<f64>,
+    /// Whether a transfer was not complete when the run ended.
+    pub is_incomplete: bool,
+}
+
+/// What a candidate has after its runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outcome {
+    /// A sample a run, in the order in which the runs were asked for.
+    pub(super) samples: Vec<Sample>,
+    /// Warnings of its runs, with parameters in backticks.
+    pub(super) warnings: Vec<String>,
+    /// RTT of the link.
+    pub(super) rtt: Option<Span>,
+}
+
+/// Why a candidate has no runs.
+pub(super) enum Refusal {
+    /// It cannot run on this link.
+    Refused(String),
+    /// A trace cannot be read or stored, which ends the search.
+    Storage(String),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Storage(_) => Self::Storage(error.to_string()),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+/// Outcomes of some candidates, in their order.
+pub(super) type Outcomes = Vec<Result<Outcome, Refusal>>;
+
+/// Runs candidates on several threads.
+pub(super) struct Bench<'a, S> {
+    shared: Shared<'a, S>,
+    experiment: Experiment,
+    runs: Runs,
+    threads: usize,
+    /// The slots of all runs, if they have a trace.
+    slots: Option<Loaded>,
+}
+
+impl<'a, S: Storage> Bench<'a, S> {
+    /// Reads the trace, if there is one, and spreads the starts over it.
+    pub(super) fn new(
+        question: &Question,
+        storage: &'a S,
+        threads: usize,
+    ) -> Result<(Self, LinkFacts), AdviceError> {
+        let mut bench = Self {
+            shared: Shared::of_traces(storage),
+            experiment: question.experiment.clone(),
+            runs: question.runs,
+            threads,
+            slots: None,
+        };
+        let seed = bench.experiment.seed().0;
+        let slots = bench.experiment.chain_slots(&bench.shared, seed)?;
+        let link = LinkFacts {
+            rtt: None,
+            decode_delay: slots.timeline.median_delay(),
+            rate: slots.head.rate(),
+            lldu: slots.head.lldu_bytes(),
+        };
+        if let Runs::Starts { count, duration } = question.runs {
+            let ends = slots.timeline.first().zip(slots.timeline.last());
+            let length = ends.map_or(Span::ZERO, |(first, last)| last.since(first));
+            let (offsets, duration) = spread(count, duration, length)?;
+            bench.experiment.offsets = Some(offsets);
+            bench.experiment.duration = Some(duration);
+            bench.slots = Some(slots);
+        }
+        Ok((bench, link))
+    }
+
+    /// The experiment of all candidates, with the starts.
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The erasures of the channel, of all runs.
+    pub(super) fn census(&self) -> Result<Census, AdviceError> {
+        let unreadable = || AdviceError::Failed("the slots cannot be read".to_owned());
+        if let Some(slots) = &self.slots {
+            return Census::default()
+                .with(&slots.timeline)
+                .ok_or_else(unreadable);
+        }
+        let Runs::Seeds { count } = self.runs else {
+            return Err(unreadable());
+        };
+        let all: Vec<u64> = (0..u64::from(count)).collect();
+        let slots = self.parallel(all.len(), |place| self.generated(all[place]).ok());
+        let mut census = Census::default();
+        for slots in slots {
+            let slots = slots.ok_or_else(unreadable)?;
+            census = census.with(&slots.timeline).ok_or_else(unreadable)?;
+        }
+        Ok(census)
+    }
+
+    /// Runs `schemes` with these of the runs.
+    pub(super) fn samples(
+        &self,
+        schemes: &[&SchemeSpec],
+        runs: &[u64],
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Outcomes {
+        if matches!(self.runs, Runs::Starts { .. }) {
+            return self.parallel(schemes.len(), |place| {
+                let done = self.of_trace(schemes[place], runs);
+                advanced(runs.len() as u64);
+                done
+            });
+        }
+        let mut outcomes: Outcomes = schemes.iter().map(|_| Ok(Outcome::default())).collect();
+        for run in runs {
+            // Every seed has slots of its own, which all candidates share.
+            let slots = match self.experiment.link() {
+                LinkKind::Timeline => Some(self.generated(*run)),
+                _ => None,
+            };
+            let more = self.parallel(schemes.len(), |place| {
+                if outcomes[place].is_err() {
+                    return None;
+                }
+                let done = self.of_seed(schemes[place], *run, slots.as_ref());
+                advanced(1);
+                Some(done)
+            });
+            for (outcome, more) in outcomes.iter_mut().zip(more) {
+                match (outcome.as_mut(), more) {
+                    (Ok(outcome), Some(Ok(more))) => outcome.extend(more),
+                    (_, Some(Err(refusal))) => *outcome = Err(refusal),
+                    _ => (),
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// Runs from starts of the trace.
+    fn of_trace(&self, scheme: &SchemeSpec, runs: &[u64]) -> Result<Outcome, Refusal> {
+        let experiment = self.of_scheme(scheme);
+        let Some(slots) = self.slots.as_ref().filter(|_| experiment.is_chain()) else {
+            let plan = experiment.resolve(&self.shared)?;
+            return outcome(&plan, runs, None);
+        };
+        self.of_timeline(&experiment, slots, |plan, efficiency| {
+            outcome(plan, runs, efficiency)
+        })
+    }
+
+    /// The run of one seed.
+    fn of_seed(
+        &self,
+        scheme: &SchemeSpec,
+        run: u64,
+        slots: Option<&Result<Loaded, Error>>,
+    ) -> Result<Outcome, Refusal> {
+        let experiment = Experiment {
+            seed: Some(Count(self.experiment.seed().0.saturating_add(run))),
+            ..self.of_scheme(scheme)
+        };
+        match slots {
+            None => outcome(&experiment.resolve(&self.shared)?, &[0], None),
+            Some(Err(error)) => Err(Refusal::Refused(error.to_string())),
+            Some(Ok(slots)) => self.of_timeline(&experiment, slots, |plan, efficiency| {
+                outcome(plan, &[0], efficiency)
+            }),
+        }
+    }
+
+    /// The transform of `slots`, and the runs over it.
+    fn of_timeline(
+        &self,
+        experiment: &Experiment,
+        slots: &Loaded,
+        runs: impl FnOnce(&Plan, Option<f64>) -> Result<Outcome, Refusal>,
+    ) -> Result<Outcome, Refusal> {
+        let counting = Counting {
+            storage: &self.shared,
+            delivered: Arc::default(),
+        };
+        let timeline = experiment.chain_timeline(slots, &counting)?;
+        let delivered = *lock(&counting.delivered);
+        let all = timeline.end.map(|end| end.slots).filter(|slots| *slots > 0);
+        let efficiency = all.map(|all| to_f64(delivered) / to_f64(all));
+        let early = early(experiment, slots, &timeline);
+        let storage = Over {
+            storage: &self.shared,
+            timeline,
+        };
+        let plan = experiment.chain_run().resolve(&storage)?;
+        let mut outcome = runs(&plan, efficiency)?;
+        outcome.warnings.extend(early);
+        Ok(outcome)
+    }
+
+    fn of_scheme(&self, scheme: &SchemeSpec) -> Experiment {
+        Experiment {
+            scheme: Some(scheme.clone()),
+            ..self.experiment.clone()
+        }
+    }
+
+    /// The slots of the channel under a seed, in storage: each candidate would generate them again.
+    fn generated(&self, run: u64) -> Result<Loaded, Error> {
+        let seed = self.experiment.seed().0.saturating_add(run);
+        let mut slots = self.experiment.chain_slots(&self.shared, seed)?;
+        let mut collector = self.shared.collect();
+        let mut rows: Vec<Slot> = Vec::new();
+        for number in 0..slots.timeline.blocks() {
+            let Some(block) = slots.timeline.block(number) else {
+                return Err(Error::Data("the slots cannot be generated".to_owned()));
+            };
+            rows.clear();
+            rows.extend(block.slots(0..slots.timeline.rows_in(number)));
+            collector.slots(&rows);
+        }
+        slots.timeline = collector.finish()?;
+        Ok(slots)
+    }
+
+    /// The values of `work` for 0 … `count` − 1, in this order.
+    fn parallel<T: Send + Sync>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let done: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let share = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(cell) = done.get(place) else { return };
+                let _ = cell.set(work(place));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.threads.min(count).max(1) {
+                scope.spawn(share);
+            }
+            share();
+        });
+        done.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+}
+
+impl Outcome {
+    /// Adds further runs.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.samples.extend(more.samples);
+        for warning in more.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        self.rtt = self.rtt.or(more.rtt);
+    }
+}
+
+/// These runs of `plan`. `efficiency` is that of the timeline.
+fn outcome(plan: &Plan, runs: &[u64], efficiency: Option<f64>) -> Result<Outcome, Refusal> {
+    let ids = plan.runs();
+    let mut samples = Vec::new();
+    for run in runs {
+        let id = usize::try_from(*run).ok().and_then(|run| ids.get(run));
+        let id: RunId = *id.ok_or_else(|| Refusal::Refused(format!("there is no run {run}")))?;
+        let report = plan.run(id, &mut NoProbe)?;
+        samples.push(sample(plan, &report, efficiency));
+    }
+    let warnings = plan.notes.iter();
+    let warnings = warnings.filter(|note| note.severity == Severity::Warning);
+    Ok(Outcome {
+        samples,
+        warnings: warnings.map(|note| note.text.clone()).collect(),
+        rtt: Some(plan.rtt),
+    })
+}
+
+fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
+    let total = &report.total;
+    let metrics = &total.metrics;
+    let transfers = plan.flows.iter().all(|flow| flow.flow.packets.is_some());
+    let is_incomplete = transfers && metrics.completion_time_s.is_none();
+    // A run that ends first says that the transfer takes at least as long.
+    let limit = || {
+        plan.resolved
+            .duration
+            .map_or(report.duration_s, Span::as_secs_f64)
+    };
+    let completion = metrics
+        .completion_time_s
+        .or_else(|| is_incomplete.then(limit));
+    let of_slots = || {
+        let LinkPlan::Coupled(link) = &plan.link else {
+            return None;
+        };
+        let used = total.lldus_used.filter(|used| *used > 0)?;
+        let complete = total.packets_served.saturating_sub(metrics.packets_lost);
+        Some(to_f64(complete) * to_f64(link.trace.lldus_per_packet) / to_f64(used))
+    };
+    Sample {
+        goodput_bps: metrics.goodput_bps,
+        delay_p99_s: metrics.delay_p99_s,
+        completion_time_s: completion.filter(|_| transfers),
+        efficiency: efficiency.or_else(of_slots),
+        link_share: metrics.link_share,
+        is_incomplete,
+    }
+}
+
+/// The warning of `tmt apply` if repeats leave before the receiver can have asked for them.
+fn early(experiment: &Experiment, slots: &Loaded, timeline: &Loaded) -> Option<String> {
+    experiment
+        .scheme
+        .as_ref()
+        .filter(|scheme| scheme.repeats())?;
+    // A generated slot is decoded when it has been sent completely; that is no delay of a decoder.
+    experiment.trace.as_ref()?;
+    let used = timeline
+        .head
+        .number("feedback_delay_ns")
+        .and_then(Span::from_nanos)?;
+    let early = early_repeat("a repeat", slots.timeline.median_delay(), used)?;
+    Some(format!("{early}; use `feedback_delay` decode"))
+}
+
+/// Storage that counts the LLDUs that are delivered.
+struct Counting<'a, S> {
+    storage: &'a S,
+    delivered: Arc<Mutex<u64>>,
+}
+
+impl<S: Storage> Storage for Counting<'_, S> {
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
+        self.storage.read(path, options)
+    }
+
+    fn collect(&self) -> Box<dyn Collect> {
+        Box::new(CountingCollect {
+            rows: self.storage.collect(),
+            delivered: Arc::clone(&self.delivered),
+            own: 0,
+        })
+    }
+}
+
+struct CountingCollect {
+    rows: Box<dyn Collect>,
+    delivered: Arc<Mutex<u64>>,
+    own: u64,
+}
+
+impl Collect for CountingCollect {
+    fn lldus(&mut self, lldus: &[Lldu]) {
+        let delivered = lldus.iter().filter(|lldu| lldu.fate == Fate::Delivered);
+        self.own += delivered.count() as u64;
+        self.rows.lldus(lldus);
+    }
+
+    fn slots(&mut self, slots: &[Slot]) {
+        self.rows.slots(slots);
+    }
+
+    fn finish(self: Box<Self>) -> Result<fluid_tcp::link::timeline::Timeline, Error> {
+        *lock(&self.delivered) += self.own;
+        self.rows.finish()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

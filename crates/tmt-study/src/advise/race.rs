@@ -1,0 +1,341 @@
+//! The search: scouts, pruning, and a race in which the better half of the candidates gets twice the runs.
+
+use std::collections::BTreeSet;
+
+use fluid_tcp::experiment::Storage;
+use tmt_core::types::{Span, to_f64};
+
+use super::bounds::Bounds;
+use super::evaluation::{Bench, Refusal};
+use super::objective::Objective;
+use super::verdict::{Advice, Candidate, Fate, LinkFacts, point};
+use super::{AdviceError, Question, Runs};
+
+/// Margin by which a candidate must be worse by closed forms to be pruned.
+const MARGIN: f64 = 0.1;
+
+/// Share of LLDUs that must wait for a repeat for the 99 % quantile of the delay to have one: twice 1 %.
+const WAITING: f64 = 0.02;
+
+/// The race keeps at least this many.
+const KEPT: usize = 16;
+
+/// Runs of the first lap, at least.
+const FIRST_RUNS: u64 = 2;
+
+/// Part of all runs that the first lap has.
+const FIRST_PART: u64 = 8;
+
+/// A point is spared by the race unless another is better, or worse by less than this share, in everything.
+const NEAR: f64 = 0.01;
+
+/// Answers `question`.
+pub(super) fn run<S: Storage>(
+    question: &Question,
+    storage: &S,
+    threads: usize,
+    advanced: &(impl Fn(u64) + Sync),
+) -> Result<Advice, AdviceError> {
+    let (bench, link) = Bench::new(question, storage, threads)?;
+    let new = |scheme: &tmt_core::SchemeSpec| Candidate {
+        scheme: scheme.clone(),
+        fate: Fate::Dropped,
+        runs: Vec::new(),
+        efficiency_bound: None,
+        warnings: Vec::new(),
+    };
+    let mut search = Search {
+        question,
+        bench,
+        candidates: question.candidates.iter().map(new).collect(),
+        link,
+    };
+    let order = order(question.runs, question.count());
+    let mut alive: Vec<usize> = (0..search.candidates.len()).collect();
+    let mut census = None;
+    if question.exhaustive || alive.len() <= KEPT {
+        search.evaluate(&alive, &order, advanced)?;
+    } else {
+        let counted = search.bench.census()?;
+        let bounds = search.question.candidates.iter();
+        let bounds: Vec<Bounds> = bounds.map(|scheme| Bounds::of(scheme, &counted)).collect();
+        for (candidate, bounds) in search.candidates.iter_mut().zip(&bounds) {
+            candidate.efficiency_bound = Some(bounds.efficiency);
+        }
+        let scouts = search.scouts(&bounds);
+        search.evaluate(&scouts, &order, advanced)?;
+        search.prune(&scouts, &bounds);
+        census = Some(counted);
+        for lap in laps(order.len()) {
+            alive.retain(|number| search.is_running(*number));
+            if alive.len() <= KEPT {
+                break;
+            }
+            search.evaluate(&alive, &order[..lap], advanced)?;
+            alive.retain(|number| search.is_running(*number));
+            alive = search.better_half(&alive, &order[..lap]);
+        }
+        alive.retain(|number| search.is_running(*number));
+        search.evaluate(&alive, &order, advanced)?;
+    }
+    for candidate in &mut search.candidates {
+        if candidate.fate == Fate::Dropped && candidate.runs.len() == order.len() {
+            candidate.fate = Fate::Evaluated;
+        }
+    }
+    let experiment = search.bench.experiment().clone();
+    Advice::new(
+        question,
+        (experiment, search.link),
+        search.candidates,
+        census,
+    )
+}
+
+/// The order in which runs are added: starts spread over the trace from the beginning, by the bits of their numbers from the
+/// last to the first; seeds one after another.
+fn order(runs: Runs, count: u64) -> Vec<u64> {
+    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+    let mut order: Vec<u64> = match runs {
+        Runs::Seeds { .. } => (0..count).collect(),
+        Runs::Starts { .. } if bits == 0 => vec![0],
+        Runs::Starts { .. } => (0..1 << bits)
+            .map(|number: u64| number.reverse_bits() >> (u64::BITS - bits))
+            .collect(),
+    };
+    order.retain(|number| *number < count);
+    order
+}
+
+/// Numbers of runs after which the race halves: an eighth of all, a quarter, a half.
+fn laps(all: usize) -> impl Iterator<Item = usize> {
+    let first = (all as u64 / FIRST_PART).max(FIRST_RUNS);
+    let first = usize::try_from(first).unwrap_or(all);
+    std::iter::successors(Some(first), |lap| lap.checked_mul(2)).take_while(move |lap| *lap < all)
+}
+
+struct Search<'a, S> {
+    question: &'a Question,
+    bench: Bench<'a, S>,
+    candidates: Vec<Candidate>,
+    link: LinkFacts,
+}
+
+impl<S: Storage> Search<'_, S> {
+    /// Whether a candidate is still in the race.
+    fn is_running(&self, number: usize) -> bool {
+        self.candidates[number].fate == Fate::Dropped
+    }
+
+    /// Adds those of `runs` that the candidates `numbers` do not have.
+    fn evaluate(
+        &mut self,
+        numbers: &[usize],
+        runs: &[u64],
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Result<(), AdviceError> {
+        // Candidates have the first runs of the same order, so they lack the last ones.
+        let has: BTreeSet<usize> = numbers
+            .iter()
+            .map(|number| self.candidates[*number].runs.len().min(runs.len()))
+            .collect();
+        for had in has {
+            let lacking = &runs[had..];
+            let own = numbers.iter().copied();
+            let own: Vec<usize> = own
+                .filter(|n| self.candidates[*n].runs.len() == had)
+                .collect();
+            if lacking.is_empty() || own.is_empty() {
+                continue;
+            }
+            let schemes: Vec<_> = own.iter().map(|n| &self.candidates[*n].scheme).collect();
+            let outcomes = self.bench.samples(&schemes, lacking, advanced);
+            for (number, outcome) in own.into_iter().zip(outcomes) {
+                let candidate = &mut self.candidates[number];
+                match outcome {
+                    Ok(outcome) => {
+                        let samples = lacking.iter().copied().zip(outcome.samples);
+                        candidate.runs.extend(samples);
+                        candidate.runs.sort_by_key(|(run, _)| *run);
+                        for warning in outcome.warnings {
+                            if !candidate.warnings.contains(&warning) {
+                                candidate.warnings.push(warning);
+                            }
+                        }
+                        self.link.rtt = self.link.rtt.or(outcome.rtt);
+                    }
+                    Err(Refusal::Refused(why)) => {
+                        candidate.fate = Fate::Refused(why);
+                        candidate.runs.clear();
+                    }
+                    Err(Refusal::Storage(why)) => return Err(AdviceError::Failed(why)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidates against which others are pruned: of each family the one with the highest bound, out of order and in
+    /// order.
+    fn scouts(&self, bounds: &[Bounds]) -> Vec<usize> {
+        let mut scouts: Vec<usize> = Vec::new();
+        for (number, candidate) in self.candidates.iter().enumerate() {
+            let scheme = &candidate.scheme;
+            let alike = |other: &&mut usize| {
+                let other = &self.candidates[**other].scheme;
+                other.family() == scheme.family() && other.in_order() == scheme.in_order()
+            };
+            match scouts.iter_mut().find(alike) {
+                None => scouts.push(number),
+                Some(known) if bounds[number].efficiency > bounds[*known].efficiency => {
+                    *known = number;
+                }
+                Some(_) => (),
+            }
+        }
+        scouts
+    }
+
+    /// Prunes candidates that closed forms say to be worse than a scout.
+    fn prune(&mut self, scouts: &[usize], bounds: &[Bounds]) {
+        let objective = self.question.objective;
+        let mean = |number: usize, of: &dyn Fn(&super::evaluation::Sample) -> Option<f64>| {
+            let runs = &self.candidates[number].runs;
+            let values = runs.iter().map(|(_, sample)| of(sample));
+            let values: Option<Vec<f64>> = values.collect();
+            let values = values.filter(|values| !values.is_empty())?;
+            Some(values.iter().sum::<f64>() / to_f64(values.len() as u64))
+        };
+        let scored = scouts.iter().filter_map(|number| {
+            let value = mean(*number, &|sample| objective.of(sample))?;
+            Some((*number, value))
+        });
+        let best = scored.max_by(|(_, one), (_, other)| {
+            objective.score(*one).total_cmp(&objective.score(*other))
+        });
+        let Some((best, value)) = best else {
+            return;
+        };
+        let share = mean(best, &|sample| sample.link_share);
+        let goodput = mean(best, &|sample| sample.goodput_bps);
+        let rival = self.candidates[best].scheme.clone();
+        let bytes = self.question.experiment.bytes.map(|bytes| to_f64(bytes.0));
+        let rtt = self.link.rtt.map(Span::as_secs_f64);
+        for (number, bounds) in bounds.iter().enumerate() {
+            if !self.is_running(number) || scouts.contains(&number) {
+                continue;
+            }
+            let least = bounds.efficiency * (1.0 + MARGIN);
+            let reason = match objective {
+                Objective::Goodput => share.filter(|share| least < *share).map(|share| {
+                    format!(
+                        "efficiency at most {:.4}: {rival} has {share:.4} of the link as goodput",
+                        bounds.efficiency
+                    )
+                }),
+                Objective::Efficiency => (least < value).then(|| {
+                    format!(
+                        "efficiency at most {:.4}: that of {rival} is {value:.4}",
+                        bounds.efficiency
+                    )
+                }),
+                Objective::PageTime => bytes.zip(share.zip(goodput)).and_then(|(bytes, (share, goodput))| {
+                    // Goodput if every slot carried data.
+                    let capacity = goodput / share;
+                    let time = 8.0 * bytes / (capacity * bounds.efficiency);
+                    (time > value * (1.0 + MARGIN)).then(|| {
+                        format!("page time at least {time:.4} s by its efficiency: that of {rival} is {value:.4} s")
+                    })
+                }),
+                Objective::P99Delay => rtt.and_then(|rtt| {
+                    let delay = 1.5 * rtt;
+                    let waits = bounds.waiting > WAITING && delay > value * (1.0 + MARGIN);
+                    waits.then(|| {
+                        format!(
+                            "{:.4} of the LLDUs wait for a repeat, so the p99 delay is at least {delay:.4} s: that of {rival} is {value:.4} s",
+                            bounds.waiting
+                        )
+                    })
+                }),
+            };
+            if let Some(reason) = reason {
+                self.candidates[number].fate = Fate::Pruned(reason);
+            }
+        }
+    }
+
+    /// The better half of the candidates `numbers` by the first `runs`, with those that may be on the frontier.
+    fn better_half(&self, numbers: &[usize], runs: &[u64]) -> Vec<usize> {
+        let objective = self.question.objective;
+        let known: BTreeSet<u64> = runs.iter().copied().collect();
+        let score = |number: usize| {
+            let own = self.candidates[number].runs.iter();
+            let own = own.filter(|(run, _)| known.contains(run));
+            let values: Option<Vec<f64>> = own.map(|(_, sample)| objective.of(sample)).collect();
+            values.map_or(f64::NEG_INFINITY, |values| {
+                let values = values.into_iter().map(|value| objective.score(value));
+                values.sum::<f64>()
+            })
+        };
+        let mut ranked: Vec<(usize, f64)> = numbers.iter().map(|n| (*n, score(*n))).collect();
+        ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let half = numbers.len().div_ceil(2).max(KEPT);
+        let mut kept = Vec::new();
+        let mut points: Vec<[f64; 3]> = Vec::new();
+        for (place, (number, _)) in ranked.into_iter().enumerate() {
+            let own = point(&self.candidates[number], objective);
+            let is_new =
+                own.is_some_and(|own| !points.iter().any(|known| nearly_as_good(*known, own)));
+            if let Some(own) = own.filter(|_| is_new) {
+                points.push(own);
+            }
+            if place < half || is_new {
+                kept.push(number);
+            }
+        }
+        kept.sort_unstable();
+        kept
+    }
+}
+
+/// Whether `one` is as good as `other` in everything, or nearly.
+fn nearly_as_good(one: [f64; 3], other: [f64; 3]) -> bool {
+    let pairs = one.iter().zip(&other);
+    let mut pairs = pairs.map(|(one, other)| one + NEAR * other.abs() >= *other || one >= other);
+    pairs.all(|nearly| nearly)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laps_double_and_starts_are_spread() {
+        let laps = |all| laps(all).collect::<Vec<_>>();
+        assert_eq!(laps(16), [2, 4, 8]);
+        assert_eq!(laps(64), [8, 16, 32]);
+        assert_eq!(laps(3), [2]);
+        assert_eq!((laps(2), laps(1)), (vec![], vec![]));
+        let starts = |count| {
+            let runs = Runs::Starts {
+                count,
+                duration: None,
+            };
+            order(runs, count.into())
+        };
+        assert_eq!(starts(1), [0]);
+        assert_eq!(starts(8), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(starts(5), [0, 4, 2, 1, 3]);
+        assert_eq!(order(Runs::Seeds { count: 3 }, 3), [0, 1, 2]);
+    }
+
+    #[test]
+    fn near_points_spare_only_one() {
+        assert!(nearly_as_good([1.0, -1.0, 0.5], [1.005, -0.995, 0.5]));
+        assert!(!nearly_as_good([1.0, -1.0, 0.5], [1.02, -1.0, 0.5]));
+        assert!(nearly_as_good(
+            [f64::NEG_INFINITY; 3],
+            [f64::NEG_INFINITY; 3]
+        ));
+    }
+}
