@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
 use serde::Serialize;
 use tmt_core::format::records::Records as Table;
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn column(table: &Table, name: &str) -> String {
     let known = |name: &str| table.names().any(|known| known == name);
     let key = name.replace('-', "_");
-    let column = super::sweep::column(name);
+    let column = column_of(name);
     match [name.to_owned(), key, column]
         .into_iter()
         .find(|name| known(name))
@@ -84,6 +85,13 @@ fn column(table: &Table, name: &str) -> String {
         Some(found) => found,
         None => name.to_owned(),
     }
+}
+
+/// Name of the column that has the values of `name`.
+pub(super) fn column_of(name: &str) -> String {
+    let key = name.replace('-', "_");
+    let parameter = Parameter::of(&key);
+    parameter.and_then(Parameter::json_name).unwrap_or(key)
 }
 
 /// The summary of a table as text.

@@ -137,17 +137,10 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     shown::report(&records);
     let table = table::table(&read.plan, &records, TOOL)
         .map_err(|error| refusal(&error, read.file.as_deref()))?;
-    let by: Vec<String> = read.plan.varying().map(column).collect();
+    let by: Vec<String> = read.plan.varying().map(super::summarise::column_of).collect();
     let mut output = Output::create(None)?;
     output.write(super::summarise::text(&table, &by, &[])?.as_bytes())?;
     output.finish()
-}
-
-/// Name of the column that has the values of `name`.
-pub(super) fn column(name: &str) -> String {
-    let key = name.replace('-', "_");
-    let parameter = Parameter::of(&key);
-    parameter.and_then(Parameter::json_name).unwrap_or(key)
 }
 
 /// Runs what is left, with progress.
