@@ -10,7 +10,6 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::early_repeat;
 use tmt_core::types::{Fate, Lldu, Slot, Span, to_f64};
 
 use super::census::Census;
@@ -221,15 +220,12 @@ impl<'a, S: Storage> Bench<'a, S> {
         let delivered = *lock(&counting.delivered);
         let all = timeline.end.map(|end| end.slots).filter(|slots| *slots > 0);
         let efficiency = all.map(|all| to_f64(delivered) / to_f64(all));
-        let early = early(experiment, slots, &timeline);
         let storage = Over {
             storage: &self.shared,
             timeline,
         };
         let plan = experiment.chain_run().resolve(&storage)?;
-        let mut outcome = runs(&plan, efficiency)?;
-        outcome.warnings.extend(early);
-        Ok(outcome)
+        runs(&plan, efficiency)
     }
 
     fn of_scheme(&self, scheme: &SchemeSpec) -> Experiment {
@@ -340,22 +336,6 @@ fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
         link_share: metrics.link_share,
         is_incomplete,
     }
-}
-
-/// The warning of `tmt apply` if repeats leave before the receiver can have asked for them.
-fn early(experiment: &Experiment, slots: &Loaded, timeline: &Loaded) -> Option<String> {
-    experiment
-        .scheme
-        .as_ref()
-        .filter(|scheme| scheme.repeats())?;
-    // A generated slot is decoded when it has been sent completely; that is no delay of a decoder.
-    experiment.trace.as_ref()?;
-    let used = timeline
-        .head
-        .number("feedback_delay_ns")
-        .and_then(Span::from_nanos)?;
-    let early = early_repeat("a repeat", slots.timeline.median_delay(), used)?;
-    Some(format!("{early}; use `feedback_delay` decode"))
 }
 
 /// Storage that counts the LLDUs that are delivered.

@@ -2,6 +2,7 @@
 
 use fluid_tcp::experiment::{Experiment, Kind, LinkKind, PARAMETERS, Parameter};
 use serde::Serialize;
+use tmt_core::channel::SlotChannel;
 use tmt_study::advise::{Advice, Candidate, LinkFacts, Runs};
 
 use crate::cmd::tcp::typed;
@@ -95,13 +96,21 @@ fn slots(advice: &Advice) -> Option<String> {
     let channel = experiment.channel.as_ref()?.to_string();
     if let Some(scenario) = channel.strip_prefix("scenario:") {
         let mut parts = scenario.split(',');
-        let mut command = format!("tmt synth --scenario {}", parts.next().unwrap_or_default());
-        for part in parts {
+        let name = parts.next().unwrap_or_default();
+        let mut command = format!("tmt synth --scenario {name}");
+        // The text of a scenario has all its values, also its defaults and those of flags.
+        let plain = format!("scenario:{name}").parse::<SlotChannel>();
+        let plain = plain.map_or_else(|_| String::new(), |plain| plain.to_string());
+        let plain: Vec<&str> = plain.split(',').collect();
+        let link = ["rate", "duration", "lldu", "rtt"];
+        let is_flag = |part: &str| {
+            let key = part.split('=').next().unwrap_or_default();
+            link.contains(&key) && Parameter::of(key).is_some_and(|one| one.is_given(experiment))
+        };
+        for part in parts.filter(|part| !plain.contains(part) && !is_flag(part)) {
             command += &format!(" --set {}", quoted(part));
         }
-        command += &flags(experiment, |key| {
-            ["rate", "duration", "lldu"].contains(&key)
-        });
+        command += &flags(experiment, |key| link.contains(&key));
         return Some(format!("{command} --seed {seed}"));
     }
     let LinkFacts {
