@@ -23,7 +23,6 @@
 //! - [`law`]: what a model says about run lengths and correlation.
 //! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
-//! - [`profile`]: ranges of parameters by the profile likelihood.
 //! - [`models`]: the models, one a file, in a registry.
 //! - [`goodness`]: how well a model describes a trace.
 //! - [`period`]: losses that come with a period, which are set apart.
@@ -46,7 +45,6 @@ mod law;
 mod matrix;
 pub mod models;
 pub mod period;
-mod profile;
 pub mod search;
 pub mod sequence;
 

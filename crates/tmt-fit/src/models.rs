@@ -3,8 +3,8 @@
 use tmt_core::types::to_f64;
 
 use crate::law::Law;
-use crate::profile::Range;
 use crate::search::Stop;
+use crate::search::profile::Range;
 use crate::sequence::{Coded, Sequence};
 
 pub(crate) mod bernoulli;

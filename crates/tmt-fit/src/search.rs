@@ -4,6 +4,8 @@
 //! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
 //! lowers the likelihood is not taken.
 
+pub(crate) mod profile;
+
 use rayon::prelude::*;
 
 use crate::chain::{Chain, Evaluation, shifted};

@@ -137,7 +137,11 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     shown::report(&records);
     let table = table::table(&read.plan, &records, TOOL)
         .map_err(|error| refusal(&error, read.file.as_deref()))?;
-    let by: Vec<String> = read.plan.varying().map(super::summarise::column_of).collect();
+    let by: Vec<String> = read
+        .plan
+        .varying()
+        .map(super::summarise::column_of)
+        .collect();
     let mut output = Output::create(None)?;
     output.write(super::summarise::text(&table, &by, &[])?.as_bytes())?;
     output.finish()

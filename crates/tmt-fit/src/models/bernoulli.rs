@@ -5,7 +5,7 @@ use tmt_core::math::num;
 
 use super::{Data, Error, Fitted, Model, Parameter, percent};
 use crate::law::ChainLaw;
-use crate::profile::Range;
+use crate::search::profile::Range;
 
 pub(crate) static MODEL: Model = Model {
     name: "bernoulli",

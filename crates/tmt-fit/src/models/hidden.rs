@@ -4,7 +4,7 @@ use super::{Data, Error, Fitted, Parameter, bernoulli};
 use crate::chain::{Chain, shifted};
 use crate::law::ChainLaw;
 use crate::matrix::{Square, eigen};
-use crate::profile::{Profile, Range};
+use crate::search::profile::{Profile, Range};
 use crate::search::{Found, Place, Stop, search};
 
 /// The same process as another chain, and the probabilities of its choices from those of the one that is fitted.

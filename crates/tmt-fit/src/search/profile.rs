@@ -4,9 +4,9 @@
 //! A normal approximation says nothing of a probability at the end of its range, and little of one whose event was seen a few
 //! times only.
 
+use super::{Information, Place, Stop};
 use crate::chain::{Chain, shifted};
 use crate::matrix::Square;
-use crate::search::{Information, Place, Stop};
 use crate::sequence::Coded;
 
 /// Twice the fall of the log-likelihood at the ends of a range: two standard errors, squared.
