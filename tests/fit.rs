@@ -206,7 +206,9 @@ fn what_is_unknown_is_not_made_up() {
     assert!(ran.text().contains("0.00299"), "{}", ran.text());
     let results = &fitted(&folder, "clean.csv")["results"];
     assert_eq!(results["fits"].as_array().unwrap().len(), 1);
-    assert_eq!(results["fits"][0]["parameters"]["p_se"], Value::Null);
+    // At p = 0 the likelihood (1 - p)^1000 falls to e^-2, two standard errors, at 1 - e^(-0.002).
+    let error = results["fits"][0]["parameters"]["p_se"].as_f64().unwrap();
+    assert!((2.0 * error / 0.001_998 - 1.0).abs() < 0.01, "{error}");
     trace(&folder, "dead.csv", 10, "bernoulli:1");
     let ran = tmt("fit dead.csv").within(&folder).run().ok();
     assert!(

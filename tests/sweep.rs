@@ -396,7 +396,7 @@ fn plans_that_cannot_run_are_refused() {
             1,
             &["nowhere.csv"],
         ),
-        ("sweep --cc reno -o x.txt", 2, &["x.txt"]),
+        ("sweep --cc reno -o x.json", 2, &["x.json"]),
         (
             "sweep --cc reno -o nowhere/x.csv",
             1,
