@@ -86,6 +86,9 @@ fn question(args: &Args) -> Outcome<Question> {
         }
         Some(_) => (),
     }
+    if experiment.channel.is_none() && experiment.trace.is_none() {
+        experiment.trace = Some("-".to_owned());
+    }
     if args.objective == Objective::PageTime
         && experiment.bytes.is_none()
         && experiment.flow.is_none()

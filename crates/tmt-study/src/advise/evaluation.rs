@@ -4,17 +4,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fluid_tcp::experiment::{
-    Collect, Count, Error, Experiment, LinkKind, LinkPlan, Loaded, Plan, RunId, Severity, Storage,
+    Collect, Count, Error, Experiment, FlowSpec, LinkKind, LinkPlan, Loaded, Offsets, Plan, RunId,
+    Severity, Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{Fate, Lldu, Slot, Span, to_f64};
+use tmt_core::types::{Fate, Lldu, Slot, Span, Time, to_f64};
 
 use super::census::Census;
 use super::{AdviceError, LinkFacts, Question, Runs, spread};
 use crate::engine::{Over, Shared};
+
+/// Stretches of a trace on which the race runs; a power of two.
+pub(super) const STRETCHES: u64 = 8;
+
+/// Transfers in a stretch.
+const TRANSFERS: u32 = 4;
 
 /// The numbers of one run of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -97,12 +104,10 @@ impl<'a, S: Storage> Bench<'a, S> {
             lldu: slots.head.lldu_bytes(),
         };
         if let Runs::Starts { count, duration } = question.runs {
-            let ends = slots.timeline.first().zip(slots.timeline.last());
-            let length = ends.map_or(Span::ZERO, |(first, last)| last.since(first));
-            let (offsets, duration) = spread(count, duration, length)?;
+            bench.slots = Some(slots);
+            let (offsets, duration) = spread(count, duration, bench.length())?;
             bench.experiment.offsets = Some(offsets);
             bench.experiment.duration = Some(duration);
-            bench.slots = Some(slots);
         }
         Ok((bench, link))
     }
@@ -110,6 +115,13 @@ impl<'a, S: Storage> Bench<'a, S> {
     /// The experiment of all candidates, with the starts.
     pub(super) fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// Length of the trace; 0 without one.
+    pub(super) fn length(&self) -> Span {
+        let slots = self.slots.as_ref();
+        let ends = slots.and_then(|slots| slots.timeline.first().zip(slots.timeline.last()));
+        ends.map_or(Span::ZERO, |(first, last)| last.since(first))
     }
 
     /// The erasures of the channel, of all runs.
@@ -171,6 +183,106 @@ impl<'a, S: Storage> Bench<'a, S> {
             }
         }
         outcomes
+    }
+
+    /// Stretches of this `length` of the trace, spread evenly over it, in an order whose first half is, too. None without a trace, or
+    /// if they overlap.
+    pub(super) fn stretches(&self, length: Span) -> Result<Vec<Loaded>, Error> {
+        let Some(slots) = &self.slots else {
+            return Ok(Vec::new());
+        };
+        let first = slots.timeline.first().unwrap_or(Time::ZERO);
+        let whole = self.length();
+        if length.checked_mul(STRETCHES).is_none_or(|all| all > whole) {
+            return Ok(Vec::new());
+        }
+        let room = whole.saturating_sub(length).as_nanos();
+        let starts = (0..STRETCHES).map(|number| {
+            // In the order of the bits of its number, from the last to the first.
+            let place = number.reverse_bits() >> (STRETCHES.leading_zeros() + 1);
+            let nanos = u128::from(room) * u128::from(place) / u128::from(STRETCHES - 1);
+            let start = u64::try_from(nanos).ok().and_then(Span::from_nanos);
+            first.saturating_add(start.unwrap_or(Span::ZERO))
+        });
+        starts
+            .map(|start| self.cut(slots, start, start.saturating_add(length)))
+            .collect()
+    }
+
+    /// The slots from `start` to before `end`.
+    fn cut(&self, slots: &Loaded, start: Time, end: Time) -> Result<Loaded, Error> {
+        let mut collector = self.shared.collect();
+        let mut rows: Vec<Slot> = Vec::new();
+        let trace = &slots.timeline;
+        for number in trace.block_at(start)..trace.blocks() {
+            let Some(block) = trace.block(number) else {
+                return Err(Error::Data("the slots cannot be read".to_owned()));
+            };
+            rows.clear();
+            let own = block.slots(0..trace.rows_in(number));
+            rows.extend(own.filter(|slot| (start..end).contains(&slot.tx_time())));
+            if rows.is_empty() && block.tx_time(0) >= end {
+                break;
+            }
+            collector.slots(&rows);
+        }
+        Ok(Loaded {
+            timeline: collector.finish()?,
+            end: None,
+            notes: Vec::new(),
+            ..slots.clone()
+        })
+    }
+
+    /// Runs `schemes` over `stretches` of the trace: a run each for endless flows, or transfers from several starts.
+    pub(super) fn heats(
+        &self,
+        schemes: &[&SchemeSpec],
+        stretches: &[Loaded],
+        length: Span,
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Outcomes {
+        let has_end = |flows: &Vec<_>| flows.iter().all(|flow: &FlowSpec| flow.bytes.is_some());
+        let given = &self.experiment;
+        let transfers = given.flow.as_ref().map_or(given.bytes.is_some(), has_end);
+        let half = length.half();
+        let offsets = transfers.then_some(Offsets {
+            count: TRANSFERS,
+            random: false,
+            over: Some(half),
+        });
+        let heat = Experiment {
+            duration: transfers.then_some(half),
+            offsets,
+            ..given.clone()
+        };
+        let runs: Vec<u64> = (0..offsets.map_or(1, |offsets| u64::from(offsets.count))).collect();
+        self.parallel(schemes.len(), |place| {
+            let mut all = Outcome::default();
+            let experiment = Experiment {
+                scheme: Some(schemes[place].clone()),
+                ..heat.clone()
+            };
+            for stretch in stretches {
+                all.extend(if experiment.is_chain() {
+                    self.of_timeline(&experiment, stretch, |plan, efficiency| {
+                        outcome(plan, &runs, efficiency)
+                    })?
+                } else {
+                    let storage = Over {
+                        storage: &self.shared,
+                        timeline: stretch.clone(),
+                    };
+                    let experiment = Experiment {
+                        trace: Some("-".to_owned()),
+                        ..experiment.clone()
+                    };
+                    outcome(&experiment.resolve(&storage)?, &runs, None)?
+                });
+            }
+            advanced(1);
+            Ok(all)
+        })
     }
 
     /// Runs from starts of the trace.

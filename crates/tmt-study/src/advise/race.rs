@@ -6,9 +6,9 @@ use fluid_tcp::experiment::Storage;
 use tmt_core::types::{Span, to_f64};
 
 use super::bounds::Bounds;
-use super::evaluation::{Bench, Refusal};
+use super::evaluation::{Bench, Refusal, STRETCHES, Sample};
 use super::objective::Objective;
-use super::verdict::{Advice, Candidate, Fate, LinkFacts, point};
+use super::verdict::{Advice, Candidate, Fate, LinkFacts, mean, point};
 use super::{AdviceError, Question, Runs};
 
 /// Margin by which a candidate must be worse by closed forms to be pruned.
@@ -25,6 +25,9 @@ const FIRST_RUNS: u64 = 2;
 
 /// Part of all runs that the first lap has.
 const FIRST_PART: u64 = 8;
+
+/// Round trips of a stretch of the trace, at least.
+const ROUND_TRIPS: u64 = 40;
 
 /// A point is spared by the race unless another is better, or worse by less than this share, in everything.
 const NEAR: f64 = 0.01;
@@ -50,7 +53,7 @@ pub(super) fn run<S: Storage>(
         candidates: question.candidates.iter().map(new).collect(),
         link,
     };
-    let order = order(question.runs, question.count());
+    let order: Vec<u64> = (0..question.count()).collect();
     let mut alive: Vec<usize> = (0..search.candidates.len()).collect();
     let mut census = None;
     if question.exhaustive || alive.len() <= KEPT {
@@ -66,16 +69,18 @@ pub(super) fn run<S: Storage>(
         search.evaluate(&scouts, &order, advanced)?;
         search.prune(&scouts, &bounds);
         census = Some(counted);
-        for lap in laps(order.len()) {
-            alive.retain(|number| search.is_running(*number));
-            if alive.len() <= KEPT {
-                break;
-            }
-            search.evaluate(&alive, &order[..lap], advanced)?;
-            alive.retain(|number| search.is_running(*number));
-            alive = search.better_half(&alive, &order[..lap]);
-        }
         alive.retain(|number| search.is_running(*number));
+        match question.runs {
+            Runs::Seeds { .. } => search.race_by_seeds(&mut alive, &order, advanced)?,
+            Runs::Starts { .. } => search.race_by_stretches(&mut alive, advanced)?,
+        }
+        alive.extend(
+            scouts
+                .into_iter()
+                .filter(|number| search.is_running(*number)),
+        );
+        alive.sort_unstable();
+        alive.dedup();
         search.evaluate(&alive, &order, advanced)?;
     }
     for candidate in &mut search.candidates {
@@ -92,22 +97,7 @@ pub(super) fn run<S: Storage>(
     )
 }
 
-/// The order in which runs are added: starts spread over the trace from the beginning, by the bits of their numbers from the
-/// last to the first; seeds one after another.
-fn order(runs: Runs, count: u64) -> Vec<u64> {
-    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-    let mut order: Vec<u64> = match runs {
-        Runs::Seeds { .. } => (0..count).collect(),
-        Runs::Starts { .. } if bits == 0 => vec![0],
-        Runs::Starts { .. } => (0..1 << bits)
-            .map(|number: u64| number.reverse_bits() >> (u64::BITS - bits))
-            .collect(),
-    };
-    order.retain(|number| *number < count);
-    order
-}
-
-/// Numbers of runs after which the race halves: an eighth of all, a quarter, a half.
+/// Numbers of seeds after which the race halves: an eighth of all, a quarter, a half.
 fn laps(all: usize) -> impl Iterator<Item = usize> {
     let first = (all as u64 / FIRST_PART).max(FIRST_RUNS);
     let first = usize::try_from(first).unwrap_or(all);
@@ -199,7 +189,7 @@ impl<S: Storage> Search<'_, S> {
     /// Prunes candidates that closed forms say to be worse than a scout.
     fn prune(&mut self, scouts: &[usize], bounds: &[Bounds]) {
         let objective = self.question.objective;
-        let mean = |number: usize, of: &dyn Fn(&super::evaluation::Sample) -> Option<f64>| {
+        let mean = |number: usize, of: &dyn Fn(&Sample) -> Option<f64>| {
             let runs = &self.candidates[number].runs;
             let values = runs.iter().map(|(_, sample)| of(sample));
             let values: Option<Vec<f64>> = values.collect();
@@ -264,29 +254,78 @@ impl<S: Storage> Search<'_, S> {
         }
     }
 
-    /// The better half of the candidates `numbers` by the first `runs`, with those that may be on the frontier.
-    fn better_half(&self, numbers: &[usize], runs: &[u64]) -> Vec<usize> {
+    /// Runs the first seeds, more and more of them, and keeps the better half each time.
+    fn race_by_seeds(
+        &mut self,
+        alive: &mut Vec<usize>,
+        order: &[u64],
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Result<(), AdviceError> {
+        for lap in laps(order.len()) {
+            if alive.len() <= KEPT {
+                break;
+            }
+            self.evaluate(alive, &order[..lap], advanced)?;
+            alive.retain(|number| self.is_running(*number));
+            let samples = |number: usize| {
+                let runs = self.candidates[number].runs.iter();
+                runs.take(lap).map(|(_, sample)| *sample).collect()
+            };
+            *alive = self.better_half(alive, samples);
+        }
+        Ok(())
+    }
+
+    /// Runs stretches of the trace, half of them and then all, and keeps the better half each time.
+    fn race_by_stretches(
+        &mut self,
+        alive: &mut Vec<usize>,
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Result<(), AdviceError> {
+        let rtt = self.link.rtt.unwrap_or(Span::ZERO);
+        let trips = rtt.checked_mul(ROUND_TRIPS).unwrap_or(Span::MAX);
+        let length = self.bench.length().as_nanos() / (2 * STRETCHES);
+        let length = Span::from_nanos(length).unwrap_or(Span::ZERO).max(trips);
+        let stretches = self.bench.stretches(length)?;
+        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.candidates.len()];
+        let (first, last) = stretches.split_at(stretches.len() / 2);
+        for lap in [first, last] {
+            if alive.len() <= KEPT || lap.is_empty() {
+                break;
+            }
+            let schemes: Vec<_> = alive.iter().map(|n| &self.candidates[*n].scheme).collect();
+            let outcomes = self.bench.heats(&schemes, lap, length, advanced);
+            for (number, outcome) in alive.iter().zip(outcomes) {
+                match outcome {
+                    Ok(outcome) => samples[*number].extend(outcome.samples),
+                    Err(Refusal::Refused(why)) => {
+                        self.candidates[*number].fate = Fate::Refused(why);
+                    }
+                    Err(Refusal::Storage(why)) => return Err(AdviceError::Failed(why)),
+                }
+            }
+            alive.retain(|number| self.is_running(*number));
+            *alive = self.better_half(alive, |number| samples[number].clone());
+        }
+        Ok(())
+    }
+
+    /// The better half of the candidates `numbers` by these samples, with those that may be on the frontier.
+    fn better_half(&self, numbers: &[usize], samples: impl Fn(usize) -> Vec<Sample>) -> Vec<usize> {
         let objective = self.question.objective;
-        let known: BTreeSet<u64> = runs.iter().copied().collect();
-        let score = |number: usize| {
-            let own = self.candidates[number].runs.iter();
-            let own = own.filter(|(run, _)| known.contains(run));
-            let values: Option<Vec<f64>> = own.map(|(_, sample)| objective.of(sample)).collect();
-            values.map_or(f64::NEG_INFINITY, |values| {
-                let values = values.into_iter().map(|value| objective.score(value));
-                values.sum::<f64>()
-            })
-        };
-        let mut ranked: Vec<(usize, f64)> = numbers.iter().map(|n| (*n, score(*n))).collect();
-        ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let known: Vec<(usize, Vec<Sample>)> = numbers.iter().map(|n| (*n, samples(*n))).collect();
+        let score = |samples: &[Sample]| mean(samples, objective);
+        let mut ranked: Vec<(usize, f64, [f64; 3])> = known
+            .iter()
+            .map(|(number, samples)| (*number, score(samples), point(samples, objective)))
+            .collect();
+        ranked.sort_by(|(_, one, _), (_, other, _)| other.total_cmp(one));
         let half = numbers.len().div_ceil(2).max(KEPT);
         let mut kept = Vec::new();
         let mut points: Vec<[f64; 3]> = Vec::new();
-        for (place, (number, _)) in ranked.into_iter().enumerate() {
-            let own = point(&self.candidates[number], objective);
-            let is_new =
-                own.is_some_and(|own| !points.iter().any(|known| nearly_as_good(*known, own)));
-            if let Some(own) = own.filter(|_| is_new) {
+        for (place, (number, _, own)) in ranked.into_iter().enumerate() {
+            let is_new = !points.iter().any(|known| nearly_as_good(*known, own));
+            if is_new {
                 points.push(own);
             }
             if place < half || is_new {
@@ -310,23 +349,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn laps_double_and_starts_are_spread() {
+    fn laps_double() {
         let laps = |all| laps(all).collect::<Vec<_>>();
         assert_eq!(laps(16), [2, 4, 8]);
         assert_eq!(laps(64), [8, 16, 32]);
         assert_eq!(laps(3), [2]);
         assert_eq!((laps(2), laps(1)), (vec![], vec![]));
-        let starts = |count| {
-            let runs = Runs::Starts {
-                count,
-                duration: None,
-            };
-            order(runs, count.into())
-        };
-        assert_eq!(starts(1), [0]);
-        assert_eq!(starts(8), [0, 4, 2, 6, 1, 5, 3, 7]);
-        assert_eq!(starts(5), [0, 4, 2, 1, 3]);
-        assert_eq!(order(Runs::Seeds { count: 3 }, 3), [0, 1, 2]);
     }
 
     #[test]

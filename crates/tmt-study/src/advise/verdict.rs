@@ -178,7 +178,11 @@ impl Advice {
         let alike = 1 + unclear.count();
         let points: Vec<(usize, [f64; 3])> = ranking
             .iter()
-            .filter_map(|number| Some((*number, point(&candidates[*number], objective)?)))
+            .map(|number| {
+                let runs = candidates[*number].runs.iter();
+                let samples: Vec<Sample> = runs.map(|(_, sample)| *sample).collect();
+                (*number, point(&samples, objective))
+            })
             .collect();
         let frontier = points
             .iter()
@@ -225,26 +229,20 @@ fn over(runs: Runs, seed: u64, values: &[f64]) -> Option<Estimate> {
     }
 }
 
-/// Means of what the frontier weighs, more is better: goodput or page time, p99 delay, efficiency. `None` without runs.
-pub(super) fn point(candidate: &Candidate, objective: Objective) -> Option<[f64; 3]> {
+/// Score of the mean of an objective; minus infinity if a sample does not have it, or without samples.
+pub(super) fn mean(samples: &[Sample], of: Objective) -> f64 {
+    let values: Option<Vec<f64>> = samples.iter().map(|sample| of.of(sample)).collect();
+    let mean = values.and_then(|values| estimate(&values));
+    mean.map_or(f64::NEG_INFINITY, |estimate| of.score(estimate.mean))
+}
+
+/// Means of what the frontier weighs, more is better: goodput or page time, p99 delay, efficiency.
+pub(super) fn point(samples: &[Sample], objective: Objective) -> [f64; 3] {
     let rate = match objective {
         Objective::PageTime => Objective::PageTime,
         _ => Objective::Goodput,
     };
-    if candidate.runs.is_empty() {
-        return None;
-    }
-    let mean = |of: Objective| {
-        let values = candidate.runs.iter().map(|(_, sample)| of.of(sample));
-        let values: Option<Vec<f64>> = values.collect();
-        let mean = values.and_then(|values| estimate(&values));
-        mean.map_or(f64::NEG_INFINITY, |estimate| of.score(estimate.mean))
-    };
-    Some([
-        mean(rate),
-        mean(Objective::P99Delay),
-        mean(Objective::Efficiency),
-    ])
+    [rate, Objective::P99Delay, Objective::Efficiency].map(|of| mean(samples, of))
 }
 
 /// Whether `one` is as good as `other` in everything, and better in something.
