@@ -15,8 +15,9 @@ use tmt_core::types::Span;
 
 pub use candidates::{MAX_CANDIDATES, candidates, read};
 pub use census::Census;
+pub use evaluation::LinkFacts;
 pub use objective::Objective;
-pub use verdict::{Advice, Candidate, Difference, Fate, LinkFacts};
+pub use verdict::{Advice, Candidate, Difference, Fate};
 
 /// Runs by which candidates are compared. All candidates have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,24 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{Fate, Lldu, Slot, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
 use super::census::Census;
-use super::{AdviceError, LinkFacts, Question, Runs, spread};
+use super::{AdviceError, Question, Runs, spread};
 use crate::engine::{Over, Shared};
+
+/// What is known about the link of all candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkFacts {
+    /// RTT of the link; `None` if no candidate ran.
+    pub rtt: Option<Span>,
+    /// Median decoding delay of the slots; `None` if none was received.
+    pub decode_delay: Option<Span>,
+    /// Rate of the slots, if known.
+    pub rate: Option<BitRate>,
+    /// Size of an LLDU, if the slots tell it.
+    pub lldu: Option<Bytes>,
+}
 
 /// Stretches of a trace on which the race runs; a power of two.
 pub(super) const STRETCHES: u64 = 8;

@@ -6,9 +6,9 @@ use fluid_tcp::experiment::Storage;
 use tmt_core::types::{Span, to_f64};
 
 use super::bounds::Bounds;
-use super::evaluation::{Bench, Refusal, STRETCHES, Sample};
+use super::evaluation::{Bench, LinkFacts, Refusal, STRETCHES, Sample};
 use super::objective::Objective;
-use super::verdict::{Advice, Candidate, Fate, LinkFacts, mean, point};
+use super::verdict::{Advice, Candidate, Fate, mean, point};
 use super::{AdviceError, Question, Runs};
 
 /// Margin by which a candidate must be worse by closed forms to be pruned.

@@ -3,10 +3,9 @@
 use fluid_tcp::experiment::Experiment;
 use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::census::Census;
-use super::evaluation::Sample;
+use super::evaluation::{LinkFacts, Sample};
 use super::objective::Objective;
 use super::{AdviceError, Question, Runs};
 
@@ -75,19 +74,6 @@ impl Difference {
     pub fn is_clear(&self) -> bool {
         self.ci95.is_some_and(|half| self.mean > half)
     }
-}
-
-/// What is known about the link of all candidates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LinkFacts {
-    /// RTT of the link; `None` if no candidate ran.
-    pub rtt: Option<Span>,
-    /// Median decoding delay of the slots; `None` if none was received.
-    pub decode_delay: Option<Span>,
-    /// Rate of the slots, if known.
-    pub rate: Option<BitRate>,
-    /// Size of an LLDU, if the slots tell it.
-    pub lldu: Option<Bytes>,
 }
 
 /// The answer to a [`Question`].
