@@ -1,5 +1,8 @@
 //! Flags of `tmt sweep`: one a parameter of a run, which takes a list, and those of the sweep.
 
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use fluid_tcp::experiment::{Group, Kind, PARAMETERS, Parameter};
 use tmt_study::plan::Stop;
@@ -133,7 +136,33 @@ fn flag(parameter: &'static Parameter) -> Arg {
         Kind::List(_) => arg
             .action(ArgAction::Append)
             .value_name(parameter.value_name()),
-        _ => arg.action(ArgAction::Append).value_name("VALUES"),
+        _ => arg
+            .action(ArgAction::Append)
+            .value_name("VALUES")
+            .hide_possible_values(true)
+            .value_parser(Values(parameter)),
+    }
+}
+
+/// Takes any text, which is a list, and has the words of a parameter for completion.
+#[derive(Clone)]
+struct Values(&'static Parameter);
+
+impl TypedValueParser for Values {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let words = self.0.kind.words();
+        (!words.is_empty()).then(|| Box::new(words.into_iter().map(PossibleValue::new)) as Box<_>)
     }
 }
 
