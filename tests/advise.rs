@@ -139,7 +139,7 @@ fn channel(number: u64) -> String {
     let draw = |place: u64| {
         let mixed = (number * 16 + place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((mixed >> 33) % 1_000_000) as f64 / 1e6
+        f64::from(u32::try_from((mixed >> 33) % 1_000_000).unwrap()) / 1e6
     };
     match number % 3 {
         0 => {
@@ -163,6 +163,11 @@ fn channel(number: u64) -> String {
     }
 }
 
+/// `number` as a place in a list of `length`, round and round.
+fn place(number: u64, length: u64) -> usize {
+    usize::try_from(number % length).unwrap()
+}
+
 /// Largest shortfall of the winner against the best of all candidates, percent, over `channels` channels.
 fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(String, f64)> {
     let folder = Folder::new();
@@ -182,10 +187,10 @@ fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(St
         };
         let synth = format!("-q synth -o phy.arrow {link} --seed {}", number + 1);
         tmt(&synth).within(&folder).run().ok();
-        let objective = ["goodput", "goodput", "page-time", "goodput"][number as usize % 4];
+        let objective = ["goodput", "goodput", "page-time", "goodput"][place(number, 4)];
         let more = format!(
             "{more} --objective {objective} --cc {}",
-            ["cubic", "bbr", "newreno"][number as usize % 3]
+            ["cubic", "bbr", "newreno"][place(number, 3)]
         );
         let results = advise(&folder, &format!("{more} phy.arrow"));
         let all = advise(&folder, &format!("{more} --exhaustive phy.arrow"));
@@ -336,10 +341,13 @@ fn bad_input_is_refused() {
     folder.write("none.txt", "# nothing\n\n");
     folder.write("wrong.txt", "arq\nhrq:1/2\n");
     folder.write("short.csv", "tx_time,decode_delay\n0,0.001\n0.001,0.001\n");
-    let lost: String = (0..4000)
+    let lost: Vec<String> = (0..4000)
         .map(|row| format!("{}.{:03},0\n", row / 1000, row % 1000))
         .collect();
-    folder.write("lost.csv", format!("tx_time,decode_delay\n{lost}"));
+    folder.write(
+        "lost.csv",
+        format!("tx_time,decode_delay\n{}", lost.concat()),
+    );
     for (flags, code, words) in [
         (
             "--candidates @none.txt phy.arrow",

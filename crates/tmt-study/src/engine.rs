@@ -133,7 +133,7 @@ impl<'a> Sweep<'a> {
         done: Records,
         sink: impl Fn(&Record) -> Result<(), E> + Sync,
     ) -> Result<(), Error<E>> {
-        let shared = Shared::new(storage, &self.tasks);
+        let shared = Shared::new(storage, self.tasks.iter().filter_map(|task| task.timeline));
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let failure = Mutex::new(None);
         let known = Mutex::new(done);
@@ -149,7 +149,9 @@ impl<'a> Sweep<'a> {
                         Some(record) => sink(&record).map_err(Error::Sink),
                         None => Ok(()),
                     });
-                shared.release(task);
+                if let Some(key) = task.timeline {
+                    shared.release(key);
+                }
                 if let Err(error) = done {
                     failed.store(true, Ordering::Relaxed);
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);

@@ -242,23 +242,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         output.write(format!("{text}\n").as_bytes())?;
     } else {
+        let document = Document::new("tmt.fit/1", Params::of(args, link), results);
+        write(&mut output, args.json, &document, show::table)?;
+    }
+    output.finish()
+}
+
+impl Params {
+    fn of(args: &Args, link: Option<Link>) -> Self {
         let (period, period_s) = match args.period {
             PeriodChoice::Search => ("search", None),
             PeriodChoice::Off => ("off", None),
             PeriodChoice::Only(seconds) => ("given", Some(seconds)),
         };
-        let params = Params {
+        Self {
             model: args.model.unwrap_or(ALL),
             period,
             period_s,
             at_interval_s: link.map(|link| link.interval_s),
             at_rate_bps: args.at_rate.map(|rate| rate.0),
             packet_bytes: args.packet.map(|packet| packet.0),
-        };
-        let document = Document::new("tmt.fit/1", params, results);
-        write(&mut output, args.json, &document, show::table)?;
+        }
     }
-    output.finish()
 }
 
 /// Warns if sojourns are shorter than what the slots of the trace resolve.

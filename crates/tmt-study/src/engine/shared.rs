@@ -7,7 +7,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fluid_tcp::experiment::{Collect, Error, Experiment, Loaded, Storage};
 use tmt_core::format::Options;
 
-use super::task::{SlotsKey, Task, TimelineKey};
+/// Slots of a chain: number of their parameters, and the seed if they are random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SlotsKey {
+    pub(super) parameters: u32,
+    pub(super) seed: Option<u64>,
+}
+
+/// Timeline of a chain: slots, and number of the parameters of the transform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct TimelineKey {
+    pub(super) slots: SlotsKey,
+    pub(super) parameters: u32,
+}
 
 /// Why there is nothing to share.
 #[derive(Debug, Clone)]
@@ -29,7 +41,7 @@ impl From<Error> for Refusal {
 /// Something that is made once.
 type Once = OnceLock<Result<Loaded, Refusal>>;
 
-/// Something shared, and the number of tasks that still need it.
+/// Something shared, and the number of its uses to come.
 #[derive(Debug, Default)]
 struct Entry {
     made: Arc<Once>,
@@ -46,13 +58,12 @@ pub(crate) struct Shared<'a, S> {
 }
 
 impl<'a, S: Storage> Shared<'a, S> {
-    pub(super) fn new(storage: &'a S, tasks: &[Task]) -> Self {
+    /// Nothing made yet; `uses` names the timeline of every use to come.
+    pub(super) fn new(storage: &'a S, uses: impl IntoIterator<Item = TimelineKey>) -> Self {
         let (mut slots, mut timelines) = (HashMap::new(), HashMap::new());
-        for task in tasks {
-            if let Some(key) = task.timeline {
-                used(&mut slots, key.slots);
-                used(&mut timelines, key);
-            }
+        for key in uses {
+            used(&mut slots, key.slots);
+            used(&mut timelines, key);
         }
         Self {
             storage,
@@ -64,7 +75,7 @@ impl<'a, S: Storage> Shared<'a, S> {
 
     /// Traces alone, each read once.
     pub(crate) fn of_traces(storage: &'a S) -> Self {
-        Self::new(storage, &[])
+        Self::new(storage, [])
     }
 
     /// The timeline of the chain `experiment`, whose seed is `seed`.
@@ -85,12 +96,10 @@ impl<'a, S: Storage> Shared<'a, S> {
         timeline.clone()
     }
 
-    /// Notes that `task` no longer needs what it shares.
-    pub(super) fn release(&self, task: &Task) {
-        if let Some(key) = task.timeline {
-            released(&self.slots, &key.slots);
-            released(&self.timelines, &key);
-        }
+    /// Notes the end of a use of the timeline of `key`.
+    pub(super) fn release(&self, key: TimelineKey) {
+        released(&self.slots, &key.slots);
+        released(&self.timelines, &key);
     }
 }
 

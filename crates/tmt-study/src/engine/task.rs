@@ -12,7 +12,7 @@ use tmt_core::model::{Arguments, Model};
 
 use super::Error;
 use super::chunks;
-use super::shared::{Over, Refusal, Shared};
+use super::shared::{Over, Refusal, Shared, SlotsKey, TimelineKey};
 use crate::plan::{Plan, PlanError, Work, of_seed, runs};
 use crate::record::{Fields, Record, Run};
 
@@ -38,20 +38,6 @@ const OF_SLOTS: [&str; 10] = [
 
 /// Parameters that decide the timeline on these slots.
 const OF_TIMELINE: [&str; 3] = ["scheme", "rtt", "feedback_delay"];
-
-/// Slots of a chain: number of their parameters, and the seed if they are random.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct SlotsKey {
-    parameters: u32,
-    seed: Option<u64>,
-}
-
-/// Timeline of a chain: slots, and number of the parameters of the transform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct TimelineKey {
-    pub(super) slots: SlotsKey,
-    parameters: u32,
-}
 
 /// Some runs of one cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
