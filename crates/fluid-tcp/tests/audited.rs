@@ -250,6 +250,13 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     }
     if setup.return_path.loss.is_some() {
         head.set("return_loss", "on");
+        let endpoints = setup.flows.iter().map(|flow| flow.endpoint);
+        let held_back = endpoints
+            .filter(|it| it.sack)
+            .map(|it| it.sack_compression.as_nanos());
+        if let Some(longest) = held_back.max().filter(|longest| *longest > 0) {
+            head.set("sack_compression_ns", longest.to_string());
+        }
     }
     if let Some(rate) = setup.return_path.rate {
         head.set("return_rate_bps", rate.0.to_string());

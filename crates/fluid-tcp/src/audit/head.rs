@@ -23,7 +23,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 36] = [
+pub(super) const KEYS: [(&str, Form); 37] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -44,6 +44,7 @@ pub(super) const KEYS: [(&str, Form); 36] = [
     ("quick_while_growing", Form::OneOf(&["on", "off"])),
     ("queue_loss", Form::Text),
     ("return_loss", Form::Text),
+    ("sack_compression_ns", Form::Number(0)),
     ("return_rate_bps", Form::Number(1)),
     ("return_trace", Form::Text),
     // On a timeline.
@@ -341,6 +342,7 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
         timer: Span::ZERO,
         quick: 0,
         may_be_quick: false,
+        held_back: Span::ZERO,
         path: AckPath::Clear,
         back: Span::ZERO,
         any_order: false,
@@ -357,6 +359,10 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
         timer: keys.span("delayed_ack_timer_ns")?,
         quick: keys.number("quick_acks")?,
         may_be_quick: keys.text_is("quick_while_growing", "on")?,
+        held_back: match keys.get("sack_compression_ns")? {
+            Some(_) => keys.span("sack_compression_ns")?,
+            None => Span::ZERO,
+        },
         path: match (is_queued, keys.get("return_loss")?) {
             (Some(_), _) => AckPath::Queued,
             (None, Some(_)) => AckPath::Lossy,

@@ -22,6 +22,8 @@ pub(super) struct AckRules {
     pub(super) quick: u64,
     /// Whether further ACKs may be sent without delay, while the host enlarges its window. A log does not show that window.
     pub(super) may_be_quick: bool,
+    /// Longest time for which an ACK is held back that only adds to SACK blocks.
+    pub(super) held_back: Span,
     pub(super) path: AckPath,
     /// Time of an ACK to the sender; if ACKs may wait, the shortest.
     pub(super) back: Span,
@@ -93,6 +95,9 @@ pub(super) struct Receiver {
     packets: BTreeMap<u64, Packet>,
     /// Times of all ACKs, if some of them may be lost.
     times: BTreeSet<Time>,
+    /// Arrivals above a gap whose ACKs may have been held back, if some may be lost. One that arrives covers what lost ones
+    /// did.
+    held_back: BTreeSet<Time>,
 }
 
 impl Default for Receiver {
@@ -105,6 +110,7 @@ impl Default for Receiver {
             states: BTreeSet::from([Delayed::default()]),
             packets: BTreeMap::new(),
             times: BTreeSet::new(),
+            held_back: BTreeSet::new(),
         }
     }
 }
@@ -167,6 +173,9 @@ impl Receiver {
             }
         } else if packet > self.next {
             self.above.insert(packet);
+            if rules.path == AckPath::Lossy && !rules.held_back.is_zero() {
+                self.held_back.insert(now);
+            }
         }
         let mut moves = BTreeSet::new();
         for state in &self.states {
@@ -267,15 +276,19 @@ impl Receiver {
         self.packets.get(&packet)?.first
     }
 
-    /// Whether an ACK was sent at `time`, if some of them may be lost.
-    pub(super) fn sends_at(&self, time: Time) -> bool {
-        self.times.contains(&time)
+    /// Whether an ACK was sent at `time`, or may have been after it was held back, if some of them may be lost.
+    pub(super) fn sends_at(&self, time: Time, rules: AckRules) -> bool {
+        let arrived = self.held_back.range(..=time).next_back();
+        self.times.contains(&time) || arrived.is_some_and(|at| time.since(*at) <= rules.held_back)
     }
 
     /// Forgets the packets up to `packet`, and the ACKs before the first that covers it.
     pub(super) fn forget(&mut self, packet: u64) {
         if let Some((first, _)) = self.first_ack(packet) {
             self.times = self.times.split_off(&first);
+            // Of those before, the latest may still be held back.
+            let latest = self.held_back.range(..first).next_back().copied();
+            self.held_back = self.held_back.split_off(&latest.unwrap_or(first));
         }
         while let Some(first) = self.packets.first_entry()
             && *first.key() <= packet
@@ -306,6 +319,7 @@ mod tests {
         timer: Span::from_millis(100),
         quick: 0,
         may_be_quick: false,
+        held_back: Span::ZERO,
         path: AckPath::Clear,
         back: Span::from_millis(50),
         any_order: false,
@@ -356,6 +370,36 @@ mod tests {
         assert_eq!(acked(Some(60)), [[10, 10], [10, 10]]);
         // Neither: the log is wrong.
         assert_eq!(acked(Some(55))[0], [10, 10]);
+    }
+
+    #[test]
+    fn where_acks_are_lost_one_that_was_held_back_may_be_the_first_to_arrive() {
+        let rules = AckRules {
+            path: AckPath::Lossy,
+            held_back: Span::from_millis(3),
+            ..RULES
+        };
+        let mut receiver = Receiver::default();
+        for (line, (time, packet)) in (0..).zip([(0, 0), (1, 1), (10, 3), (20, 5)]) {
+            receiver.arrives((at(time), 0, line), packet, None);
+        }
+        receiver.replay(None, rules);
+        let sends = |receiver: &Receiver| {
+            let times = [1, 2, 10, 13, 14, 20, 23, 24];
+            times.map(|time| receiver.sends_at(at(time), rules))
+        };
+        assert_eq!(
+            sends(&receiver),
+            [true, false, true, true, false, true, true, false]
+        );
+        receiver.forget(0);
+        receiver.forget(1);
+        assert!(receiver.sends_at(at(13), rules));
+        let at_once = AckRules {
+            held_back: Span::ZERO,
+            ..rules
+        };
+        assert!(!receiver.sends_at(at(13), at_once));
     }
 
     #[test]

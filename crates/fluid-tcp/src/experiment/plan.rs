@@ -428,6 +428,10 @@ impl Plan {
             if endpoint.quick_while_growing {
                 set("quick_while_growing", &"on");
             }
+            let held_back = endpoint.sack_compression;
+            if endpoint.sack && !held_back.is_zero() && self.resolved.return_loss.is_some() {
+                set("sack_compression_ns", &held_back.as_nanos());
+            }
         }
         set("flows", &setup.flows.len());
         set("seed", &seed);
