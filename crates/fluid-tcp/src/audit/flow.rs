@@ -221,7 +221,8 @@ impl Flow {
                 AckPath::Lossy => {
                     let sent = acked.as_nanos().checked_sub(rules.back.as_nanos());
                     let sent = sent.and_then(Time::from_nanos);
-                    acked >= earliest && sent.is_some_and(|sent| self.receiver.sends_at(sent, rules))
+                    acked >= earliest
+                        && sent.is_some_and(|sent| self.receiver.sends_at(sent, rules))
                 }
                 AckPath::Queued => acked >= earliest,
             },

@@ -81,7 +81,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         partial: &partial,
     };
     if left.runs() > 0 {
-        (args.cluster.engine.run)(&job, &left, done)?;
+        let ran = (args.cluster.engine.run)(&job, &left, done);
+        if let Err(failure) = ran {
+            partial.abandon();
+            return Err(failure);
+        }
     }
     if args.shard.is_some() {
         let kept = partial.records()?.runs();

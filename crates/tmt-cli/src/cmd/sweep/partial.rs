@@ -101,6 +101,8 @@ impl Partial {
     /// Whoever works on all cells locks the folder for itself; others share it, and lock their part.
     pub(super) fn open(path: &str, plan: &Plan, resume: bool, part: Part) -> Outcome<Self> {
         let folder = folder(path);
+        // First, because it reads the traces: without one, no folder is left.
+        let origin = origin::describe(plan)?;
         fs::create_dir_all(&folder).map_err(failure(&folder))?;
         let is_shared = part != Part::All;
         let mut locks = vec![open_lock(&folder.join(LOCK))?];
@@ -121,7 +123,7 @@ impl Partial {
                 )));
             }
         }
-        origin::check(&folder, &origin::describe(plan)?)?;
+        origin::check(&folder, &origin)?;
         let (file, name) = create(&folder, &part.name())?;
         Ok(Self {
             folder,
@@ -202,6 +204,16 @@ impl Partial {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         journal.file.sync_all().map_err(failure(&journal.path))
+    }
+
+    /// Removes the folder of a sweep that has failed, if nothing has finished that --resume could take and no other process
+    /// shares it.
+    pub(super) fn abandon(self) {
+        let is_empty = || self.records().is_ok_and(|records| records.runs() == 0);
+        if self.part == Part::All && is_empty() {
+            // What fails here leaves the folder, which a later sweep takes.
+            let _ = self.remove();
+        }
     }
 
     /// Removes the folder of a complete sweep, with all that a sweep writes there.
