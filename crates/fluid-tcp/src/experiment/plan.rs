@@ -15,6 +15,7 @@ use super::note::Note;
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
+use crate::endpoint::Endpoint;
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, PhysicalSlots, Timeline};
@@ -419,23 +420,11 @@ impl Plan {
         }
         // All flows have the same settings but for congestion control, start and size.
         if let Some(Flow { endpoint, .. }) = setup.flows.first() {
-            set("delayed_ack", &endpoint.delayed_ack);
-            set(
-                "delayed_ack_timer_ns",
-                &endpoint.delayed_ack_timer.as_nanos(),
-            );
-            set("quick_acks", &endpoint.quick_acks);
-            if endpoint.quick_while_growing {
-                set("quick_while_growing", &"on");
-            }
-            let held_back = endpoint.sack_compression;
-            if endpoint.sack && !held_back.is_zero() && self.resolved.return_loss.is_some() {
-                set("sack_compression_ns", &held_back.as_nanos());
-            }
+            self.describe_acks(head, endpoint);
         }
-        set("flows", &setup.flows.len());
-        set("seed", &seed);
-        set("run_ends_ns", &setup.end.as_nanos());
+        head.set("flows", setup.flows.len().to_string());
+        head.set("seed", seed.to_string());
+        head.set("run_ends_ns", setup.end.as_nanos().to_string());
         for by in &self.overridden {
             head.override_value(by.key, by.flag, by.stored, by.used);
         }
@@ -443,6 +432,23 @@ impl Plan {
             head.set("looped", "on");
         }
         head.set("settings", self.settings.clone());
+    }
+}
+
+impl Plan {
+    /// Describes when the receiver sends ACKs.
+    fn describe_acks(&self, head: &mut Metadata, endpoint: &Endpoint) {
+        let nanos = |span: Span| span.as_nanos().to_string();
+        head.set("delayed_ack", endpoint.delayed_ack.to_string());
+        head.set("delayed_ack_timer_ns", nanos(endpoint.delayed_ack_timer));
+        head.set("quick_acks", endpoint.quick_acks.to_string());
+        if endpoint.quick_while_growing {
+            head.set("quick_while_growing", "on");
+        }
+        let held_back = endpoint.sack_compression;
+        if endpoint.sack && !held_back.is_zero() && self.resolved.return_loss.is_some() {
+            head.set("sack_compression_ns", nanos(held_back));
+        }
     }
 }
 
