@@ -19,6 +19,9 @@ pub struct Options {
     pub interval_s: Option<f64>,
     /// Time between two slots for which parameters are wanted, too, s.
     pub at_interval_s: Option<f64>,
+    /// Leaves out the errors and ranges of models with hidden states, which take most of the time of a fit, and the searches
+    /// that begin where a range finds a larger likelihood: for a choice of the model alone.
+    pub without_ranges: bool,
 }
 
 /// A model fitted to a trace.
@@ -157,6 +160,7 @@ pub fn fit(sequence: &Sequence, models: &[&'static Model], options: &Options) ->
         sequence,
         coded: &coded,
         stop: options.stop,
+        ranges: !options.without_ranges,
     };
     let one_kind = lost == 0 || lost == slots;
     let only: &[&'static Model] = &[&crate::models::bernoulli::MODEL];

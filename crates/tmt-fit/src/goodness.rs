@@ -285,6 +285,7 @@ mod tests {
                 sequence: &trace,
                 coded: &coded,
                 stop: Options::default().stop,
+                ranges: true,
             };
             let fitted = (model.fit)(&data);
             let text = (model.process)(&fitted, &fitted.values()).unwrap();

@@ -60,6 +60,8 @@ pub(crate) struct Data<'a> {
     pub(crate) sequence: &'a Sequence,
     pub(crate) coded: &'a Coded,
     pub(crate) stop: Stop,
+    /// Whether errors of parameters are found by their likelihood.
+    pub(crate) ranges: bool,
 }
 
 impl Data<'_> {

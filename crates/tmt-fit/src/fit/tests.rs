@@ -130,6 +130,18 @@ fn closed_forms_are_met() {
     assert!((bernoulli.log_likelihood - ln).abs() < 1e-6);
 }
 
+/// For tests that look at likelihoods only.
+const QUICK: Options = Options {
+    stop: Stop {
+        relative_change: 1e-8,
+        em_steps: 25,
+        newton_steps: 60,
+    },
+    interval_s: None,
+    at_interval_s: None,
+    without_ranges: true,
+};
+
 #[test]
 fn bic_finds_the_model_that_made_the_trace() {
     for (spec, name) in [
@@ -144,9 +156,8 @@ fn bic_finds_the_model_that_made_the_trace() {
             "gilbert-elliott",
         ),
     ] {
-        let right = (1..=5).filter(|seed| {
-            fit_all(&trace(spec, *seed, 40_000), &Options::default())[0].model == name
-        });
+        let right =
+            (1..=5).filter(|seed| fit_all(&trace(spec, *seed, 40_000), &QUICK)[0].model == name);
         let right = right.count();
         assert!(right >= 4, "{spec}: {right} of 5");
     }
@@ -348,7 +359,7 @@ proptest! {
         }
         let sequence = Sequence::from(segment);
         let coded = Coded::new(&sequence);
-        let fits = fit_all(&sequence, &Options::default());
+        let fits = fit_all(&sequence, &QUICK);
         let of = |name: &str| fits.iter().find(|fit| fit.model == name).unwrap().log_likelihood;
         for start in starts(&sequence) {
             prop_assert!(of("gilbert-elliott") >= PAIR.ln_likelihood(&coded, &start) - 1e-6);

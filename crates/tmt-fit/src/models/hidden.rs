@@ -98,14 +98,13 @@ pub(crate) fn fit<const N: usize>(
         };
         let mut above = None;
         let parameters = outputs.iter().map(|output| {
-            let (value, error) = if has_memory {
-                estimate.error(output, &mut above)
+            let value = output.value(output.chosen(&found.theta));
+            let error = if !has_memory {
+                Err("not determined: independent losses fit as well".to_owned())
+            } else if !data.ranges {
+                Err("not asked for".to_owned())
             } else {
-                let value = output.value(output.chosen(&found.theta));
-                (
-                    value,
-                    Err("not determined: independent losses fit as well".to_owned()),
-                )
+                estimate.error(output, &mut above)
             };
             Parameter {
                 name: output.name,
@@ -208,12 +207,8 @@ impl Covariance {
 }
 
 impl<const N: usize> Estimate<'_, N> {
-    /// An output with its standard error, or why there is none. Puts a place above the maximum into `above`.
-    fn error(
-        &self,
-        output: &Output<N>,
-        above: &mut Option<Vec<f64>>,
-    ) -> (f64, Result<Error, String>) {
+    /// The standard error of an output, or why there is none. Puts a place above the maximum into `above`.
+    fn error(&self, output: &Output<N>, above: &mut Option<Vec<f64>>) -> Result<Error, String> {
         let chosen = output.chosen(&self.place.theta);
         let value = output.value(chosen);
         let error = self.covariance.error(output, &self.place.theta);
@@ -235,7 +230,7 @@ impl<const N: usize> Estimate<'_, N> {
             }
             Range { low, high }
         };
-        (value, Error::of(value, error, range))
+        Error::of(value, error, range)
     }
 }
 
