@@ -6,14 +6,16 @@ use std::io::{self, Cursor, Read};
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_pyarrow::FromPyArrow as _;
-use arrow_schema::ArrowError;
-use fluid_tcp::experiment::{Note, reading_notes};
+use arrow_schema::{ArrowError, SchemaRef};
+use fluid_tcp::experiment::{Loaded, Note, reading_notes};
+use fluid_tcp::link::timeline::Builder;
 use pyo3::prelude::*;
 use tmt_core::channel::{FAMILIES, names_files, with_files};
 use tmt_core::format::compression::small_text;
 use tmt_core::format::{
     Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
 };
+use tmt_core::pipeline::collect;
 use tmt_core::types::{BitRate, Bytes, Span};
 
 use crate::error::Failure;
@@ -26,6 +28,18 @@ const TABLE: &str = "the table";
 pub(crate) enum Input {
     /// A stream of batches, and the pairs of the schema's metadata in their order.
     Table(RecordBatchStreamReader, Vec<(String, String)>),
+    /// A file.
+    File(String),
+}
+
+/// A trace that can be read more than once.
+pub(crate) enum Held {
+    /// The batches of a stream, whose columns are shared, not copied.
+    Table {
+        schema: SchemaRef,
+        batches: Vec<RecordBatch>,
+        metadata: Vec<(String, String)>,
+    },
     /// A file.
     File(String),
 }
@@ -52,20 +66,29 @@ impl Input {
         }
     }
 
+    /// The same trace for more than one reader.
+    pub(crate) fn hold(self) -> Result<Held, Failure> {
+        match self {
+            Self::Table(stream, metadata) => {
+                let schema = stream.schema();
+                let batches: Result<Vec<RecordBatch>, _> = stream.collect();
+                let failed = |error| Failure::Data(format!("{TABLE}: {error}"));
+                Ok(Held::Table {
+                    schema,
+                    batches: batches.map_err(failed)?,
+                    metadata,
+                })
+            }
+            Self::File(path) => Ok(Held::File(path)),
+        }
+    }
+
     /// Opens the trace and reads its head.
     pub(crate) fn open(self, options: Options, stop: &Stop) -> Result<TraceReader<'_>, Failure> {
         match self {
             Self::Table(stream, metadata) => {
                 let schema = stream.schema();
-                let pairs = metadata.iter();
-                let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
-                let batches = stream.map(move |batch: Result<RecordBatch, _>| {
-                    let stopped = |error: Failure| ArrowError::ExternalError(Box::new(error));
-                    stop.check().map_err(stopped)?;
-                    batch
-                });
-                TraceReader::batches(&schema, pairs, batches, options)
-                    .map_err(|error| Failure::input(TABLE, &error))
+                open_batches(&schema, &metadata, stream, options, stop)
             }
             Self::File(path) => {
                 let failed = |error: io::Error| Failure::file(&path, &error);
@@ -86,6 +109,71 @@ impl Input {
             }
         }
     }
+}
+
+/// Opens the batches of a table.
+fn open_batches<'a>(
+    schema: &SchemaRef,
+    metadata: &[(String, String)],
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'a,
+    options: Options,
+    stop: &'a Stop,
+) -> Result<TraceReader<'a>, Failure> {
+    let pairs = metadata.iter();
+    let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
+    let batches = batches.map(move |batch| {
+        let stopped = |error: Failure| ArrowError::ExternalError(Box::new(error));
+        stop.check().map_err(stopped)?;
+        batch
+    });
+    TraceReader::batches(schema, pairs, batches, options)
+        .map_err(|error| Failure::input(TABLE, &error))
+}
+
+impl Input {
+    /// Reads the trace into memory under the name `name`.
+    pub(crate) fn load(self, name: &str, options: Options, stop: &Stop) -> Result<Loaded, Failure> {
+        load(name, self.open(options, stop)?)
+    }
+}
+
+impl Held {
+    /// Reads the trace into memory under the name `name`.
+    pub(crate) fn load(
+        &self,
+        name: &str,
+        options: Options,
+        stop: &Stop,
+    ) -> Result<Loaded, Failure> {
+        match self {
+            Self::Table {
+                schema,
+                batches,
+                metadata,
+            } => {
+                let batches = batches.iter().cloned().map(Ok);
+                load(
+                    name,
+                    open_batches(schema, metadata, batches, options, stop)?,
+                )
+            }
+            Self::File(path) => Input::File(path.clone()).load(path, options, stop),
+        }
+    }
+}
+
+/// Reads a trace into memory under the name `name`.
+fn load(name: &str, mut reader: TraceReader<'_>) -> Result<Loaded, Failure> {
+    let mut builder = Builder::default();
+    let read = collect(&mut reader, |rows| builder.rows(rows));
+    read.map_err(|error| Failure::input(name, &error))?;
+    Ok(Loaded {
+        timeline: builder.finish(),
+        head: reader.metadata().clone(),
+        end: reader.end().and_then(|end| end.end_line),
+        notes: notes(name, &reader),
+        name: name.to_owned(),
+    })
 }
 
 /// A file that ends with an error once the user has pressed Ctrl-C.

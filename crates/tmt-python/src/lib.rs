@@ -1,4 +1,4 @@
-//! `tmt` for Python: schemes over PHY traces, and TCP over the result, on Arrow tables.
+//! `tmt` for Python: schemes over PHY traces, TCP over the result, and sweeps of both, on Arrow tables.
 //!
 //! The package in `python/tmt` turns arguments into texts and tables into streams, and calls the functions here. What they
 //! know of parameters, schemes and metrics is from the registries of the libraries.
@@ -7,7 +7,7 @@
 //! - [`error`]: exceptions; warnings.
 //! - [`work`]: runs work on all cores, without the interpreter's lock.
 //! - [`input`]: a trace, from a table in memory or from a file.
-//! - [`transform`], [`read`], [`tcp`]: the functions of the package.
+//! - [`transform`], [`read`], [`tcp`], [`sweep`]: the functions of the package.
 //! - [`describe`]: what help, signatures and type stubs derive from.
 //! - [`_tmt`]: the module that Python imports.
 
@@ -15,6 +15,7 @@ mod describe;
 mod error;
 mod input;
 mod read;
+mod sweep;
 mod tcp;
 mod transform;
 mod work;
@@ -33,6 +34,8 @@ mod _tmt {
     use crate::error::{Error, UsageError};
     #[pymodule_export]
     use crate::read::read;
+    #[pymodule_export]
+    use crate::sweep::sweep;
     #[pymodule_export]
     use crate::tcp::tcp;
     #[pymodule_export]

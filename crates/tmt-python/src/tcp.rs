@@ -8,18 +8,16 @@ use arrow_pyarrow::IntoPyArrow as _;
 use fluid_tcp::experiment::{
     self, Collect, Experiment, InMemory, Loaded, Note, Parameter, Plan, RunId, SCHEMA, Storage,
 };
-use fluid_tcp::link::timeline::Builder;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use tmt_core::format::Options;
 use tmt_core::format::records::Records;
-use tmt_core::pipeline::collect;
 
 use crate::TOOL;
 use crate::error::{Failure, tell};
-use crate::input::{self, Input, with_content};
+use crate::input::{Input, with_content};
 use crate::transform::Table;
 use crate::work::{self, Stop};
 
@@ -50,13 +48,22 @@ pub(crate) fn tcp<'py>(
     tell(notify, &plans.notes())?;
     let (table, findings) = work::run(py, jobs, |stop| plans.run(stop))?;
     tell(notify, &findings)?;
+    of_results(py, &table, SCHEMA)
+}
+
+/// The table of results for Python.
+pub(crate) fn of_results<'py>(
+    py: Python<'py>,
+    table: &Records,
+    schema: &str,
+) -> PyResult<Table<'py>> {
     let batch = table
         .batch()
         .map_err(|error| Failure::Data(error.to_string()))?;
-    let schema = batch.schema();
+    let columns = batch.schema();
     let reader: Box<dyn RecordBatchReader + Send> =
-        Box::new(RecordBatchIterator::new([Ok(batch)], schema));
-    let pairs = [("tool", TOOL), ("schema", SCHEMA)];
+        Box::new(RecordBatchIterator::new([Ok(batch)], columns));
+    let pairs = [("tool", TOOL), ("schema", schema)];
     let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
     Ok((reader.into_pyarrow(py)?, pairs.to_vec()))
 }
@@ -168,17 +175,7 @@ impl Storage for Traces<'_> {
             .remove(path)
             .unwrap_or_else(|| Input::File(path.to_owned()));
         drop(tables);
-        let mut reader = input.open(options, self.stop)?;
-        let mut builder = Builder::default();
-        let read = collect(&mut reader, |rows| builder.rows(rows));
-        read.map_err(|error| Failure::input(path, &error))?;
-        Ok(Loaded {
-            timeline: builder.finish(),
-            head: reader.metadata().clone(),
-            end: reader.end().and_then(|end| end.end_line),
-            notes: input::notes(path, &reader),
-            name: path.to_owned(),
-        })
+        Ok(input.load(path, options, self.stop)?)
     }
 
     fn collect(&self) -> Box<dyn Collect> {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
 
@@ -33,6 +33,13 @@ fn signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
+/// Threads that end with the value.
+pub(crate) fn pool(jobs: Option<usize>) -> Result<ThreadPool, Failure> {
+    let pool = ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
+    pool.build()
+        .map_err(|error| Failure::Data(error.to_string()))
+}
+
 /// Runs `work` on `jobs` threads, on all cores by default. The threads end with it, so that a process may fork afterwards.
 ///
 /// # Errors
@@ -42,10 +49,7 @@ pub(crate) fn run<T: Send>(
     jobs: Option<usize>,
     work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(jobs.unwrap_or(0))
-        .build();
-    let pool = pool.map_err(|error| Failure::Data(error.to_string()))?;
+    let pool = pool(jobs)?;
     let stop = Stop::default();
     let (result, raised) = py.detach(|| {
         std::thread::scope(|scope| {

@@ -103,6 +103,15 @@ impl Draft {
         self.stop = Some(stop);
     }
 
+    /// The same plan, of no file: errors name no place.
+    #[must_use]
+    pub fn without_places(mut self) -> Self {
+        for axis in &mut self.axes {
+            axis.place = None;
+        }
+        self
+    }
+
     /// The values of `other` replace those of this plan.
     pub fn override_with(&mut self, other: Self) {
         for Axis {

@@ -1,6 +1,6 @@
 //! Results of a cell: what a worker hands over, and what is kept until a sweep is complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -102,8 +102,7 @@ impl Records {
         let Some(stop) = plan.stop() else {
             return;
         };
-        let cells: std::collections::BTreeSet<usize> =
-            self.0.keys().map(|(cell, _)| *cell).collect();
+        let cells: BTreeSet<usize> = self.0.keys().map(|(cell, _)| *cell).collect();
         for cell in cells {
             let values: Vec<f64> = self.leading(cell, &stop.metric);
             let Some(enough) = stop.enough(&values) else {
@@ -117,6 +116,36 @@ impl Records {
                 *of != cell || *first < enough
             });
         }
+    }
+
+    /// Refused cells and the warnings of all cells, with parameters in backticks: those of most cells first, and at most `most`
+    /// of them. Those that differ only in numbers are one.
+    #[must_use]
+    pub fn findings(&self, most: usize) -> Vec<String> {
+        let mut texts: BTreeMap<String, (String, BTreeSet<usize>)> = BTreeMap::new();
+        let mut cells = BTreeSet::new();
+        for record in self.iter() {
+            cells.insert(record.cell);
+            let errors = record.runs.iter().filter_map(|run| run.error.as_ref());
+            let refused = errors.map(|error| format!("refused: {error}"));
+            for text in record.warnings.iter().cloned().chain(refused) {
+                let alike: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let (_, of) = texts.entry(alike).or_insert((text, BTreeSet::new()));
+                of.insert(record.cell);
+            }
+        }
+        let mut all: Vec<_> = texts.into_values().collect();
+        all.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+        let more = all.len().saturating_sub(most);
+        let shown = all.into_iter().take(most).map(|(text, of)| {
+            let first = of.first().copied().unwrap_or(0);
+            match of.len() {
+                1 => format!("cell {first}: {text}"),
+                count => format!("{count} of {} cells, such as {first}: {text}", cells.len()),
+            }
+        });
+        let more = (more > 0).then(|| format!("{more} more kinds of warnings"));
+        shown.chain(more).collect()
     }
 
     /// Values of a metric in the runs of `cell`, from the first without a gap.

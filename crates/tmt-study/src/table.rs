@@ -6,6 +6,9 @@ use tmt_core::format::records::{self, Records as Table};
 use crate::plan::{Name, Plan, PlanError, Work};
 use crate::record::{Fields, Record, Records, Run};
 
+/// Schema of the table.
+pub const SCHEMA: &str = "tmt.sweep/1";
+
 /// What columns of metrics of all flows together begin with.
 const TOTAL: &str = "total_";
 

@@ -4,7 +4,6 @@ mod args;
 mod engine;
 mod forecast;
 mod partial;
-mod shown;
 
 use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
@@ -19,6 +18,7 @@ use tmt_study::{Draft, Plan, PlanError, Record, Records, Sweep, table};
 pub(crate) use args::Args;
 use engine::Job;
 use partial::{Part, Partial};
+pub(crate) use table::SCHEMA;
 
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
@@ -28,9 +28,6 @@ use crate::output::{Output, check_writable, document, is_stdout, on_signal, tabl
 use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table::counted;
-
-/// Schema of the table of results.
-pub(crate) const SCHEMA: &str = "tmt.sweep/1";
 
 /// A plan, with the name of its file.
 struct Read {
@@ -138,7 +135,7 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     if args.output.is_some() {
         return finish(read, &records, Output::create(None)?, TableForm::Text(None));
     }
-    shown::report(&records);
+    report(&records);
     let table = table::table(&read.plan, &records, TOOL)
         .map_err(|error| refusal(&error, read.file.as_deref()))?;
     let by: Vec<String> = read
@@ -170,6 +167,15 @@ fn carry_out(
     ran.map_err(|error| stopped(error, read.file.as_deref()))
 }
 
+/// Prints what is to be known of the results.
+fn report(records: &Records) {
+    /// Most different warnings that are printed.
+    const MOST: usize = 12;
+    for text in records.findings(MOST) {
+        warning!("sweep", "{}", named(&text));
+    }
+}
+
 /// The failure of a sweep that has stopped.
 fn stopped(error: Error<Failure>, file: Option<&str>) -> Failure {
     match error {
@@ -186,7 +192,7 @@ fn finish(read: &Read, records: &Records, mut output: Output, form: TableForm) -
     document::write(&table, &mut output, form, SCHEMA)?;
     let name = output.name().to_owned();
     output.finish()?;
-    shown::report(records);
+    report(records);
     headline!(
         "sweep",
         "{}, {}: {}",

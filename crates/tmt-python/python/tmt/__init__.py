@@ -1,8 +1,12 @@
-"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, and TCP over the result, on Arrow tables.
+"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, TCP over the result, and sweeps of both, on Arrow tables.
 
     timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
     results = tmt.tcp(timeline, cc="cubic")
+    results = tmt.sweep(trace=trace, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"])
 """
+
+import os
+import pathlib
 
 from tmt import _arguments, _help, _tmt
 from tmt._arguments import TmtNotice, TmtWarning, UnknownParameter
@@ -17,6 +21,7 @@ __all__ = [
     "__version__",
     "apply",
     "read",
+    "sweep",
     "tcp",
 ]
 
@@ -80,6 +85,19 @@ def tcp(timeline=None, /, *, jobs=None, **parameters):
     return _arguments.table(*_tmt.tcp(tables, values, jobs, _arguments.notify))
 
 
+def sweep(plan=None, /, *, jobs=None, **axes):
+    file = None
+    if isinstance(plan, dict):
+        axes = {**plan, **axes}
+    elif isinstance(plan, (str, os.PathLike)):
+        file = (os.fspath(plan), pathlib.Path(plan).read_text(encoding="utf-8"))
+    elif plan is not None:
+        kind = type(plan).__name__
+        raise UsageError(f"found a plan of type {kind}, expected the name of a file or a dictionary")
+    text, tables = _arguments.plan(axes)
+    return _arguments.table(*_tmt.sweep(file, text, tables, jobs, _arguments.notify))
+
+
 def read(trace, *, unit=None, columns=None, interval=None, rate=None, lldu=None, allow_cut=False, jobs=None):
     how = _arguments.reading(unit, columns, interval, rate, lldu, allow_cut)
     return _arguments.table(*_tmt.read(_arguments.trace(trace), how, jobs, _arguments.notify))
@@ -113,6 +131,28 @@ Values are texts with their unit, as in rtt="500ms", numbers, True or False for 
 duration. None is not given. A list takes a list of texts, and a trace is a table or the name of a file.
 
 {_help.parameters()}
+"""
+
+sweep.__doc__ = """Run a plan: every combination of the values of its names, as `tmt sweep` does (docs/sweeps.md).
+
+Returns a pyarrow.Table with one row per run and flow: what varies, run, seed, metrics, resolved parameters.
+
+    plan: name of a file in TOML, or a dictionary with what such a file has
+    jobs: threads [default: all cores]; the result does not depend on it
+
+Every other argument gives a name its values, in place of those in the plan: a value as `tmt.tcp` takes it, a text that is a range
+("1e-4..1e-2:log:5"), or a list of these. Names are the parameters of `tmt.tcp`, `model` and its parameters, and variables that
+other values have as "{name}". With `scheme`, cells run as `tmt.apply` and then `tmt.tcp`. `zip` takes a list of names that vary
+together, or a list of such lists; `stop` a rule such as "goodput_bps:2%,min=5".
+
+`trace` takes names of files, a table, or a dictionary of tables by the names that the results have for them.
+
+    tmt.sweep(trace={"suburb": suburb, "city": city}, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"], offsets=20)
+    tmt.sweep("plan.toml", seeds=3)
+    tmt.sweep(model="harq", nd=10, nr=range(1, 6), beta="0.5..0.9:5")
+
+A cell that refuses its parameters is a row with the reason in `error`; the others run. The rows are in memory: studies of more
+than some 100 000 runs, or of hours, are for `tmt sweep`, which keeps finished cells in a file and resumes.
 """
 
 read.__doc__ = f"""Read a trace or timeline of any format that `tmt` reads into a pyarrow.Table, with its head and end line.

@@ -1,6 +1,7 @@
 """Turns arguments into texts as a parameter file has them, and tables into streams of Arrow batches."""
 
 import difflib
+import json
 import logging
 import os
 import warnings
@@ -112,3 +113,38 @@ def known(key, parameters):
         near = difflib.get_close_matches(key, parameters, 1)
         meant = f" (did you mean {near[0]}?)" if near else ""
         raise UnknownParameter(f"`{key}`: found no such parameter{meant}, expected one that help(tmt.tcp) lists")
+
+
+def plan(axes):
+    """A plan in TOML of names and their values, and the tables among them by the names that stand for them."""
+    lines, tables = [], {}
+    for key, value in axes.items():
+        if value is not None:
+            lines.append(f"{json.dumps(key, ensure_ascii=False)} = {_toml(key, value, tables)}\n")
+    return "".join(lines), list(tables.items())
+
+
+def _toml(key, value, tables):
+    """A value of a plan, with a name in place of each table."""
+    if is_table(value):
+        return _toml(key, {"table": value}, tables)
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name in tables:
+                raise UsageError(f"`{key}`: found two tables with the name {name!r}, expected names that differ")
+            tables[name] = trace(each)
+        # Arrays of their own, in which no text is a range.
+        return json.dumps([[name] for name in value], ensure_ascii=False)
+    if hasattr(value, "tolist"):
+        value = value.tolist()  # an array of numpy, or a series of pandas
+    if isinstance(value, range):
+        value = list(value)
+    if isinstance(value, (list, tuple)):
+        if any(is_table(each) for each in value):
+            raise UsageError(f'`{key}`: found a list of tables, expected a dictionary that names them, such as {{"suburb": table}}')
+        return f"[{', '.join(_toml(key, each, tables) for each in value)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return json.dumps(text(key, value), ensure_ascii=False)

@@ -93,7 +93,9 @@ def stub():
     )
     tcp = of("tcp", f"    timeline: Trace | None = None,\n    /,\n    *,\n{keywords}    jobs: int | None = None,\n", "pa.Table")
     read = of("read", f"    trace: Trace,\n    *,\n{_READING}", "pa.Table")
-    functions = "\n".join([*apply, tcp, read])
+    plan = "    plan: str | os.PathLike[str] | dict[str, Any] | None = None,\n    /,\n    *,\n"
+    sweep = of("sweep", f"{plan}    jobs: int | None = None,\n    **axes: Any,\n", "pa.Table")
+    functions = "\n".join([*apply, tcp, sweep, read])
     return STUB.format(doc=tmt.__doc__, functions=functions)
 
 
