@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -83,8 +84,8 @@ def test_values_may_have_the_types_of_python():
         cc=None,
     )
     assert alike.equals(base)
-    assert tmt.sweep(SYNTHETIC, iw=range(4, 6))["iw"].to_pylist() == [4, 5]
-    assert tmt.sweep(SYNTHETIC, iw=np.array([4, 5]))["iw"].to_pylist() == [4, 5]
+    for values in (range(4, 6), np.array([4, 5]), pl.Series([4, 5]), pa.array([4, 5]), pa.chunked_array([[4], [5]])):
+        assert tmt.sweep(SYNTHETIC, iw=values)["iw"].to_pylist() == [4, 5]
 
 
 def test_what_is_assumed_and_what_misleads_is_a_warning():

@@ -80,8 +80,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives `name` these values in place of those that it has.
+    /// Gives `name` these values in place of those that it has. A parameter may be typed as its flag, with `-` for `_`.
     pub fn give(&mut self, name: &str, values: Vec<Choice>, place: Option<(usize, usize)>) {
+        let name = names::key(name);
         let axis = Axis {
             name: name.to_owned(),
             values,
@@ -94,8 +95,10 @@ impl Draft {
     }
 
     /// Lets these names vary together.
-    pub fn zip(&mut self, names: Vec<String>) {
-        self.zipped.push(names);
+    pub fn zip(&mut self, names: impl IntoIterator<Item = impl AsRef<str>>) {
+        let names = names.into_iter();
+        let names = names.map(|name| names::key(name.as_ref()).to_owned());
+        self.zipped.push(names.collect());
     }
 
     /// Sets the rule for stopping.

@@ -119,10 +119,11 @@ impl Records {
     }
 
     /// Refused cells and the warnings of all cells, with parameters in backticks: those of most cells first, and at most `most`
-    /// of them. Those that differ only in numbers are one.
+    /// of them. Those that differ only in numbers are one, with the numbers of the first record, and how many of the runs of
+    /// its cell that has.
     #[must_use]
     pub fn findings(&self, most: usize) -> Vec<String> {
-        let mut texts: BTreeMap<String, (String, BTreeSet<usize>)> = BTreeMap::new();
+        let mut texts: BTreeMap<String, (String, &Record, BTreeSet<usize>)> = BTreeMap::new();
         let mut cells = BTreeSet::new();
         for record in self.iter() {
             cells.insert(record.cell);
@@ -130,21 +131,34 @@ impl Records {
             let refused = errors.map(|error| format!("refused: {error}"));
             for text in record.warnings.iter().cloned().chain(refused) {
                 let alike: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-                let (_, of) = texts.entry(alike).or_insert((text, BTreeSet::new()));
+                let (.., of) = texts
+                    .entry(alike)
+                    .or_insert((text, record, BTreeSet::new()));
                 of.insert(record.cell);
             }
         }
         let mut all: Vec<_> = texts.into_values().collect();
-        all.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+        all.sort_by_key(|(.., of)| std::cmp::Reverse(of.len()));
         let more = all.len().saturating_sub(most);
-        let shown = all.into_iter().take(most).map(|(text, of)| {
-            let first = of.first().copied().unwrap_or(0);
+        let shown = all.into_iter().take(most).map(|(text, record, of)| {
+            let runs = record.runs.len();
+            let whole = self.of_cell(record.cell).map(|record| record.runs.len());
+            let whole: usize = whole.sum();
+            let part = if runs < whole {
+                format!(", {runs} of its {whole} runs")
+            } else {
+                String::new()
+            };
             match of.len() {
-                1 => format!("cell {first}: {text}"),
-                count => format!("{count} of {} cells, such as {first}: {text}", cells.len()),
+                1 => format!("cell {}{part}: {text}", record.cell),
+                count => format!(
+                    "{count} of {} cells, such as {}{part}: {text}",
+                    cells.len(),
+                    record.cell
+                ),
             }
         });
-        let more = (more > 0).then(|| format!("{more} more kinds of warnings"));
+        let more = (more > 0).then(|| format!("kinds of warnings that are not shown: {more}"));
         shown.chain(more).collect()
     }
 
@@ -157,5 +171,50 @@ impl Records {
         leading
             .map(|(_, run)| run.metric(metric).unwrap_or(f64::NAN))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(cell: usize, runs: std::ops::Range<u64>, warnings: &[&str]) -> Record {
+        let run = |run| Run {
+            run,
+            ..Run::default()
+        };
+        Record {
+            cell,
+            runs: runs.map(run).collect(),
+            warnings: warnings.iter().map(|text| (*text).to_owned()).collect(),
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn warnings_that_differ_in_numbers_are_one_and_name_the_runs_they_count() {
+        let mut records = Records::default();
+        records.add(record(1, 0..4, &["3 of 4 runs are short"]));
+        records.add(record(0, 4..8, &["2 of 4 runs are short", "slow"]));
+        records.add(record(0, 0..4, &[]));
+        assert_eq!(
+            records.findings(9),
+            [
+                "2 of 2 cells, such as 0, 4 of its 8 runs: 2 of 4 runs are short",
+                "cell 0, 4 of its 8 runs: slow"
+            ]
+        );
+        assert_eq!(
+            records.findings(1)[1],
+            "kinds of warnings that are not shown: 1"
+        );
+        let mut refused = record(2, 0..1, &[]);
+        refused.runs[0].error = Some("`rtt`: too long".to_owned());
+        records.add(refused);
+        assert!(
+            records
+                .findings(9)
+                .contains(&"cell 2: refused: `rtt`: too long".to_owned())
+        );
     }
 }

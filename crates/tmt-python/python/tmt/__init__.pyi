@@ -1,7 +1,8 @@
-"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, and TCP over the result, on Arrow tables.
+"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, TCP over the result, and sweeps of both, on Arrow tables.
 
     timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
     results = tmt.tcp(timeline, cc="cubic")
+    results = tmt.sweep(trace=trace, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"])
 """
 
 # Written by `python -m tmt._stub`; a test compares.
@@ -452,9 +453,10 @@ Traffic and runs:
     loop: Repeat the trace whenever it ends; needs duration
         on|off
     offsets: Number of runs, each from its own start in the trace; not with seeds
-        N[:random]
-        The starts are evenly spaced, or random (N:random). A run lasts for the duration, or until
-        its bytes are delivered. Prints mean and 95 % interval by block bootstrap.
+        N[:random][:over=D]
+        The starts are evenly spaced, or random (N:random), over all of the trace that leaves room
+        for a run, or its first D (N:over=D). A run lasts for the duration, or until its bytes are
+        delivered. Prints mean and 95 % interval by block bootstrap.
     flows: Number of identical flows [default: 1]
         N
     start: Start of the flows: a time, or a range for random times [default: 0s]
@@ -484,6 +486,35 @@ Input format:
     allow_cut: Accept a trace that was cut
         on|off
         A head without an end line, for example from `head -100000 trace`, or a cut stream.
+"""
+
+def sweep(
+    plan: str | os.PathLike[str] | dict[str, Any] | None = None,
+    /,
+    *,
+    jobs: int | None = None,
+    **axes: Any,
+) -> pa.Table:
+    """Run a plan: every combination of the values of its names, as `tmt sweep` does (docs/sweeps.md).
+
+Returns a pyarrow.Table with one row per run and flow: what varies, run, seed, metrics, resolved parameters.
+
+    plan: name of a file in TOML, or a dictionary with what such a file has
+    jobs: threads [default: all cores]; the result does not depend on it
+
+Every other argument gives a name its values, in place of those in the plan: a value as `tmt.tcp` takes it, a text that is a range
+("1e-4..1e-2:log:5"), or a list of these. Names are the parameters of `tmt.tcp`, `model` and its parameters, and variables that
+other values have as "{name}". With `scheme`, cells run as `tmt.apply` and then `tmt.tcp`. `zip` takes a list of names that vary
+together, or a list of such lists; `stop` a rule such as "goodput_bps:2%,min=5".
+
+`trace` takes names of files, a table, or a dictionary of tables by the names that the results have for them.
+
+    tmt.sweep(trace={"suburb": suburb, "city": city}, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"], offsets=20)
+    tmt.sweep("plan.toml", seeds=3)
+    tmt.sweep(model="harq", nd=10, nr=range(1, 6), beta="0.5..0.9:5")
+
+A cell that refuses its parameters is a row with the reason in `error`; the others run. The rows are in memory: studies of more
+than some 100 000 runs, or of hours, are for `tmt sweep`, which keeps finished cells in a file and resumes.
 """
 
 def read(

@@ -126,6 +126,11 @@ def plan(axes):
 
 def _toml(key, value, tables):
     """A value of a plan, with a name in place of each table."""
+    for values in ("tolist", "to_list"):
+        if hasattr(value, values):
+            value = getattr(value, values)()  # an array, or a column of pandas or Polars
+    if isinstance(value, pa.ChunkedArray):
+        value = value.to_pylist()
     if is_table(value):
         return _toml(key, {"table": value}, tables)
     if isinstance(value, dict):
@@ -135,8 +140,6 @@ def _toml(key, value, tables):
             tables[name] = trace(each)
         # Arrays of their own, in which no text is a range.
         return json.dumps([[name] for name in value], ensure_ascii=False)
-    if hasattr(value, "tolist"):
-        value = value.tolist()  # an array of numpy, or a series of pandas
     if isinstance(value, range):
         value = list(value)
     if isinstance(value, (list, tuple)):

@@ -34,6 +34,10 @@ pub(super) fn parse(text: &str) -> Result<Draft, PlanError> {
                 zip(&value).map(|groups| groups.into_iter().for_each(|names| draft.zip(names)))
             }
             "stop" => stop(&value).map(|stop| draft.stop(stop)),
+            _ if draft.axes.iter().any(|axis| axis.name == names::key(name)) => Err(format!(
+                "found it twice, the first time as {}",
+                names::key(name)
+            )),
             _ => choices(name, &value, text).map(|values| {
                 draft.give(name, values, Some(place(text, &key.span())));
             }),

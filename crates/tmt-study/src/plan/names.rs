@@ -76,6 +76,11 @@ pub(super) fn parameter(name: &str) -> Option<&'static Parameter> {
     Parameter::of(&name.replace('-', "_"))
 }
 
+/// `name` as axes have it: the key of a parameter, however it is typed.
+pub(super) fn key(name: &str) -> &str {
+    parameter(name).map_or(name, |parameter| parameter.key)
+}
+
 /// What the names of `axes` mean.
 pub(super) fn of(axes: &[Axis]) -> Result<Vec<Name>, PlanError> {
     let model = axes.iter().find(|axis| axis.name == MODEL);

@@ -145,6 +145,19 @@ fn faulty_plans_are_refused_at_their_place() {
 }
 
 #[test]
+fn a_parameter_has_one_name_however_it_is_typed() {
+    let mut draft =
+        Draft::parse("min-rto = [\"1s\", \"2s\"]\ncc = [\"reno\", \"cubic\"]\n").unwrap();
+    draft.set("min_rto", "300ms,400ms").unwrap();
+    draft.zip(["min-rto", "cc"]);
+    let plan = draft.plan(&mut |_| Ok(None)).unwrap();
+    assert_eq!(texts(&plan, "min_rto"), ["300ms", "400ms"]);
+    let twice = Draft::parse("min-rto = \"1s\"\nmin_rto = \"2s\"\n").unwrap_err();
+    assert_eq!(twice.place.unwrap().0, 2);
+    assert!(twice.message.contains("found it twice"), "{twice}");
+}
+
+#[test]
 fn flags_replace_values_of_the_file() {
     let mut draft =
         Draft::parse("cc = [\"reno\", \"bbr\"]\nseeds = 3\nrate = \"1Mbps\"\n").unwrap();

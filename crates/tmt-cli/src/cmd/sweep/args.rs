@@ -191,12 +191,7 @@ impl Args {
             draft.set(name, values).map_err(refused)?;
         }
         for group in &self.zip {
-            draft.zip(
-                group
-                    .split(',')
-                    .map(|name| name.replace('-', "_"))
-                    .collect(),
-            );
+            draft.zip(group.split(','));
         }
         if let Some(stop) = &self.stop {
             draft.stop(stop.clone());
