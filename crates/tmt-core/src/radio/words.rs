@@ -5,7 +5,7 @@
 //! equivocation without fading is the effective one; the error curve gives the probability that the word is lost, and a
 //! uniform number at the number of the slot decides (docs/channels.md, Sec. 5).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::math::divisor::Divisor;
 use crate::math::normal::upper_tail;
@@ -36,8 +36,22 @@ struct Shared {
     /// Factor of Es/N0.
     gain: f64,
     equivocation: Equivocation,
-    /// Error rate by mean equivocation in stored units.
-    rates: OctaveTable,
+    /// Error rate by mean equivocation in stored units, computed by the first use: a text is parsed far more often than its
+    /// channel runs.
+    rates: OnceLock<OctaveTable>,
+}
+
+impl Shared {
+    fn rates(&self) -> &OctaveTable {
+        self.rates.get_or_init(|| {
+            let rate = widened(&self.parameters.code, self.parameters.word_variation_db);
+            let es_n0_db = self.equivocation.inverse();
+            OctaveTable::new(0, OCTAVES, BITS, |stored| {
+                let p = rate(es_n0_db(stored / ONE));
+                if p < NEVER { 0.0 } else { p }
+            })
+        })
+    }
 }
 
 impl RadioChannel {
@@ -67,19 +81,12 @@ impl RadioChannel {
     }
 
     fn with_source(source: Source, parameters: &LandMobile) -> Self {
-        let equivocation = Equivocation::of(parameters.code.modulation());
-        let rate = widened(&parameters.code, parameters.word_variation_db);
-        let es_n0_db = equivocation.inverse();
-        let rates = OctaveTable::new(0, OCTAVES, BITS, |stored| {
-            let p = rate(es_n0_db(stored / ONE));
-            if p < NEVER { 0.0 } else { p }
-        });
         Self(Arc::new(Shared {
             parameters: parameters.clone(),
             source,
             gain: from_db(-parameters.implementation_loss_db),
-            equivocation,
-            rates,
+            equivocation: Equivocation::of(parameters.code.modulation()),
+            rates: OnceLock::new(),
         }))
     }
 
@@ -108,7 +115,7 @@ impl RadioChannel {
 
     /// Error rate by mean equivocation in stored units.
     pub(super) fn rates(&self) -> &OctaveTable {
-        &self.0.rates
+        self.0.rates()
     }
 
     /// The channel under `seed`, before its first word. Channels on different `lane`s are independent.
@@ -198,6 +205,7 @@ impl Words {
     /// The same for slots that are every `every`-th only: numbers `every` · `first`, `every` · (`first` + 1), …
     pub fn erase_every(&mut self, every: u64, first: u64, on_air: Span, slots: &mut [Slot]) {
         let window = on_air.max(self.shared.parameters.interleaver);
+        let rates = self.shared.rates();
         // As many slots as have their numbers in one batch of draws.
         let every = every.max(1);
         let step = usize::try_from(every).unwrap_or(usize::MAX);
@@ -206,7 +214,7 @@ impl Words {
             let mut drawn = false;
             for (at, slot) in slots.iter_mut().enumerate() {
                 let mean = self.samples.mean(slot.tx_time(), window);
-                let rate = self.shared.rates.at(mean);
+                let rate = rates.at(mean);
                 // Most words are lost for certain, or certainly not: nothing needs to be drawn for them.
                 if rate <= 0.0 {
                     continue;
@@ -228,7 +236,7 @@ impl Words {
         let mean = self
             .samples
             .mean(from, on_air.max(self.shared.parameters.interleaver));
-        self.shared.rates.at(mean)
+        self.shared.rates().at(mean)
     }
 }
 
