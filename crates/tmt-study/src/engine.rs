@@ -1,6 +1,7 @@
 //! Runs the cells of a plan on several threads. Cells with the same slots share them, and those with the same scheme the
 //! timeline. No result depends on threads or on the order in which cells end.
 
+mod queue;
 mod shared;
 mod task;
 
@@ -9,12 +10,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fluid_tcp::experiment::Storage;
 
 use crate::plan::{Plan, PlanError};
 use crate::record::{Record, Records};
+use queue::Queue;
 pub(crate) use shared::{Over, Shared};
 use task::Task;
 
@@ -134,13 +136,13 @@ impl<'a> Sweep<'a> {
         sink: impl Fn(&Record) -> Result<(), E> + Sync,
     ) -> Result<(), Error<E>> {
         let shared = Shared::new(storage, self.tasks.iter().filter_map(|task| task.timeline));
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let queue = Queue::new(&self.tasks);
+        let failed = AtomicBool::new(false);
         let failure = Mutex::new(None);
         let known = Mutex::new(done);
         let work = || {
             while !failed.load(Ordering::Relaxed) {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(task) = self.tasks.get(number) else {
+                let Some(task) = queue.take(&shared) else {
                     return;
                 };
                 let done = self

@@ -103,6 +103,30 @@ impl<'a, S: Storage> Shared<'a, S> {
     }
 }
 
+/// What has been made.
+pub(super) trait Made {
+    /// Whether the slots are there.
+    fn has_slots(&self, key: SlotsKey) -> bool;
+    /// Whether the timeline is there.
+    fn has_timeline(&self, key: TimelineKey) -> bool;
+}
+
+impl<S> Made for Shared<'_, S> {
+    fn has_slots(&self, key: SlotsKey) -> bool {
+        is_made(&self.slots, &key)
+    }
+
+    fn has_timeline(&self, key: TimelineKey) -> bool {
+        is_made(&self.timelines, &key)
+    }
+}
+
+fn is_made<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: &K) -> bool {
+    let entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+    let entry = entries.get(key);
+    entry.is_some_and(|entry| entry.made.get().is_some())
+}
+
 /// Counts a use of `key`.
 fn used<K: std::hash::Hash + Eq>(entries: &mut HashMap<K, Entry>, key: K) {
     let entry = entries.entry(key).or_default();

@@ -124,7 +124,7 @@ pub(super) fn all(plan: &Plan) -> Result<(Vec<Task>, Vec<String>), PlanError> {
 }
 
 impl Task {
-    fn of(timeline: Option<TimelineKey>, cell: usize, runs: &Range<u64>) -> Self {
+    pub(super) fn of(timeline: Option<TimelineKey>, cell: usize, runs: &Range<u64>) -> Self {
         Self {
             timeline,
             cell,
