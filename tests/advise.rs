@@ -1,5 +1,7 @@
 //! `tmt advise`: its winner against all candidates, its commands, closed forms, refusals.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::common::{Folder, tmt};
@@ -14,7 +16,10 @@ fn slots(flags: &str) -> Folder {
 
 fn advise(folder: &Folder, flags: &str) -> Value {
     let run = format!("-q advise --json {flags}");
-    tmt(&run).within(folder).run().ok().results()
+    // All candidates over a long trace take minutes.
+    let patience = Duration::from_secs(1800);
+    let run = tmt(&run).patience(patience).within(folder).run();
+    run.ok().results()
 }
 
 /// The entry of a candidate.
@@ -190,7 +195,7 @@ fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(St
         let objective = ["goodput", "goodput", "page-time", "goodput"][place(number, 4)];
         let more = format!(
             "{more} --objective {objective} --cc {}",
-            ["cubic", "bbr", "newreno"][place(number, 3)]
+            ["cubic", "bbr", "newreno"][place(number + number / 3, 3)]
         );
         let results = advise(&folder, &format!("{more} phy.arrow"));
         let all = advise(&folder, &format!("{more} --exhaustive phy.arrow"));

@@ -77,6 +77,7 @@ pub(crate) struct Tmt {
     input: Vec<u8>,
     /// Sizes of the pieces in which the input is written, again and again.
     pieces: Vec<usize>,
+    patience: Duration,
 }
 
 /// `tmt` with these arguments, which hold no blanks; stdin is empty.
@@ -89,6 +90,7 @@ pub(crate) fn tmt(arguments: &str) -> Tmt {
         command,
         input: Vec::new(),
         pieces: vec![usize::MAX],
+        patience: PATIENCE,
     }
 }
 
@@ -114,6 +116,12 @@ impl Tmt {
     /// Runs with an environment variable.
     pub(crate) fn env(mut self, key: &str, value: &str) -> Self {
         self.command.env(key, value);
+        self
+    }
+
+    /// May run for this long.
+    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -159,7 +167,7 @@ impl Tmt {
                 rest = behind;
             }
         });
-        let ran = finish(child);
+        let ran = finish_within(child, self.patience);
         writer.join().unwrap();
         ran
     }
@@ -183,7 +191,11 @@ pub(crate) fn bash(folder: &Folder, script: &str) -> Ran {
 }
 
 /// Collects what `child` writes and waits for its end.
-pub(crate) fn finish(mut child: Child) -> Ran {
+pub(crate) fn finish(child: Child) -> Ran {
+    finish_within(child, PATIENCE)
+}
+
+fn finish_within(mut child: Child, patience: Duration) -> Ran {
     fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
         thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -195,7 +207,7 @@ pub(crate) fn finish(mut child: Child) -> Ran {
     }
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let status = wait(&mut child);
+    let status = wait_for(&mut child, patience);
     Ran {
         code: status.code(),
         stdout: stdout.join().unwrap(),
@@ -204,20 +216,24 @@ pub(crate) fn finish(mut child: Child) -> Ran {
 }
 
 /// Waits for `child`, which must not take for ever.
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    wait_for(child, PATIENCE)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a test waits is no part of what it computes"
 )]
-pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+fn wait_for(child: &mut Child, patience: Duration) -> ExitStatus {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < patience {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
         thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
-    panic!("still running after {PATIENCE:?}");
+    panic!("still running after {patience:?}");
 }
 
 /// A folder that is gone after the test.
