@@ -61,6 +61,16 @@ impl Run {
     }
 }
 
+/// Warnings that differ only in numbers.
+struct Kind {
+    /// The first, and its cell.
+    text: String,
+    cell: usize,
+    /// Runs of that cell that have the very text.
+    runs: usize,
+    cells: BTreeSet<usize>,
+}
+
 /// Records by cell and first run, whatever the order in which they come. Equal ones are kept once.
 #[derive(Debug, Clone, Default)]
 pub struct Records(BTreeMap<(usize, u64), Record>);
@@ -119,11 +129,11 @@ impl Records {
     }
 
     /// Refused cells and the warnings of all cells, with parameters in backticks: those of most cells first, and at most `most`
-    /// of them. Those that differ only in numbers are one, with the numbers of the first record, and how many of the runs of
-    /// its cell that has.
+    /// of them. Those that differ only in numbers are one, with the numbers of the first record, and of how many of the runs of
+    /// its cell they are.
     #[must_use]
     pub fn findings(&self, most: usize) -> Vec<String> {
-        let mut texts: BTreeMap<String, (String, &Record, BTreeSet<usize>)> = BTreeMap::new();
+        let mut texts: BTreeMap<String, Kind> = BTreeMap::new();
         let mut cells = BTreeSet::new();
         for record in self.iter() {
             cells.insert(record.cell);
@@ -131,30 +141,35 @@ impl Records {
             let refused = errors.map(|error| format!("refused: {error}"));
             for text in record.warnings.iter().cloned().chain(refused) {
                 let alike: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-                let (.., of) = texts
-                    .entry(alike)
-                    .or_insert((text, record, BTreeSet::new()));
-                of.insert(record.cell);
+                let kind = texts.entry(alike).or_insert_with(|| Kind {
+                    text: text.clone(),
+                    cell: record.cell,
+                    runs: 0,
+                    cells: BTreeSet::new(),
+                });
+                if kind.cell == record.cell && kind.text == text {
+                    kind.runs += record.runs.len();
+                }
+                kind.cells.insert(record.cell);
             }
         }
         let mut all: Vec<_> = texts.into_values().collect();
-        all.sort_by_key(|(.., of)| std::cmp::Reverse(of.len()));
+        all.sort_by_key(|kind| std::cmp::Reverse(kind.cells.len()));
         let more = all.len().saturating_sub(most);
-        let shown = all.into_iter().take(most).map(|(text, record, of)| {
-            let runs = record.runs.len();
-            let whole = self.of_cell(record.cell).map(|record| record.runs.len());
+        let shown = all.into_iter().take(most).map(|kind| {
+            let Kind { text, cell, .. } = kind;
+            let whole = self.of_cell(cell).map(|record| record.runs.len());
             let whole: usize = whole.sum();
-            let part = if runs < whole {
-                format!(", {runs} of its {whole} runs")
+            let part = if kind.runs < whole {
+                format!(", {} of its {whole} runs", kind.runs)
             } else {
                 String::new()
             };
-            match of.len() {
-                1 => format!("cell {}{part}: {text}", record.cell),
+            match kind.cells.len() {
+                1 => format!("cell {cell}{part}: {text}"),
                 count => format!(
-                    "{count} of {} cells, such as {}{part}: {text}",
-                    cells.len(),
-                    record.cell
+                    "{count} of {} cells, such as {cell}{part}: {text}",
+                    cells.len()
                 ),
             }
         });
@@ -196,12 +211,12 @@ mod tests {
         let mut records = Records::default();
         records.add(record(1, 0..4, &["3 of 4 runs are short"]));
         records.add(record(0, 4..8, &["2 of 4 runs are short", "slow"]));
-        records.add(record(0, 0..4, &[]));
+        records.add(record(0, 0..4, &["slow"]));
         assert_eq!(
             records.findings(9),
             [
                 "2 of 2 cells, such as 0, 4 of its 8 runs: 2 of 4 runs are short",
-                "cell 0, 4 of its 8 runs: slow"
+                "cell 0: slow"
             ]
         );
         assert_eq!(

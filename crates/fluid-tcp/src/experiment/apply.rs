@@ -107,12 +107,7 @@ impl Transform {
                 "feedback delay {stored} in the metadata is that of the scheme applied before"
             )));
         }
-        if let Some(before) = head.get("scheme") {
-            notes.push(Note::warning(format!(
-                "the input is a timeline of scheme {before}: {} runs on top of it, with its LLDUs as slots",
-                self.scheme_names()
-            )));
-        }
+        notes.extend(applied_before(head, &self.scheme_names()));
         notes
     }
 
@@ -167,6 +162,14 @@ fn round_trip(given: Option<Span>, head: &Metadata) -> (Span, Origin) {
         (None, Some(stored)) => (stored, Origin::Metadata),
         (None, None) => (DEFAULT_RTT, Origin::Default),
     }
+}
+
+/// The warning that `schemes` run on a timeline.
+pub(super) fn applied_before(head: &Metadata, schemes: &str) -> Option<Note> {
+    let before = head.get("scheme")?;
+    Some(Note::warning(format!(
+        "the input is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
+    )))
 }
 
 /// The feedback delay of the scheme that was applied before.

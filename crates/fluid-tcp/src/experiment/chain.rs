@@ -6,6 +6,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{EndLine, Metadata, Slot, Span, Time};
 
+use super::apply::applied_before;
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::storage::{Loaded, Storage};
@@ -127,7 +128,12 @@ impl Experiment {
     pub fn chain_timeline(&self, slots: &Loaded, storage: &impl Storage) -> Result<Loaded> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         let decode_delay = slots.timeline.median_delay();
-        let (rtt, ..) = self.round_trip(&slots.head);
+        let (rtt, _, assumed) = self.round_trip(&slots.head);
+        // Of the warnings of `tmt apply` those that its timeline does not show.
+        let unseen = assumed
+            .into_iter()
+            .chain(applied_before(&slots.head, scheme.text()));
+        let notes = slots.notes.iter().cloned().chain(unseen);
         let (feedback_delay, _) = self.resolved_feedback_delay(&slots.head, decode_delay)?;
         let mut head = slots.head.clone();
         head.set("scheme", scheme.to_string());
@@ -144,7 +150,7 @@ impl Experiment {
             timeline,
             head,
             end: Some(end),
-            notes: slots.notes.clone(),
+            notes: notes.collect(),
         })
     }
 
