@@ -405,6 +405,11 @@ fn plans_that_cannot_run_are_refused() {
         ("sweep --model fek", 2, &["did you mean fec"]),
         ("sweep --model fec --set xx=1", 2, &["unknown axis xx"]),
         ("summarise nowhere.csv", 1, &["nowhere.csv"]),
+        (
+            "summarise clean.csv",
+            1,
+            &["clean.csv: line", "expected a table of results"],
+        ),
         ("summarise small.csv --by ccc", 2, &["found no column ccc"]),
     ] {
         tmt(arguments).within(&folder).run().fails(code, words);

@@ -46,7 +46,12 @@ struct Params<'a> {
 pub(crate) fn run(args: &Args) -> Outcome {
     let name = &args.results;
     let file = File::open(name).map_err(|error| Failure::io(name, &error))?;
-    let table = Table::read(file).map_err(|error| Failure::input(name, &error))?;
+    let table = Table::read(file).map_err(|error| {
+        Failure::failed(format!(
+            "{}; expected a table of results, CSV or Parquet, as `tmt sweep -o` writes it",
+            error.message_in(name)
+        ))
+    })?;
     let keys: Vec<String> = args.by.iter().map(|name| column(&table, name)).collect();
     let summary = summarise(&table, &keys, &args.metric);
     let summary = summary.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
