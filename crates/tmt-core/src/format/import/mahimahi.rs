@@ -13,6 +13,7 @@ use super::{
     Slots, TRACE, decode_delay, rate_bps, set_rtt, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::UNSORTED_TIMES;
 use crate::format::unit::Unit;
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time, TraceKind};
 
@@ -176,7 +177,7 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
                 TRACE.name,
                 counted(self.unsorted, "time")
             );
-            let finding = Finding::warning("unsorted-times", self.unsorted, "times", text);
+            let finding = Finding::of(&UNSORTED_TIMES, self.unsorted, "times", text);
             findings.push(finding.at_line(Some(TRACE.name), self.first_unsorted));
         }
         findings
