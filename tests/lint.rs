@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tmt_core::format::import::{CATALOGUE, Severity, known, render_keys};
 
 use crate::common::{Folder, project, tmt, trace, traces};
@@ -190,6 +190,73 @@ fn what_a_conversion_refuses_is_found_with_its_line() {
     assert!(
         named(&found).contains(&("negative-delays", "warning", 1, Some(2))),
         "{found}"
+    );
+}
+
+#[test]
+fn times_that_fall_in_a_pair_are_named_with_their_file_and_line() {
+    let folder = Folder::new();
+    folder.write("bandwidth.txt", "1\n5\n3\n9\n");
+    folder.write("delay.txt", "7\n9\n7\n");
+    for format in ["leocc", "leoreplayer"] {
+        let pair = format!("--from {format} --bandwidth bandwidth.txt --delay");
+        tmt(&format!("convert -o phy.csv {pair} delay.txt"))
+            .within(&folder)
+            .run()
+            .fails(1, &["bandwidth.txt:3:1", "tx_time"]);
+        let found = look(&folder, &format!("{pair} delay.txt"), 1);
+        let falls = found["findings"].as_array().unwrap().iter();
+        let falls = falls
+            .clone()
+            .find(|found| found["name"] == "unsorted-times");
+        let falls = falls.unwrap();
+        assert_eq!(
+            (&falls["input"], &falls["first_line"]),
+            (&"--bandwidth".into(), &3.into()),
+            "{format}"
+        );
+        // Delays may fall, but not be anything else.
+        folder.write("bad.txt", "7\n9\n-1\n");
+        for command in ["convert -o phy.csv", "lint"] {
+            tmt(&format!("{command} {pair} bad.txt"))
+                .within(&folder)
+                .run()
+                .fails(1, &["bad.txt:3:1", "'-1'"]);
+        }
+    }
+}
+
+#[test]
+fn the_options_that_decide_are_in_the_document() {
+    let folder = Folder::new();
+    folder.write("loss.txt", "0\n0\n1\n");
+    let command = "lint --json --from delay-loss --loss loss.txt --interval 10ms --lost 1 --decode-delay 2ms --lldu 1500B";
+    let params = tmt(command).within(&folder).run().ok().json()["params"].take();
+    assert_eq!(
+        params,
+        json!({
+            "from": "delay-loss",
+            "unit": null,
+            "allow_cut": false,
+            "columns": null,
+            "interval_ns": 10_000_000,
+            "rate_bps": null,
+            "lldu_bytes": 1500,
+            "inputs": ["--loss"],
+            "options": [{"flag": "--decode-delay", "value": "2ms"}, {"flag": "--lost", "value": "1"}],
+        })
+    );
+    let command = "lint --json --unit ms --columns erased=1 --rate 1Mbps --lldu 1500B loss.txt";
+    let params = tmt(command).within(&folder).run().json()["params"].take();
+    let given = ["unit", "columns", "rate_bps", "from"].map(|name| params[name].clone());
+    assert_eq!(
+        given,
+        [
+            json!("ms"),
+            json!("erased=1"),
+            json!(1_000_000),
+            Value::Null
+        ]
     );
 }
 
