@@ -58,6 +58,14 @@ pub(super) fn begins(line: &[u8]) -> bool {
     is_row || Answers::of_header(line).is_some()
 }
 
+/// Whether it is known by this line: without a header the time is one of a calendar, from 1973 on.
+pub(super) fn is_telling(line: &[u8]) -> bool {
+    let time = fields(line).next();
+    let time = time.and_then(|time| stamp::parse(time, Unit::Seconds));
+    let is_dated = time.is_some_and(|nanos| nanos >= 100_000_000 * 1_000_000_000);
+    begins(line) && (is_dated || Answers::of_header(line).is_some())
+}
+
 /// Name and unit of a column: `rtt_ms`, `timestamp(s)`.
 fn named(field: &[u8]) -> Option<(String, Option<Unit>)> {
     let name = std::str::from_utf8(field).ok()?.to_ascii_lowercase();
