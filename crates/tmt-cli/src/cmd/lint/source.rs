@@ -154,7 +154,10 @@ fn is_like_a_trace(first: &[u8]) -> bool {
         let time = fields.next().and_then(|time| time.parse::<f64>().ok());
         let delay = fields.next().and_then(|delay| delay.parse::<f64>().ok());
         let is_row = time.is_some_and(|time| time < SINCE_1970)
-            && delay.is_some_and(|delay| !(delay > 0.0 && delay < LEAST_DELAY));
+            && delay.is_some_and(|delay| !(delay > 0.0 && delay < LEAST_DELAY))
+            // At most attempts follow; a list of numbers goes on.
+            && fields.next().is_none_or(|attempts| !attempts.is_empty())
+            && fields.next().is_none();
         return is_row || line.contains("tx_time");
     }
     false
