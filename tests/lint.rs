@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
-use tmt_core::format::import::{CATALOGUE, render_keys};
+use serde_json::{Value, json};
+use tmt_core::format::import::{CATALOGUE, Severity, known, render_keys};
 
 use crate::common::{Folder, project, tmt, trace, traces};
 
@@ -35,8 +35,7 @@ fn the_table_of_the_docs_is_the_catalogue() {
     let page = fs::read_to_string(project("docs/lint.md")).unwrap();
     let rows: Vec<&str> = page
         .lines()
-        .filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 3)
-        .filter(|line| !line.contains("findings[]"))
+        .filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 4)
         .collect();
     let spelt = |text: &str| {
         let flag = |key: &str| match key {
@@ -49,8 +48,12 @@ fn the_table_of_the_docs_is_the_catalogue() {
         .iter()
         .map(|known| {
             format!(
-                "| `{}` | {} | {} | {} |",
+                "| `{}` | {} | {} | {} | {} |",
                 known.name,
+                match known.severity {
+                    Severity::Warning => "warning",
+                    Severity::Note => "note",
+                },
                 known.meaning,
                 known.threshold,
                 spelt(known.remedy)
@@ -60,43 +63,77 @@ fn the_table_of_the_docs_is_the_catalogue() {
     assert_eq!(rows, expected);
 }
 
-/// Every name that a reader or a check gives a finding is in the catalogue, and the other way round.
-#[test]
-fn every_finding_of_the_code_is_in_the_catalogue() {
-    let mut used = BTreeSet::new();
-    let mut folders = vec![
-        project("crates/tmt-core/src/format/import"),
-        project("crates/tmt-core/src/pipeline/lint"),
-    ];
+/// The sources below a folder, except the catalogue and tests.
+pub(crate) fn sources(folder: &str) -> String {
+    let mut folders = vec![project(folder)];
+    let mut all = String::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-                continue;
-            }
-            if path.ends_with("catalogue.rs") || path.ends_with("tests.rs") {
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap();
-            for maker in [
-                "Finding::note(",
-                "Finding::warning(",
-                " note(",
-                "let name = ",
-            ] {
-                for part in text.split(maker).skip(1) {
-                    let quoted = part.trim_start().strip_prefix('"');
-                    used.extend(quoted.and_then(|rest| rest.split('"').next().map(str::to_owned)));
-                }
+            } else if !path.ends_with("catalogue.rs") && !path.ends_with("tests.rs") {
+                all += &fs::read_to_string(&path).unwrap();
             }
         }
     }
-    let known: BTreeSet<String> = CATALOGUE
-        .iter()
-        .map(|known| known.name.to_owned())
+    all
+}
+
+/// Names of the catalogue whose constants a text uses.
+pub(crate) fn used(text: &str) -> BTreeSet<&'static str> {
+    let constant = |name: &str| format!("&{}", name.replace('-', "_").to_uppercase());
+    let words: BTreeSet<&str> = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && !"_&".contains(c))
         .collect();
-    assert_eq!(used, known);
+    let names = CATALOGUE.iter().map(|known| known.name);
+    names
+        .filter(|name| words.contains(constant(name).as_str()))
+        .collect()
+}
+
+/// Readers and checks find what is in the catalogue, all of it and nothing else.
+#[test]
+fn every_finding_of_the_code_is_in_the_catalogue() {
+    let mut all = BTreeSet::new();
+    for folder in [
+        "crates/tmt-core/src/format/import",
+        "crates/tmt-core/src/pipeline/lint",
+    ] {
+        let text = sources(folder);
+        for maker in ["Finding::note(", "Finding::warning("] {
+            assert!(!text.contains(maker), "{folder}: {maker} with a name");
+        }
+        all.append(&mut used(&text));
+    }
+    let known: BTreeSet<&str> = CATALOGUE.iter().map(|known| known.name).collect();
+    assert_eq!(all, known);
+}
+
+/// docs/warnings.md has each warning of a conversion by the name of its finding.
+#[test]
+fn the_page_of_warnings_has_all_that_conversions_find() {
+    let page = fs::read_to_string(project("docs/warnings.md")).unwrap();
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `convert` | "));
+    let found: BTreeSet<&str> = rows
+        .map(|row| {
+            let (situation, _) = row.split_once(" | ").unwrap();
+            let name = situation
+                .strip_suffix("`)")
+                .and_then(|it| it.rsplit('`').next());
+            name.unwrap_or_else(|| panic!("{situation} has no name"))
+        })
+        .collect();
+    let is_warning = |name: &&str| {
+        known(name).unwrap().severity == Severity::Warning
+            // A conversion refuses these.
+            && !["nothing-received", "unsorted-times"].contains(name)
+    };
+    let text = sources("crates/tmt-core/src/format/import");
+    let expected: BTreeSet<&str> = used(&text).into_iter().filter(is_warning).collect();
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -154,9 +191,72 @@ fn what_a_conversion_refuses_is_found_with_its_line() {
         named(&found).contains(&("negative-delays", "warning", 1, Some(2))),
         "{found}"
     );
-    assert!(
-        named(&found).contains(&("clock-offset", "warning", 1, None)),
-        "{found}"
+}
+
+#[test]
+fn times_that_fall_in_a_pair_are_named_with_their_file_and_line() {
+    let folder = Folder::new();
+    folder.write("bandwidth.txt", "1\n5\n3\n9\n");
+    folder.write("delay.txt", "7\n9\n7\n");
+    for format in ["leocc", "leoreplayer"] {
+        let pair = format!("--from {format} --bandwidth bandwidth.txt --delay");
+        tmt(&format!("convert -o phy.csv {pair} delay.txt"))
+            .within(&folder)
+            .run()
+            .fails(1, &["bandwidth.txt:3:1", "tx_time"]);
+        let found = look(&folder, &format!("{pair} delay.txt"), 1);
+        let falls = found["findings"].as_array().unwrap().iter();
+        let falls = falls
+            .clone()
+            .find(|found| found["name"] == "unsorted-times");
+        let falls = falls.unwrap();
+        assert_eq!(
+            (&falls["input"], &falls["first_line"]),
+            (&"--bandwidth".into(), &3.into()),
+            "{format}"
+        );
+        // Delays may fall, but not be anything else.
+        folder.write("bad.txt", "7\n9\n-1\n");
+        for command in ["convert -o phy.csv", "lint"] {
+            tmt(&format!("{command} {pair} bad.txt"))
+                .within(&folder)
+                .run()
+                .fails(1, &["bad.txt:3:1", "'-1'"]);
+        }
+    }
+}
+
+#[test]
+fn the_options_that_decide_are_in_the_document() {
+    let folder = Folder::new();
+    folder.write("loss.txt", "0\n0\n1\n");
+    let command = "lint --json --from delay-loss --loss loss.txt --interval 10ms --lost 1 --decode-delay 2ms --lldu 1500B";
+    let params = tmt(command).within(&folder).run().ok().json()["params"].take();
+    assert_eq!(
+        params,
+        json!({
+            "from": "delay-loss",
+            "unit": null,
+            "allow_cut": false,
+            "columns": null,
+            "interval_ns": 10_000_000,
+            "rate_bps": null,
+            "lldu_bytes": 1500,
+            "inputs": ["--loss"],
+            "options": [{"flag": "--decode-delay", "value": "2ms"}, {"flag": "--lost", "value": "1"}],
+        })
+    );
+    let command = "lint --json --unit ms --columns erased=1 --rate 1Mbps --lldu 1500B loss.txt";
+    let params = tmt(command).within(&folder).run().json()["params"].take();
+    let given = ["unit", "columns", "rate_bps", "from"].map(|name| params[name].clone());
+    assert_eq!(
+        given,
+        [
+            json!("ms"),
+            json!("erased=1"),
+            json!(1_000_000),
+            Value::Null
+        ]
     );
 }
 

@@ -47,6 +47,7 @@ mod readme;
 mod reports;
 mod results;
 mod resume;
+mod samples;
 mod scenario_loads;
 mod scenarios;
 mod schemas;

@@ -163,7 +163,7 @@ const COMMANDS: [&str; 39] = [
     "advise --json --packet 200B --starts 3 --candidates arq,none,harq:3/5 phy.csv",
     "advise --json --packet 200B --starts 3 --objective page-time --bytes 1kB phy.csv",
     "lint --json steps.csv",
-    "lint --json --from delay-loss --loss losses.txt",
+    "lint --json --from delay-loss --loss losses.txt --lost 1 --interval 10ms --lldu 1500B",
     "audit --json packets.csv",
     "audit --json --timeline phy.csv packets.csv",
     "demo --json",

@@ -281,4 +281,6 @@ pub fn never_seen_bound(trials: u64) -> f64 {
 }
 
 #[cfg(test)]
+mod netem;
+#[cfg(test)]
 mod tests;

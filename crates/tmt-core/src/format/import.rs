@@ -4,7 +4,7 @@
 //! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
 //! crates are added to an [`Importers`].
 
-mod catalogue;
+pub(crate) mod catalogue;
 pub mod cellreplay;
 pub mod crawdad;
 pub mod delay_loss;
@@ -33,9 +33,9 @@ mod testing;
 
 use std::io::{self, BufRead};
 
-pub use catalogue::{CATALOGUE, Known, known};
+pub use catalogue::{CATALOGUE, known};
 pub(crate) use finding::counted;
-pub use finding::{Effect, Finding, Place, Remark, Severity};
+pub use finding::{Effect, Finding, Known, Place, Remark, Severity};
 pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
 pub(crate) use lines::line_ends;

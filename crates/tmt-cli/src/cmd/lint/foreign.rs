@@ -5,8 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use tmt_core::ErrorKind;
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::{
-    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Rule, Severity,
-    render_keys,
+    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Rule, render_keys,
 };
 use tmt_core::format::{FileKind, recognise};
 use tmt_core::pipeline::Lint;
@@ -33,6 +32,8 @@ struct Opened<'a> {
     key: &'static str,
     name: String,
     is_positional: bool,
+    /// Whether files are read in one pass only.
+    once: bool,
     open: Option<Box<dyn Read + Send>>,
 }
 
@@ -58,10 +59,9 @@ impl Files for Opened<'_> {
         Ok(Box::new(input))
     }
 
-    // That of the positional argument is read once, so that falling times are found and not refused.
     fn can_reopen(&self, key: &'static str) -> bool {
         let is_positional = self.is_positional && key == self.key;
-        !is_positional && self.given.text(key).is_some_and(is_file)
+        !self.once && !is_positional && self.given.text(key).is_some_and(is_file)
     }
 }
 
@@ -94,6 +94,8 @@ pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source)
         key,
         name: plain.name,
         is_positional: plain.reader.is_some(),
+        // Opportunities are read twice for their rate only: in one pass times that fall are found, and not refused.
+        once: importer.carries().capacity,
         open: plain.reader,
     };
     let mut import = import::open(importer, &given, &mut files, &mut |_| {});
@@ -204,11 +206,7 @@ fn read(
 /// What probes are is the kind of the file, not odd in it.
 fn settled(finding: Finding) -> Finding {
     if finding.name == "rate-of-probes" {
-        let severity = Severity::Note;
-        Finding {
-            severity,
-            ..finding
-        }
+        finding.harmless()
     } else {
         finding
     }

@@ -17,6 +17,9 @@ const BUFFER: usize = 1 << 16;
 /// Times that are seconds since 1970 rather than those of a trace, s: from 1973 on.
 const SINCE_1970: f64 = 1e8;
 
+/// Numbers above 0 that are smaller are no delays but something else, such as powers, s.
+const LEAST_DELAY: f64 = 0.5e-9;
+
 /// What a file is.
 pub(super) enum Content {
     /// A trace of this program, or a table like one.
@@ -149,10 +152,12 @@ fn is_like_a_trace(first: &[u8]) -> bool {
         }
         let mut fields = line.split([',', ';', '\t']).map(str::trim);
         let time = fields.next().and_then(|time| time.parse::<f64>().ok());
+        let delay = fields.next().and_then(|delay| delay.parse::<f64>().ok());
         let is_row = time.is_some_and(|time| time < SINCE_1970)
-            && fields
-                .next()
-                .is_some_and(|delay| delay.parse::<f64>().is_ok());
+            && delay.is_some_and(|delay| !(delay > 0.0 && delay < LEAST_DELAY))
+            // At most attempts follow; a list of numbers goes on.
+            && fields.next().is_none_or(|attempts| !attempts.is_empty())
+            && fields.next().is_none();
         return is_row || line.contains("tx_time");
     }
     false

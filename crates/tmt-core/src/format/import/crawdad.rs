@@ -14,6 +14,7 @@ use super::{
     Rule, TRACE, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::FRAMES_IN_ERROR;
 use crate::format::text::shown;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 
@@ -162,7 +163,7 @@ impl Records for Frames {
                 TRACE.name,
                 counted(self.errors, "frame")
             );
-            let finding = Finding::note("frames-in-error", self.errors, "frames", text);
+            let finding = Finding::of(&FRAMES_IN_ERROR, self.errors, "frames", text);
             findings.push(finding.at_line(Some(TRACE.name), self.first_error));
         }
         findings

@@ -14,6 +14,7 @@ use super::{
     Rule, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::FILLER_DELAYS;
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
@@ -249,7 +250,7 @@ impl Records for DelayLoss {
                     self.repeats
                 );
                 let count = self.fillers;
-                let finding = Finding::note("filler-delays", count, "packets", text);
+                let finding = Finding::of(&FILLER_DELAYS, count, "packets", text);
                 findings.push(finding.at_line(Some(DELAY), self.first_filler));
             }
         }

@@ -51,6 +51,21 @@ pub enum Severity {
     Warning,
 }
 
+/// What is known of a finding, whatever its count.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Name, which stays the same between versions.
+    pub name: &'static str,
+    /// Whether it casts doubt on the slots.
+    pub severity: Severity,
+    /// What was found.
+    pub meaning: &'static str,
+    /// From when on it is found.
+    pub threshold: &'static str,
+    /// What to do about it, with keys of importers between backticks ([`render_keys`](super::render_keys)).
+    pub remedy: &'static str,
+}
+
 /// Where something was found first, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
@@ -82,6 +97,26 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// One of the catalogue.
+    pub(crate) fn of(
+        known: &Known,
+        count: u64,
+        unit: &'static str,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: known.severity,
+            ..Self::note(known.name, count, unit, text)
+        }
+    }
+
+    /// The same where it casts no doubt on the slots, although it usually does.
+    #[must_use]
+    pub fn harmless(self) -> Self {
+        let severity = Severity::Note;
+        Self { severity, ..self }
+    }
+
     /// A peculiarity that leaves the slots what the input says.
     pub fn note(
         name: &'static str,

@@ -16,6 +16,7 @@ use super::{
     Rule, TRACE, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::{LOSSES_OUT_OF_RANGE, SILENT_INTERVALS};
 use crate::math::rng::{Stream, Uniform};
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 
@@ -286,8 +287,8 @@ impl Records for Datagrams {
                 TRACE.name,
                 counted(self.silent, "interval")
             );
-            findings.push(Finding::warning(
-                "silent-intervals",
+            findings.push(Finding::of(
+                &SILENT_INTERVALS,
                 self.silent,
                 "intervals",
                 text,
@@ -299,7 +300,7 @@ impl Records for Datagrams {
                 TRACE.name,
                 counted(self.odd, "interval")
             );
-            let finding = Finding::warning("losses-out-of-range", self.odd, "intervals", text);
+            let finding = Finding::of(&LOSSES_OUT_OF_RANGE, self.odd, "intervals", text);
             findings.push(finding.not_carried());
         }
         findings

@@ -5,25 +5,13 @@
 //! (i − 1) bins on, up to i bins; LeoReplayer begins again with the first after the last. Both count from the same zero:
 //! <https://github.com/SpaceNetLab/LeoCC>, `leoreplayer`.
 
-use std::io::BufRead;
-
-use super::finding::counted;
-use super::mahimahi::{Mahimahi, OPPORTUNITY, mean_rate_of};
+use super::leoreplayer::{self, BANDWIDTH, DELAY};
 use super::probe::PROPAGATION;
-use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, Rule, Slots,
-    ValueKind, set_rtt, whole_lines,
-};
+use super::{Files, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule, ValueKind};
 use crate::format::foreign::Carries;
-use crate::format::text::shown;
-use crate::types::{Error, ErrorKind, Metadata, Result, Slot, Span, TraceKind};
+use crate::types::{Span, TraceKind};
 
-const BANDWIDTH: &str = "bandwidth";
-const DELAY: &str = "delay";
 const BIN: &str = "bin";
-
-/// Most lines of a delay file, which memory holds with 4 bytes each: 23 hours of bins of 10 ms.
-const MOST_BINS: usize = 1 << 23;
 
 const KEYS: [Key; 5] = [
     Key::new(
@@ -65,13 +53,9 @@ impl Importer for Format {
         Carries::NOTHING.capacity().delay().order()
     }
 
-    fn recognises(&self, first: &[u8]) -> bool {
-        // A file of whole ms that fall at times: no opportunities, which never do. Digits 0 and 1 are losses.
-        let delays: Option<Vec<u64>> = whole_lines(first).map(|line| whole(line).ok()).collect();
-        delays.is_some_and(|delays| {
-            let most = delays.iter().max();
-            !delays.is_sorted() && most.is_some_and(|most| (2..100_000).contains(most))
-        })
+    // One of the two files says nothing of the other: opportunities are of mahimahi, delays alone of leoreplayer.
+    fn recognises(&self, _: &[u8]) -> bool {
+        false
     }
 
     fn keys(&self) -> &'static [Key] {
@@ -86,154 +70,8 @@ impl Importer for Format {
     ) -> Result<Import, ImportError> {
         let mut settings = given.clone();
         settings.assume(BIN, "10ms", "a line of the delay file covers 10ms", note);
-        let bin: Span = settings.get(BIN).unwrap_or(Span::from_millis(10));
-        let (delays, line_ends) = read_delays(files)?;
-        let smallest = delays.iter().min().copied().unwrap_or(0);
-        let smallest = Span::from_millis(smallest);
-        let typed = given.get::<Span>(PROPAGATION.name);
-        let propagation = typed.unwrap_or(smallest);
-        let text = match typed {
-            Some(_) => format!("propagation {propagation} (as given) is removed from every delay"),
-            None => format!(
-                "propagation {propagation} (the smallest delay of the file) is removed from every delay"
-            ),
-        };
-        note(if given.has(PROPAGATION.name) {
-            Remark::fact(text)
-        } else {
-            Remark::assumed(format!("{text} (`{}`)", PROPAGATION.name))
-        });
-        settings.set(PROPAGATION.name, propagation.to_string());
-        let mut head = Metadata::new();
-        head.set("lldu_bytes", OPPORTUNITY.0.to_string());
-        head.set("packing", "bytes");
-        if !files.can_reopen(BANDWIDTH) {
-            note(Remark::not_carried(
-                "the rate of a pipe is not known in advance; the head gets no rate_bps",
-            ));
-        } else if let Some(rate) =
-            mean_rate_of(BANDWIDTH, files).map_err(|error| error.of_input(BANDWIDTH))?
-        {
-            head.set("rate_bps", rate.to_string());
-        }
-        set_rtt(&mut head, given, Some(propagation), note);
-        head.set("propagation_removed_ns", propagation.as_nanos().to_string());
-        let input = files.open(BANDWIDTH).map_err(Error::from)?;
-        Ok(Import {
-            head,
-            settings,
-            slots: Box::new(Pair {
-                opportunities: Mahimahi::new(input, Span::ZERO),
-                delays,
-                bin,
-                propagation,
-                again: 0,
-                below: 0,
-                line_ends,
-            }),
-        })
-    }
-}
-
-/// A line as a whole number.
-fn whole(line: &[u8]) -> Result<u64, ErrorKind> {
-    let line = line.trim_ascii();
-    let text = std::str::from_utf8(line).ok();
-    let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    digits.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        let found = format!("'{}'", shown(line));
-        ErrorKind::format(found, "a delay in whole milliseconds")
-    })
-}
-
-/// All delays, ms, and what is to be said of the line ends.
-fn read_delays(files: &mut dyn Files) -> Result<(Vec<u32>, Option<Finding>)> {
-    let at = |error: Error| error.of_input(DELAY);
-    let input = files.open(DELAY).map_err(|error| at(error.into()))?;
-    let mut lines: Lines<Box<dyn BufRead + Send>> = Lines::new(input);
-    let mut delays = Vec::new();
-    while lines.advance().map_err(at)? {
-        let delay = whole(lines.text()).and_then(|delay| {
-            u32::try_from(delay).map_err(|_| {
-                ErrorKind::format(format!("a delay of {delay} ms"), "less than 2^32 ms")
-            })
-        });
-        let delay = delay.map_err(|kind| at(lines.error(kind)))?;
-        if delays.len() == MOST_BINS {
-            let found = format!("more than {MOST_BINS} delays");
-            let kind = ErrorKind::format(found, "at most so many: cut the pair into parts");
-            return Err(at(lines.error(kind)));
-        }
-        delays.push(delay);
-    }
-    if delays.is_empty() {
-        return Err(at(Error::new(ErrorKind::EmptyTrace)));
-    }
-    Ok((delays, lines.finding(DELAY)))
-}
-
-/// The slots of a pair.
-struct Pair {
-    opportunities: Mahimahi<Box<dyn BufRead + Send>>,
-    /// Delay of each bin, ms.
-    delays: Vec<u32>,
-    bin: Span,
-    propagation: Span,
-    /// Slots after the last bin, and slots with a delay below the propagation.
-    again: u64,
-    below: u64,
-    line_ends: Option<Finding>,
-}
-
-impl Slots for Pair {
-    fn next_slot(&mut self) -> Result<Option<Slot>> {
-        let slot = self.opportunities.next_slot();
-        let Some(slot) = slot.map_err(|error| error.of_input(BANDWIDTH))? else {
-            return Ok(None);
-        };
-        let at = slot.tx_time();
-        let bins = self.delays.len() as u64;
-        let bin = at.as_nanos() / self.bin.as_nanos();
-        self.again += u64::from(bin >= bins);
-        let delay = usize::try_from(bin % bins).ok();
-        let delay = delay.and_then(|bin| self.delays.get(bin)).copied();
-        let delay = Span::from_millis(delay.unwrap_or(0));
-        self.below += u64::from(delay < self.propagation);
-        let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
-        let decode_delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
-        let slot = Slot::new(at, decode_delay);
-        slot.map(Some).ok_or_else(|| {
-            let kind = ErrorKind::SumTooLarge {
-                sum: "time + delay",
-            };
-            Error::new(kind).of_input(DELAY)
-        })
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self
-            .opportunities
-            .line_ends(BANDWIDTH)
-            .into_iter()
-            .collect();
-        findings.extend(self.line_ends.clone());
-        if self.again > 0 {
-            let text = format!(
-                "{DELAY}: {} after the last delay: the delays begin again with the first, as in LeoReplayer",
-                counted(self.again, "slot")
-            );
-            findings.push(Finding::note("delays-repeated", self.again, "slots", text));
-        }
-        if self.below > 0 {
-            let text = format!(
-                "{DELAY}: {} with a delay below the propagation of {}, taken as 1 ns",
-                counted(self.below, "slot"),
-                self.propagation
-            );
-            let finding = Finding::warning("delays-below-propagation", self.below, "slots", text);
-            findings.push(finding.not_carried());
-        }
-        findings
+        let bin = settings.get(BIN).unwrap_or(Span::from_millis(10));
+        leoreplayer::pair(bin, &settings, files, note)
     }
 }
 
@@ -303,11 +141,11 @@ mod tests {
             (
                 "1\n2\n",
                 "7\n-1\n",
-                "2:1: found '-1', expected a delay in whole milliseconds",
+                "2:1: found '-1', expected a whole number of milliseconds",
             ),
             ("1\n2\n", "7\n7.5\n", "2:1: found '7.5'"),
             ("1\n2\n", "7\n\n", "2:1: found ''"),
-            ("1\n2\n", "4294967296\n", "less than 2^32 ms"),
+            ("1\n2\n", "4294967296\n", "milliseconds below 2^32"),
             ("1\n2\n", "", "no row"),
             ("2\n1\n", "7\n", "2:1: tx_time"),
             ("0\n", "7\n", "a last opportunity at 0 ms"),
@@ -329,8 +167,7 @@ mod tests {
             let times: Vec<u64> = gaps.iter().map(|gap| { at += gap; at }).collect();
             let lines = |numbers: &[u64]| {
                 let lines: Vec<String> = numbers.iter().map(u64::to_string).collect();
-                lines.join("
-    ")
+                lines.join("\n")
             };
             let found = convert(&lines(&times), &lines(&delays), &[]);
             let propagation = delays.iter().min().unwrap() * 1_000_000;

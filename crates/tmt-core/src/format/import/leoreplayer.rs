@@ -17,8 +17,8 @@ use crate::format::foreign::Carries;
 use crate::format::text::shown;
 use crate::types::{Error, ErrorKind, Result, Span, TraceKind};
 
-const DELAY: &str = "delay";
-const BANDWIDTH: &str = "bandwidth";
+pub(super) const DELAY: &str = "delay";
+pub(super) const BANDWIDTH: &str = "bandwidth";
 
 const KEYS: [Key; 6] = [
     Key::new(DELAY, ValueKind::File, "file of delays, ms, `-` for stdin")
@@ -94,35 +94,46 @@ impl Importer for Format {
             };
             return probe::open(&shape, given, settings, files, note);
         }
-        let interval = settings
-            .get::<Span>(INTERVAL.name)
-            .unwrap_or(Span::MAX)
-            .as_nanos();
-        let input = files
-            .open(DELAY)
-            .map_err(|error| Error::from(error).of_input(DELAY))?;
-        let mut number = 0_u64;
-        let points = Points::read(input, DELAY, Step::Hold(interval), |lines| {
-            let delay = delay(lines)?;
-            let too_large = || {
-                lines.error(ErrorKind::SumTooLarge {
-                    sum: "line number × interval",
-                })
-            };
-            let time = number.checked_mul(interval).ok_or_else(too_large)?;
-            number += 1;
-            Ok(Some((time, delay)))
-        })?;
-        let over_time = Sampled {
-            opportunity: OPPORTUNITY,
-            capacity: BANDWIDTH,
-            place: DELAY,
-            points,
-        };
-        over_time.open(&settings, files, note, |input| {
-            Box::new(Mahimahi::new(input, Span::NANOSECOND))
-        })
+        let interval = settings.get(INTERVAL.name).unwrap_or(Span::MAX);
+        pair(interval, &settings, files, note)
     }
+}
+
+/// Starts a conversion of both files of a replay, whose delays hold for `interval` each.
+///
+/// # Errors
+/// As [`Importer::open`].
+pub(super) fn pair(
+    interval: Span,
+    settings: &Given,
+    files: &mut dyn Files,
+    note: &mut dyn FnMut(Remark),
+) -> Result<Import, ImportError> {
+    let interval = interval.as_nanos();
+    let input = files
+        .open(DELAY)
+        .map_err(|error| Error::from(error).of_input(DELAY))?;
+    let mut number = 0_u64;
+    let points = Points::read(input, DELAY, Step::Hold(interval), |lines| {
+        let delay = delay(lines)?;
+        let too_large = || {
+            lines.error(ErrorKind::SumTooLarge {
+                sum: "line number × interval",
+            })
+        };
+        let time = number.checked_mul(interval).ok_or_else(too_large)?;
+        number += 1;
+        Ok(Some((time, delay)))
+    })?;
+    let over_time = Sampled {
+        opportunity: OPPORTUNITY,
+        capacity: BANDWIDTH,
+        place: DELAY,
+        points,
+    };
+    over_time.open(settings, files, note, |input| {
+        Box::new(Mahimahi::new(input, Span::NANOSECOND))
+    })
 }
 
 /// The delay of the line read last, ns.
@@ -139,7 +150,10 @@ fn delay(lines: &Lines<Box<dyn BufRead + Send>>) -> Result<u64> {
         .map(|millis| u64::from(millis) * 1_000_000)
         .ok_or_else(|| {
             let found = format!("'{}'", shown(text));
-            lines.error(ErrorKind::format(found, "a whole number of milliseconds"))
+            lines.error(ErrorKind::format(
+                found,
+                "a whole number of milliseconds below 2^32",
+            ))
         })
 }
 

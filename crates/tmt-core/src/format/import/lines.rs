@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use super::finding::{Finding, counted};
+use crate::format::import::catalogue::{CRLF, MIXED_LINE_ENDS};
 use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result};
@@ -45,12 +46,12 @@ pub(crate) fn line_ends(file: &str, crlf: u64, ended: u64) -> Option<Finding> {
     Some(if crlf == ended {
         let lines = counted(crlf, "line");
         let text = format!("{file}: {lines} {end} in CRLF; {removed} removed");
-        Finding::note("crlf", crlf, "lines", text)
+        Finding::of(&CRLF, crlf, "lines", text)
     } else {
         let text = format!(
             "{file}: mixed line ends: {crlf} of {ended} lines {end} in CRLF, the others in LF; {removed} removed"
         );
-        Finding::warning("mixed-line-ends", crlf, "lines", text)
+        Finding::of(&MIXED_LINE_ENDS, crlf, "lines", text)
     })
 }
 

@@ -13,6 +13,7 @@ use super::{
     ValueKind,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::{CRLF, DELAYS_LEFT, DELAYS_REPEATED};
 use crate::format::text::shown;
 use crate::types::{Error, ErrorKind, Position, Result, TraceKind};
 
@@ -173,7 +174,7 @@ impl Words {
     fn finding(&self, file: &str) -> Option<Finding> {
         self.crlf.then(|| {
             let text = format!("{file}: lines end in CRLF; the CRs were removed");
-            Finding::note("crlf", self.line, "lines", text)
+            Finding::of(&CRLF, self.line, "lines", text)
         })
     }
 }
@@ -310,8 +311,8 @@ impl Records for LinkEm {
                     counted(self.delays.len() as u64, "delay"),
                     counted(self.repeated, "packet")
                 );
-                findings.push(Finding::note(
-                    "delays-repeated",
+                findings.push(Finding::of(
+                    &DELAYS_REPEATED,
                     self.repeated,
                     "packets",
                     text,
@@ -321,7 +322,7 @@ impl Records for LinkEm {
                     "{DELAY}: the file may have more than {}, one per delivered packet; the trace ends with the losses",
                     counted(self.delays.len() as u64, "delay")
                 );
-                findings.push(Finding::note("delays-left", 1, "files", text));
+                findings.push(Finding::of(&DELAYS_LEFT, 1, "files", text));
             }
         }
         findings

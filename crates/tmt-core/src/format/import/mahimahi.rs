@@ -13,6 +13,7 @@ use super::{
     Slots, TRACE, decode_delay, rate_bps, set_rtt, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::UNSORTED_TIMES;
 use crate::format::unit::Unit;
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time, TraceKind};
 
@@ -38,9 +39,16 @@ impl Importer for Format {
     }
 
     fn recognises(&self, first: &[u8]) -> bool {
-        let times: Option<Vec<u64>> = whole_lines(first)
-            .map(|line| std::str::from_utf8(line.trim_ascii()).ok()?.parse().ok())
+        let lines = whole_lines(first).map(<[u8]>::trim_ascii);
+        let times: Option<Vec<u64>> = lines
+            .clone()
+            .map(|line| std::str::from_utf8(line).ok()?.parse().ok())
             .collect();
+        // Many digits 0 and 1 in a line are losses of Link'Em, whatever number they make.
+        let is_binary = |line: &[u8]| line.iter().all(|digit| matches!(digit, b'0' | b'1'));
+        if lines.clone().any(|line| line.len() > 8) && lines.clone().all(is_binary) {
+            return false;
+        }
         // Lines of 0 and 1 are losses.
         times.is_some_and(|times| times.is_sorted() && times.last().is_some_and(|last| *last > 1))
     }
@@ -176,7 +184,7 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
                 TRACE.name,
                 counted(self.unsorted, "time")
             );
-            let finding = Finding::warning("unsorted-times", self.unsorted, "times", text);
+            let finding = Finding::of(&UNSORTED_TIMES, self.unsorted, "times", text);
             findings.push(finding.at_line(Some(TRACE.name), self.first_unsorted));
         }
         findings

@@ -16,6 +16,7 @@ use super::{
     ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::{ARRIVALS_UNSENT, QUEUE_DROPS};
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
@@ -324,12 +325,7 @@ impl Records for Link {
                 TRACE.name,
                 counted(self.queue_drops, "drop")
             );
-            findings.push(Finding::note(
-                "queue-drops",
-                self.queue_drops,
-                "packets",
-                text,
-            ));
+            findings.push(Finding::of(&QUEUE_DROPS, self.queue_drops, "packets", text));
         }
         if self.unseen > 0 {
             let text = format!(
@@ -337,7 +333,7 @@ impl Records for Link {
                 TRACE.name,
                 counted(self.unseen, "arrival")
             );
-            let finding = Finding::note("arrivals-unsent", self.unseen, "packets", text);
+            let finding = Finding::of(&ARRIVALS_UNSENT, self.unseen, "packets", text);
             findings.push(finding.not_carried());
         }
         findings

@@ -12,6 +12,7 @@ use super::{
     TRACE, ValueKind,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::{DUPLICATES, RECEIVED_AT_END_UNKNOWN};
 use crate::format::text::shown;
 use crate::types::{Error, ErrorKind, Position, Result, TraceKind};
 
@@ -208,14 +209,14 @@ impl Records for List {
         let mut findings = Vec::new();
         if self.again > 0 {
             let text = format!("{} more than once", counted(self.again, "position"));
-            findings.push(Finding::note("duplicates", self.again, "packets", text));
+            findings.push(Finding::of(&DUPLICATES, self.again, "packets", text));
         }
         if !self.is_stated {
             let text = format!(
                 "how many packets followed the last lost one is unknown; the trace ends with it (`{}`)",
                 PACKETS.name
             );
-            findings.push(Finding::note("received-at-end-unknown", 1, "ends", text).not_carried());
+            findings.push(Finding::of(&RECEIVED_AT_END_UNKNOWN, 1, "ends", text).not_carried());
         }
         findings
     }

@@ -6,6 +6,7 @@ use std::io::BufRead;
 use super::finding::{Finding, Remark, counted};
 use super::probe::PROPAGATION;
 use super::{Files, Given, Import, ImportError, Lines, Slots, rate_bps, set_rtt};
+use crate::format::import::catalogue::{DELAYS_BELOW_PROPAGATION, DELAYS_REPEATED};
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time, TraceKind};
 
 /// Most delays of a file, which are held in memory: 10^7, more than a day at 10 ms.
@@ -205,8 +206,10 @@ impl Sampled {
             place: self.place,
             points: self.points,
             propagation,
+            seen: 0,
             repeated: 0,
             raised: 0,
+            first_raised: None,
         });
         Ok(Import {
             head,
@@ -222,10 +225,12 @@ struct SampledSlots {
     place: &'static str,
     points: Points,
     propagation: Span,
+    seen: u64,
     /// Slots after the end of the delays.
     repeated: u64,
-    /// Slots whose delay is below the propagation.
+    /// Slots whose delay is below the propagation, and the first of them.
     raised: u64,
+    first_raised: Option<u64>,
 }
 
 impl Slots for SampledSlots {
@@ -243,7 +248,11 @@ impl Slots for SampledSlots {
         self.repeated += u64::from(within != at);
         let delay = self.points.at(within);
         let propagation = self.propagation.as_nanos();
-        self.raised += u64::from(delay < propagation);
+        if delay < propagation {
+            self.raised += 1;
+            self.first_raised.get_or_insert(self.seen);
+        }
+        self.seen += 1;
         let delay = Span::from_nanos(delay.saturating_sub(propagation).max(1));
         let slot = delay.and_then(|delay| Slot::new(slot.tx_time(), delay));
         let sum = "time + delay";
@@ -251,10 +260,15 @@ impl Slots for SampledSlots {
             .ok_or_else(|| Error::new(ErrorKind::SumTooLarge { sum }).of_input(key))
     }
 
+    fn be_lenient(&mut self) {
+        self.slots.be_lenient();
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let mut findings = self.slots.findings();
         for finding in &mut findings {
             // The reader names the only input of its own format.
+            finding.first.input = Some(self.key);
             if let Some(rest) = finding.text.strip_prefix("trace:") {
                 finding.text = format!("{}:{rest}", self.key);
             }
@@ -266,12 +280,7 @@ impl Slots for SampledSlots {
                 self.place,
                 counted(self.repeated, "slot")
             );
-            findings.push(Finding::note(
-                "delays-repeated",
-                self.repeated,
-                "slots",
-                text,
-            ));
+            findings.push(Finding::of(&DELAYS_REPEATED, self.repeated, "slots", text));
         }
         if self.raised > 0 {
             let text = format!(
@@ -280,7 +289,8 @@ impl Slots for SampledSlots {
                 counted(self.raised, "delay"),
                 self.propagation
             );
-            let finding = Finding::warning("delays-below-propagation", self.raised, "delays", text);
+            let finding = Finding::of(&DELAYS_BELOW_PROPAGATION, self.raised, "delays", text);
+            let finding = finding.at_slot(self.first_raised);
             findings.push(finding.not_carried());
         }
         findings

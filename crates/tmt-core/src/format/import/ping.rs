@@ -45,7 +45,7 @@ impl Importer for Format {
     fn recognises(&self, first: &[u8]) -> bool {
         let mut lines = whole_lines(first).map(<[u8]>::trim_ascii);
         let is_answers = lines.clone().find(|line| !line.is_empty());
-        is_answers.is_some_and(answers::begins) || lines.any(log::is_telling)
+        is_answers.is_some_and(answers::is_telling) || lines.any(log::is_telling)
     }
 
     fn keys(&self) -> &'static [Key] {

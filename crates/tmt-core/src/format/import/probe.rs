@@ -12,6 +12,7 @@ use super::{
     Files, Finding, Given, Import, ImportError, Key, Remark, Slots, ValueKind, decode_delay,
     rate_bps, set_rtt,
 };
+use crate::format::import::catalogue::{POLARITY_SUSPECTED, RATE_OF_PROBES};
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 use delays::Delays;
 pub(super) use direction::{DIRECTION, Direction, Lost, Trip, Ways};
@@ -329,12 +330,7 @@ impl<R: Records> Slots for ProbeSlots<R> {
                 "a slot is one probe: the trace has the rate of the probes, not the capacity of the link (`{}` states what a slot carries)",
                 LLDU.name
             );
-            findings.push(Finding::warning(
-                "rate-of-probes",
-                self.packets,
-                "packets",
-                text,
-            ));
+            findings.push(Finding::of(&RATE_OF_PROBES, self.packets, "packets", text));
         }
         if let Some(digit) = self.lost_digit.filter(|_| self.lost * 2 > self.packets) {
             let as_read = digit - b'0';
@@ -345,7 +341,7 @@ impl<R: Records> Slots for ProbeSlots<R> {
                 self.packets,
                 1 - as_read
             );
-            let finding = Finding::warning("polarity-suspected", self.lost, "packets", text);
+            let finding = Finding::of(&POLARITY_SUSPECTED, self.lost, "packets", text);
             findings.push(finding.at_slot(self.first_lost));
         }
         findings

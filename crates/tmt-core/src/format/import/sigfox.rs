@@ -17,6 +17,7 @@ use super::{
     DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, RTT, Remark, TRACE,
 };
 use crate::format::foreign::Carries;
+use crate::format::import::catalogue::PAYLOAD_DIFFERS;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 
 const KEYS: [Key; 5] = [TRACE, INTERVAL, DECODE_DELAY, RTT, LLDU];
@@ -178,8 +179,8 @@ impl Records for Frames {
                 counted(self.other_data, "frame")
             );
             let text = text.replace('`', "");
-            findings.push(Finding::warning(
-                "payload-differs",
+            findings.push(Finding::of(
+                &PAYLOAD_DIFFERS,
                 self.other_data,
                 "frames",
                 text,

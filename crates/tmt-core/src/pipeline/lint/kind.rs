@@ -3,6 +3,7 @@
 use super::intervals::{Interval, Intervals};
 use super::{Check, Facts};
 use crate::format::import::Finding;
+use crate::format::import::catalogue::{CAPACITY_SUSPECTED, PROBES_SUSPECTED};
 use crate::types::{Slot, Span, TraceKind};
 
 /// Rows below which a look says nothing.
@@ -55,7 +56,7 @@ impl Check for Kind {
                 let text = format!(
                     "a row every {interval} with losses or delays looks like probes, which sample a link: their rate is not its capacity"
                 );
-                Finding::warning("probes-suspected", rows, "rows", text)
+                Finding::of(&PROBES_SUSPECTED, rows, "rows", text)
             }
             Some(TraceKind::Probe)
                 if !is_constant
@@ -65,7 +66,7 @@ impl Check for Kind {
                         .is_some_and(|delay| delay <= Slot::UNKNOWN_DELAY) =>
             {
                 let text = "no losses, no delays and no constant interval look like delivery opportunities, though the head says probe";
-                Finding::warning("capacity-suspected", rows, "rows", text)
+                Finding::of(&CAPACITY_SUSPECTED, rows, "rows", text)
             }
             _ => return Vec::new(),
         };

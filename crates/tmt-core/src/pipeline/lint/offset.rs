@@ -1,14 +1,15 @@
-//! `clock-offset`: a smallest one-way delay that no network has; `delays-below-propagation`: many delays of 1 ns in a trace
-//! from which propagation was removed.
+//! `clock-offset`: a smallest one-way delay that no network has; `least-delays`: many delays of 1 ns in a trace from which
+//! propagation was removed. The second is no fault where delays are coarse and the smallest one was removed.
 
 use super::{Check, Facts};
 use crate::format::import::Finding;
+use crate::format::import::catalogue::{CLOCK_OFFSET, LEAST_DELAYS};
 use crate::types::{Slot, Span};
 
 /// A smallest one-way delay from which on the clocks differ, as in the importers.
 const LEAST_OFFSET: Span = Span::from_millis(1500);
 
-/// Delays of 1 ns among those received from which on the propagation was too large: one in twenty.
+/// Delays of 1 ns among those received from which on they are reported: one in twenty.
 const FLOORED: u64 = 20;
 
 /// Finds the smallest delay.
@@ -47,20 +48,21 @@ impl Check for Offset {
         let smallest = smallest.as_nanos().checked_add(measured.as_nanos());
         let smallest = smallest.and_then(Span::from_nanos).unwrap_or(Span::MAX);
         let mut findings = Vec::new();
-        if smallest >= LEAST_OFFSET {
+        // A round trip begins and ends at the same clock.
+        let is_one_way = facts.head.get("one_way_delay").is_none();
+        if is_one_way && smallest >= LEAST_OFFSET {
             let text = format!(
                 "the smallest one-way delay is {smallest}, more than any network needs at best: the clocks differ by about that, or the delays have another unit"
             );
-            findings.push(Finding::warning("clock-offset", 1, "clocks", text));
+            findings.push(Finding::of(&CLOCK_OFFSET, 1, "clocks", text));
         }
         let received = facts.slots - facts.erased;
         if removed.is_some() && self.floored * FLOORED > received && self.floored < received {
             let text = format!(
-                "{} of {received} received slots have the least delay of 1 ns: their delays were not above the propagation of {measured} that was removed",
+                "{} of {received} received slots have the least delay of 1 ns: before {measured} were removed as propagation they had that or less",
                 self.floored
             );
-            let name = "delays-below-propagation";
-            let finding = Finding::warning(name, self.floored, "slots", text);
+            let finding = Finding::of(&LEAST_DELAYS, self.floored, "slots", text);
             findings.push(finding.at_slot(self.first_floored));
         }
         findings

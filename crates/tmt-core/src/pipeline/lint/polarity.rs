@@ -2,6 +2,7 @@
 
 use super::{Check, Facts};
 use crate::format::import::Finding;
+use crate::format::import::catalogue::{NOTHING_RECEIVED, POLARITY_SUSPECTED};
 use crate::types::Slot;
 
 /// Remembers the first erased slot.
@@ -27,12 +28,12 @@ impl Check for Polarity {
         }
         let finding = if erased == slots {
             let text = format!("all {slots} slots are erased: nothing can be sent over this trace");
-            Finding::warning("nothing-received", erased, "slots", text)
+            Finding::of(&NOTHING_RECEIVED, erased, "slots", text)
         } else {
             let text = format!(
                 "{erased} of {slots} slots are erased: a link in deep fade, or 0 and 1 the wrong way round"
             );
-            Finding::warning("polarity-suspected", erased, "slots", text)
+            Finding::of(&POLARITY_SUSPECTED, erased, "slots", text)
         };
         vec![finding.at_slot(self.first)]
     }

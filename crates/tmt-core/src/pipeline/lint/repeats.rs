@@ -4,6 +4,7 @@
 //! the delay of the eighth slot before.
 
 use super::{Check, Facts};
+use crate::format::import::catalogue::REPEATED_DELAYS;
 use crate::format::import::{Finding, counted};
 use crate::types::{Slot, Span};
 
@@ -64,7 +65,7 @@ impl Check for Repeats {
                 far => format!("{far} that have"),
             }
         );
-        let finding = Finding::warning("repeated-delays", self.near, "slots", text);
+        let finding = Finding::of(&REPEATED_DELAYS, self.near, "slots", text);
         vec![finding.at_slot(self.first)]
     }
 }

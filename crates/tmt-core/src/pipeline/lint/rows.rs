@@ -2,6 +2,7 @@
 
 use super::intervals::{Interval, Intervals};
 use super::{Check, Facts};
+use crate::format::import::catalogue::{CLOCK_STEPS, MISSING_ROWS};
 use crate::format::import::{Finding, counted};
 use crate::types::{Slot, Span};
 
@@ -86,7 +87,7 @@ impl Check for Rows {
                 counted(counts.gaps, "gap"),
                 span(usual)
             );
-            let finding = Finding::warning("missing-rows", counts.missing, "rows", text);
+            let finding = Finding::of(&MISSING_ROWS, counts.missing, "rows", text);
             findings.push(finding.at_slot(counts.first_gap));
         }
         if counts.steps > 0 {
@@ -96,7 +97,7 @@ impl Check for Rows {
                 span(usual),
                 span(counts.largest_step)
             );
-            let finding = Finding::warning("clock-steps", counts.steps, "steps", text);
+            let finding = Finding::of(&CLOCK_STEPS, counts.steps, "steps", text);
             findings.push(finding.at_slot(counts.first_step));
         }
         findings

@@ -6,6 +6,7 @@
 use super::intervals::{Interval, Intervals};
 use super::{Check, Facts};
 use crate::format::import::Finding;
+use crate::format::import::catalogue::LOOP_SEAM;
 use crate::types::{Slot, Span, Time, TraceKind};
 
 /// Least pause, ns.
@@ -64,7 +65,7 @@ impl Check for Seam {
                 span(pause),
                 span(pauses.longest)
             );
-            let finding = Finding::warning("loop-seam", 1, "pauses", text);
+            let finding = Finding::of(&LOOP_SEAM, 1, "pauses", text);
             findings.push(finding.at_slot(Some(slot)));
         };
         if is_pause(last.nanos, pauses.longest) {

@@ -1,6 +1,7 @@
 //! `opportunity-size`: a trace as of mahimahi whose head gives its opportunities 1500 B.
 
 use super::{Check, Facts};
+use crate::format::import::catalogue::OPPORTUNITY_SIZE;
 use crate::format::import::{Finding, mahimahi};
 use crate::types::{Bytes, Slot, TraceKind};
 
@@ -33,6 +34,6 @@ impl Check for Size {
             "lldu_bytes of the head is 1500; opportunities of mahimahi have {} B, so the rate is 0.27 % low",
             mahimahi::OPPORTUNITY.0
         );
-        vec![Finding::warning("opportunity-size", 1, "heads", text)]
+        vec![Finding::of(&OPPORTUNITY_SIZE, 1, "heads", text)]
     }
 }

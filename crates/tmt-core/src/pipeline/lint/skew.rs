@@ -7,6 +7,7 @@
 
 use super::{Check, Facts};
 use crate::format::import::Finding;
+use crate::format::import::catalogue::CLOCK_SKEW;
 use crate::types::{Slot, Time, to_f64};
 
 /// Windows from which on two neighbours become one.
@@ -193,6 +194,6 @@ impl Check for Skew {
             "the smallest delays {way} by {:.2} ppm (standard error {standard_error_ppm:.2} ppm): the clocks run at different rates, or the path changes steadily",
             ppm.abs()
         );
-        vec![Finding::warning("clock-skew", 1, "clocks", text)]
+        vec![Finding::of(&CLOCK_SKEW, 1, "clocks", text)]
     }
 }

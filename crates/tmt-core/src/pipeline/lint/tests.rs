@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::import::known;
 use crate::math::num;
 use crate::math::rng::{Stream, Uniform};
 use crate::types::to_f64;
@@ -33,9 +32,6 @@ fn look(slots: &[Slot], head: &Metadata) -> Vec<Finding> {
     };
     let found = run(7);
     assert_eq!(found, run(5000));
-    for finding in &found {
-        assert!(known(finding.name).is_some(), "{}", finding.name);
-    }
     found
 }
 
@@ -138,11 +134,16 @@ fn a_smallest_delay_that_no_network_has_is_an_offset_of_clocks() {
     assert!(found(&slots(1500 * MS), &empty, name).is_some());
     assert!(found(&slots(10), &removed(1500 * MS - 11), name).is_none());
     assert!(found(&slots(10), &removed(1500 * MS - 10), name).is_some());
+    // Half of a round trip, which has one clock.
+    let halves = head(&[("one_way_delay", "half of the measured round trip")]);
+    assert!(found(&slots(1500 * MS), &halves, name).is_none());
     // Many delays of 1 ns.
     let floored = |count: u64| every(MS, 200, move |row| 1 + u64::from(row >= count) * row);
-    let name = "delays-below-propagation";
+    let name = "least-delays";
     assert!(found(&floored(10), &removed(MS), name).is_none());
-    assert_eq!(found(&floored(11), &removed(MS), name).unwrap().count, 11);
+    let many = found(&floored(11), &removed(MS), name).unwrap();
+    assert_eq!((many.count, many.first.slot), (11, Some(0)));
+    assert_eq!(many.severity, Severity::Note);
     assert!(found(&floored(11), &empty, name).is_none());
     assert!(found(&floored(200), &removed(MS), name).is_none());
 }
@@ -154,6 +155,10 @@ fn times_of_another_unit_are_suspected() {
     assert!(found(&every(1000 * MS, 10, |_| 5000 * MS), &empty, name).is_none());
     assert!(found(&every(1001 * MS, 10, |_| 1), &empty, name).is_some());
     assert!(found(&every(MS, 10, |_| 5001 * MS), &empty, name).is_some());
+    // Probes every ten minutes have no other unit, but delays of 5 s do.
+    let probe = head(&[("trace_kind", "probe")]);
+    assert!(found(&every(600_000 * MS, 10, |_| 1), &probe, name).is_none());
+    assert!(found(&every(MS, 10, |_| 5001 * MS), &probe, name).is_some());
 }
 
 #[test]

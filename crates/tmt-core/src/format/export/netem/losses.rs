@@ -1,7 +1,7 @@
 //! Losses as netem has them: its models with the probabilities that were counted in a trace.
 //!
-//! Of each model the transitions are counted that the losses show. That is the likeliest parameter of each if the trace was made
-//! by the model; whether it was is for `tmt fit` to say.
+//! Of each model the transitions are counted that the losses show. Of two states that is the likeliest parameter if the trace was
+//! made by the model; of four, whose losses do not show all, a rule tells them apart. The fits of `tmt fit` need no rule.
 
 use crate::format::import::Finding;
 

@@ -9,6 +9,7 @@ use super::super::finding::counted;
 use super::super::json::{Elements, Piece};
 use super::super::{Finding, TRACE};
 use super::{Interval, Intervals};
+use crate::format::import::catalogue::INTERVALS_OMITTED;
 use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result};
@@ -102,8 +103,8 @@ impl Intervals for Report {
                 TRACE.name,
                 counted(self.omitted, "interval")
             );
-            findings.push(Finding::note(
-                "intervals-omitted",
+            findings.push(Finding::of(
+                &INTERVALS_OMITTED,
                 self.omitted,
                 "intervals",
                 text,

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use super::super::finding::counted;
 use super::super::{Finding, Lines, TRACE};
 use super::{Interval, Intervals};
+use crate::format::import::catalogue::INTERVALS_OMITTED;
 use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result};
@@ -103,8 +104,8 @@ impl Intervals for Report {
                 TRACE.name,
                 counted(self.omitted, "interval")
             );
-            findings.push(Finding::note(
-                "intervals-omitted",
+            findings.push(Finding::of(
+                &INTERVALS_OMITTED,
                 self.omitted,
                 "intervals",
                 text,

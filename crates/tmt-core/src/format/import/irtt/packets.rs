@@ -7,6 +7,7 @@ use super::super::json::{Elements, Piece};
 use super::super::probe::{Direction, Lost, Record, Records, Totals, Trip, Ways};
 use super::super::{Files, Finding, Given, TRACE};
 use super::File;
+use crate::format::import::catalogue::SUMMARY_DIFFERS;
 use crate::types::{Error, ErrorKind, Result};
 
 /// Version of the JSON that is read.
@@ -159,7 +160,7 @@ impl Packets {
             TRACE.name
         );
         let off = stated.abs_diff(read);
-        Some(Finding::warning("summary-differs", off, "packets", text))
+        Some(Finding::of(&SUMMARY_DIFFERS, off, "packets", text))
     }
 }
 

@@ -10,6 +10,10 @@ use super::super::probe::{Fate, Record, Records};
 use super::capture::Capture;
 use super::packet::{Flow, Packet};
 use super::{RECEIVER, SENDER};
+use crate::format::import::catalogue::{
+    PACKETS_ALIKE, RECEIVED_AGAIN, RECEIVED_ONLY, RECEIVED_REORDERED, SEGMENTATION_OFFLOAD,
+    SEGMENTS_WITHOUT_PAYLOAD,
+};
 use crate::types::{Error, ErrorKind, Result};
 
 /// Received packets that are held until the packet sent is read, and packets sent that are read before their turn.
@@ -309,8 +313,8 @@ impl Records for Pairs {
                 "{RECEIVER}: {} after one that was sent later",
                 counted(odd.reordered, "packet")
             );
-            findings.push(Finding::note(
-                "received-reordered",
+            findings.push(Finding::of(
+                &RECEIVED_REORDERED,
                 odd.reordered,
                 "packets",
                 text,
@@ -321,14 +325,14 @@ impl Records for Pairs {
                 "{RECEIVER}: {} again; one arrival counts",
                 counted(odd.copies, "packet")
             );
-            findings.push(Finding::note("received-again", odd.copies, "packets", text));
+            findings.push(Finding::of(&RECEIVED_AGAIN, odd.copies, "packets", text));
         }
         if odd.unknown > 0 {
             let text = format!(
                 "{RECEIVER}: {} of the flow that the sender's capture does not have, ignored: one began earlier, or dropped packets",
                 counted(odd.unknown, "packet")
             );
-            let finding = Finding::warning("received-only", odd.unknown, "packets", text);
+            let finding = Finding::of(&RECEIVED_ONLY, odd.unknown, "packets", text);
             findings.push(finding.not_carried());
         }
         if odd.alike > 0 {
@@ -336,15 +340,15 @@ impl Records for Pairs {
                 "{SENDER}: {} that look like later ones, fewer of which arrived: taken as the one whose delay is nearest to that of the packet before",
                 counted(odd.alike, "packet")
             );
-            findings.push(Finding::note("packets-alike", odd.alike, "packets", text).assumed());
+            findings.push(Finding::of(&PACKETS_ALIKE, odd.alike, "packets", text).assumed());
         }
         if odd.long > 0 {
             let text = format!(
                 "{SENDER}: {} of more than {LONGEST_FRAME} B: captured before the network card cut them into segments; they match nothing (ethtool -K DEVICE tso off gso off gro off)",
                 counted(odd.long, "packet")
             );
-            findings.push(Finding::warning(
-                "segmentation-offload",
+            findings.push(Finding::of(
+                &SEGMENTATION_OFFLOAD,
                 odd.long,
                 "packets",
                 text,
@@ -355,8 +359,8 @@ impl Records for Pairs {
                 "{SENDER}: {} of the flow without payload (handshake, acknowledgements), left out",
                 counted(odd.empty, "segment")
             );
-            findings.push(Finding::note(
-                "segments-without-payload",
+            findings.push(Finding::of(
+                &SEGMENTS_WITHOUT_PAYLOAD,
                 odd.empty,
                 "packets",
                 text,

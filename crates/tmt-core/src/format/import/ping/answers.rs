@@ -7,6 +7,7 @@ use super::super::finding::counted;
 use super::super::probe::{Fate, Record};
 use super::super::{Finding, TRACE};
 use super::{File, stamp};
+use crate::format::import::catalogue::{LOSSES_LEFT_OUT, TIMES_OF_ANSWERS, UNSORTED_TIMES};
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
 use crate::types::{ErrorKind, Result};
@@ -55,6 +56,14 @@ pub(super) fn begins(line: &[u8]) -> bool {
     let is_row = stamp::parse(time, Unit::Seconds).is_some()
         && nanos(round_trip, Unit::Milliseconds, "rtt").is_ok();
     is_row || Answers::of_header(line).is_some()
+}
+
+/// Whether it is known by this line: without a header the time is one of a calendar, from 1973 on.
+pub(super) fn is_telling(line: &[u8]) -> bool {
+    let time = fields(line).next();
+    let time = time.and_then(|time| stamp::parse(time, Unit::Seconds));
+    let is_dated = time.is_some_and(|nanos| nanos >= 100_000_000 * 1_000_000_000);
+    begins(line) && (is_dated || Answers::of_header(line).is_some())
 }
 
 /// Name and unit of a column: `rtt_ms`, `timestamp(s)`.
@@ -185,15 +194,15 @@ impl Answers {
             counted(self.rows, "answer")
         );
         let mut findings = vec![
-            Finding::note("times-of-answers", self.rows, "answers", times).assumed(),
-            Finding::warning("losses-left-out", self.rows, "answers", left_out).not_carried(),
+            Finding::of(&TIMES_OF_ANSWERS, self.rows, "answers", times).assumed(),
+            Finding::of(&LOSSES_LEFT_OUT, self.rows, "answers", left_out).not_carried(),
         ];
         if self.unsorted > 0 {
             let text = format!(
                 "{trace}: {} before the one of the answer before: the clock was set back, or the rows are not sorted; a conversion refuses them",
                 counted(self.unsorted, "time")
             );
-            let finding = Finding::warning("unsorted-times", self.unsorted, "times", text);
+            let finding = Finding::of(&UNSORTED_TIMES, self.unsorted, "times", text);
             findings.push(finding.at_line(Some(trace), self.first_unsorted));
         }
         findings

@@ -17,6 +17,7 @@ use super::super::finding::counted;
 use super::super::probe::{Fate, Record, Totals};
 use super::super::{Finding, TRACE};
 use super::{File, stamp};
+use crate::format::import::catalogue::{ERRORS_RETURNED, OTHER_LINES};
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
 use crate::types::{ErrorKind, Result};
@@ -157,7 +158,7 @@ impl Log {
             let errors = counted(self.errors, "packet");
             let text =
                 format!("{trace}: errors returned for {errors}, lost unless there is an answer");
-            let finding = Finding::note("errors-returned", self.errors, "packets", text);
+            let finding = Finding::of(&ERRORS_RETURNED, self.errors, "packets", text);
             findings.push(finding.at_line(Some(trace), self.first_error));
         }
         if self.others > 0 {
@@ -165,7 +166,7 @@ impl Log {
                 "{trace}: {} that ping does not print, ignored",
                 counted(self.others, "line")
             );
-            let finding = Finding::note("other-lines", self.others, "lines", text);
+            let finding = Finding::of(&OTHER_LINES, self.others, "lines", text);
             findings.push(finding.at_line(Some(trace), self.first_other));
         }
         findings

@@ -3,6 +3,9 @@
 use super::super::finding::{Finding, counted};
 use super::super::{DECODE_DELAY, Given};
 use super::{DELAY_UNIT, OFFSET, PROPAGATION, ROUND_TRIP};
+use crate::format::import::catalogue::{
+    CLOCKS_ALIGNED, DELAYS_BELOW_PROPAGATION, NEGATIVE_DELAYS, UNIT_SUSPECTED,
+};
 use crate::types::Span;
 
 /// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best. A round
@@ -112,17 +115,17 @@ impl Delays {
         };
         if self.has_unit && smallest >= LEAST_TOO_LONG {
             let text = asks("smallest", smallest);
-            findings.push(Finding::warning("unit-suspected", 1, "delays", text));
+            findings.push(Finding::of(&UNIT_SUSPECTED, 1, "delays", text));
         } else if self.has_unit && self.smallest.is_some() && self.largest < LEAST_OF_A_NETWORK {
             let text = asks("largest", self.largest);
-            findings.push(Finding::warning("unit-suspected", 1, "delays", text));
+            findings.push(Finding::of(&UNIT_SUSPECTED, 1, "delays", text));
         }
         if self.offset > 0 {
             let offset = Span::from_nanos(self.offset.unsigned_abs()).unwrap_or(Span::MAX);
             let text = format!(
                 "{place}: the smallest delay is -{offset}: the clocks of sender and receiver differ; {offset} is added to every delay, and the propagation is unknown"
             );
-            findings.push(Finding::warning("clocks-aligned", 1, "files", text).assumed());
+            findings.push(Finding::of(&CLOCKS_ALIGNED, 1, "files", text).assumed());
         }
         if self.raised > 0 {
             let text = format!(
@@ -130,23 +133,19 @@ impl Delays {
                 counted(self.raised, "delay"),
                 self.propagation
             );
-            let finding = Finding::warning("delays-below-propagation", self.raised, "delays", text);
+            let finding = Finding::of(&DELAYS_BELOW_PROPAGATION, self.raised, "delays", text);
             let finding = finding.at_line(Some(place), self.first_raised);
             findings.push(finding.not_carried());
         }
         if self.negative > 0 {
             let least = Span::from_nanos(self.most_negative.unsigned_abs()).unwrap_or(Span::MAX);
             let text = format!(
-                "{place}: {} below 0 (the lowest: -{least}), taken as 1 ns: the clocks of sender and receiver differ",
+                "{place}: {} below 0 (the lowest: -{least}), taken as 1 ns: the clock of the receiver is behind that of the sender by {least} or more, and all delays of one direction are too small by it",
                 counted(self.negative, "delay")
             );
-            let finding = Finding::warning("negative-delays", self.negative, "delays", text);
+            let finding = Finding::of(&NEGATIVE_DELAYS, self.negative, "delays", text);
             let finding = finding.at_line(Some(place), self.first_negative);
             findings.push(finding.not_carried());
-            let text = format!(
-                "{place}: the clock of the receiver is behind that of the sender by {least} or more: delays of one direction are too small by it"
-            );
-            findings.push(Finding::warning("clock-offset", 1, "clocks", text));
         }
         findings
     }

@@ -5,6 +5,9 @@ use serde::Deserialize;
 use super::super::finding::{Finding, counted};
 use super::super::{Given, Key, Remark, ValueKind};
 use super::{Fate, ROUND_TRIP, Record};
+use crate::format::import::catalogue::{
+    CLOCK_OFFSET, DELAYS_UNKNOWN, LOSS_DIRECTION_UNKNOWN, NEVER_SENT,
+};
 use crate::types::{ErrorKind, Metadata, Span};
 
 /// Key of the direction.
@@ -225,10 +228,10 @@ impl Ways {
                     "{text}; the variation of delays above 0 holds, but neither propagation nor rtt_ns (`{}` round-trip needs no clocks)",
                     DIRECTION.name
                 );
-                Finding::warning("clock-offset", count, unit, text).assumed()
+                Finding::of(&CLOCK_OFFSET, count, unit, text).assumed()
             } else {
                 let text = format!("{text}; round trips do not depend on them");
-                Finding::note("clock-offset", count, unit, text)
+                Finding::of(&CLOCK_OFFSET, count, unit, text).harmless()
             });
         }
         if self.somewhere > 0 && is_one_way {
@@ -236,8 +239,7 @@ impl Ways {
                 "{place}: {} in an unknown direction, taken as lost in this one",
                 counted(self.somewhere, "lost packet")
             );
-            let finding =
-                Finding::warning("loss-direction-unknown", self.somewhere, "packets", text);
+            let finding = Finding::of(&LOSS_DIRECTION_UNKNOWN, self.somewhere, "packets", text);
             findings.push(finding.assumed());
         }
         if self.unknown > 0 {
@@ -249,7 +251,7 @@ impl Ways {
                 "{place}: {} whose answer with the delay was lost; up, they get the delay of the one before{before}",
                 counted(self.unknown, "packet")
             );
-            let finding = Finding::note("delays-unknown", self.unknown, "packets", text);
+            let finding = Finding::of(&DELAYS_UNKNOWN, self.unknown, "packets", text);
             findings.push(finding.assumed());
         }
         if self.not_answered > 0 {
@@ -257,12 +259,7 @@ impl Ways {
                 "{place}: {} that did not reach the server, which sent no answer: no probes of the way down",
                 counted(self.not_answered, "packet")
             );
-            findings.push(Finding::note(
-                "never-sent",
-                self.not_answered,
-                "packets",
-                text,
-            ));
+            findings.push(Finding::of(&NEVER_SENT, self.not_answered, "packets", text));
         }
         findings
     }

@@ -8,6 +8,10 @@ use std::collections::btree_map::Entry;
 
 use super::super::finding::{Finding, counted};
 use super::{Fate, INTERVAL, Record, Records};
+use crate::format::import::catalogue::{
+    CLOCK_STEPS, DUPLICATES, LATE_BEYOND_WINDOW, LOSSES_AT_ENDS_UNKNOWN, MISSING_NUMBERS,
+    NOTHING_RECEIVED, REORDERED, SUMMARY_DIFFERS, TIMES_RAISED,
+};
 use crate::types::{ErrorKind, Result, Span};
 
 /// Records that are held back because one that was sent earlier may follow.
@@ -514,14 +518,14 @@ impl<R: Records> Sequence<R> {
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let odd = &self.odd;
-        let mut note = |name, count: u64, line, text: String| {
+        let mut note = |known, count: u64, line, text: String| {
             if count > 0 {
-                let finding = Finding::note(name, count, "packets", text);
+                let finding = Finding::of(known, count, "packets", text);
                 findings.push(finding.at_line(None, line));
             }
         };
         note(
-            "missing-numbers",
+            &MISSING_NUMBERS,
             odd.missing,
             odd.first_missing,
             format!(
@@ -530,7 +534,7 @@ impl<R: Records> Sequence<R> {
             ),
         );
         note(
-            "duplicates",
+            &DUPLICATES,
             odd.duplicates,
             odd.first_duplicate,
             format!(
@@ -539,7 +543,7 @@ impl<R: Records> Sequence<R> {
             ),
         );
         note(
-            "reordered",
+            &REORDERED,
             odd.reordered,
             odd.first_reordered,
             format!(
@@ -552,7 +556,7 @@ impl<R: Records> Sequence<R> {
                 "{} after more than {WINDOW} later ones or again so late, and ignored",
                 counted(odd.late, "packet")
             );
-            let finding = Finding::warning("late-beyond-window", odd.late, "packets", text);
+            let finding = Finding::of(&LATE_BEYOND_WINDOW, odd.late, "packets", text);
             findings.push(finding.at_line(None, odd.first_late).not_carried());
         }
         if odd.nothing > 0 {
@@ -560,12 +564,7 @@ impl<R: Records> Sequence<R> {
                 "no answer to {}: neither delays nor send times are known, and there is nothing to convert",
                 counted(odd.nothing, "packet")
             );
-            findings.push(Finding::warning(
-                "nothing-received",
-                odd.nothing,
-                "packets",
-                text,
-            ));
+            findings.push(Finding::of(&NOTHING_RECEIVED, odd.nothing, "packets", text));
         }
         if odd.steps > 0 {
             let sign = if odd.largest_step < 0 { "-" } else { "" };
@@ -581,7 +580,7 @@ impl<R: Records> Sequence<R> {
                 counted(odd.steps, "clock step"),
                 INTERVAL.name
             );
-            let finding = Finding::warning("clock-steps", odd.steps, "steps", text);
+            let finding = Finding::of(&CLOCK_STEPS, odd.steps, "steps", text);
             let finding = finding.at_line(None, odd.first_step);
             findings.push(if odd.steps_back > 0 {
                 finding.not_carried()
@@ -593,7 +592,7 @@ impl<R: Records> Sequence<R> {
                 "{} by up to 1 ms before the one before, raised to it",
                 counted(odd.raised, "send time")
             );
-            findings.push(Finding::note("times-raised", odd.raised, "packets", text));
+            findings.push(Finding::of(&TIMES_RAISED, odd.raised, "packets", text));
         }
         findings.extend(self.doubts_on_totals());
         findings
@@ -619,7 +618,7 @@ impl<R: Records> Sequence<R> {
                 "how many packets were lost {} one received is unknown: the input does not say how many were sent",
                 unknown.join(" and ")
             );
-            let finding = Finding::note("losses-at-ends-unknown", count, "ends", text);
+            let finding = Finding::of(&LOSSES_AT_ENDS_UNKNOWN, count, "ends", text);
             findings.push(finding.not_carried());
         }
         if let Some(stated) = totals
@@ -631,7 +630,7 @@ impl<R: Records> Sequence<R> {
                 self.odd.received
             );
             let off = stated.abs_diff(self.odd.received);
-            findings.push(Finding::warning("summary-differs", off, "packets", text));
+            findings.push(Finding::of(&SUMMARY_DIFFERS, off, "packets", text));
         }
         findings
     }
