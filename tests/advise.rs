@@ -17,7 +17,7 @@ fn slots(flags: &str) -> Folder {
 fn advise(folder: &Folder, flags: &str) -> Value {
     let run = format!("-q advise --json {flags}");
     // All candidates over a long trace take minutes.
-    let patience = Duration::from_secs(1800);
+    let patience = Duration::from_mins(30);
     let run = tmt(&run).patience(patience).within(folder).run();
     run.ok().results()
 }

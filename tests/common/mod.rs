@@ -207,7 +207,7 @@ fn finish_within(mut child: Child, patience: Duration) -> Ran {
     }
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let status = wait_for(&mut child, patience);
+    let status = wait(&mut child, patience);
     Ran {
         code: status.code(),
         stdout: stdout.join().unwrap(),
@@ -216,15 +216,11 @@ fn finish_within(mut child: Child, patience: Duration) -> Ran {
 }
 
 /// Waits for `child`, which must not take for ever.
-pub(crate) fn wait(child: &mut Child) -> ExitStatus {
-    wait_for(child, PATIENCE)
-}
-
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a test waits is no part of what it computes"
 )]
-fn wait_for(child: &mut Child, patience: Duration) -> ExitStatus {
+fn wait(child: &mut Child, patience: Duration) -> ExitStatus {
     let start = Instant::now();
     while start.elapsed() < patience {
         if let Some(status) = child.try_wait().unwrap() {

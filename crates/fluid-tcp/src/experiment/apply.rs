@@ -93,7 +93,7 @@ impl Transform {
 
     fn notes_on(&self, head: &Metadata) -> Vec<Note> {
         let delay_s = self.decode_delay.map(Span::as_secs_f64);
-        let unit = wrong_unit(self.slots_per_s.map(f64::recip), delay_s)
+        let unit = wrong_unit(head.trace_kind(), self.slots_per_s.map(f64::recip), delay_s)
             .map(|found| format!("{found}: {}", unit_question("`unit`", head)));
         let probes = head.probe_warning().map(str::to_owned);
         let assumed =

@@ -147,7 +147,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
     });
     let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
-    if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
+    let kind = reader.metadata().trace_kind();
+    if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
         warning!("stats", "{found}: {question}");
     }

@@ -1,7 +1,7 @@
 //! Whether the times of a trace look as if they had been read in another unit than they are in, and whether repeats can
 //! leave as early as a feedback delay says.
 
-use crate::types::{Metadata, Slot, Span};
+use crate::types::{Metadata, Slot, Span, TraceKind};
 
 /// Longest plausible mean time between two rows, s. The slowest links that are measured send several units per second.
 const MAX_PERIOD_S: f64 = 1.0;
@@ -11,18 +11,26 @@ const MAX_PERIOD_S: f64 = 1.0;
 const MAX_MEDIAN_DELAY_S: f64 = 5.0;
 
 /// What is implausible about a mean time between rows and a median decoding delay, both in s; `None` if both may be right.
+/// Probes may be as rare as one likes.
 ///
 /// ```
 /// use tmt_core::stats::wrong_unit;
+/// use tmt_core::types::TraceKind;
 ///
 /// // Slots of 10 ms that take 36 ms to decode, in ms and read as s.
-/// let found = wrong_unit(Some(10.0), Some(36.0));
+/// let found = wrong_unit(None, Some(10.0), Some(36.0));
 /// assert_eq!(found.as_deref(), Some("the mean slot period is 10 s and the median decoding delay 36 s"));
-/// assert_eq!(wrong_unit(Some(0.010), Some(0.036)), None);
+/// assert_eq!(wrong_unit(None, Some(0.010), Some(0.036)), None);
+/// assert_eq!(wrong_unit(Some(TraceKind::Probe), Some(10.0), Some(0.036)), None);
 /// ```
 #[must_use]
-pub fn wrong_unit(period_s: Option<f64>, delay_s: Option<f64>) -> Option<String> {
-    let period = period_s.filter(|period| *period > MAX_PERIOD_S);
+pub fn wrong_unit(
+    kind: Option<TraceKind>,
+    period_s: Option<f64>,
+    delay_s: Option<f64>,
+) -> Option<String> {
+    let is_link = kind != Some(TraceKind::Probe);
+    let period = period_s.filter(|period| is_link && *period > MAX_PERIOD_S);
     let delay = delay_s.filter(|delay| *delay > MAX_MEDIAN_DELAY_S);
     match (period, delay) {
         (Some(period), Some(delay)) => Some(format!(
@@ -133,13 +141,13 @@ mod tests {
     #[test]
     fn only_times_above_the_limits_are_implausible() {
         assert_eq!(
-            wrong_unit(Some(MAX_PERIOD_S), Some(MAX_MEDIAN_DELAY_S)),
+            wrong_unit(None, Some(MAX_PERIOD_S), Some(MAX_MEDIAN_DELAY_S)),
             None
         );
-        assert_eq!(wrong_unit(None, None), None);
-        let period = wrong_unit(Some(1.5), Some(5.0));
+        assert_eq!(wrong_unit(None, None, None), None);
+        let period = wrong_unit(None, Some(1.5), Some(5.0));
         assert_eq!(period.as_deref(), Some("the mean slot period is 1.5 s"));
-        let delay = wrong_unit(None, Some(20.0));
+        let delay = wrong_unit(None, None, Some(20.0));
         assert_eq!(delay.as_deref(), Some("the median decoding delay is 20 s"));
     }
 }

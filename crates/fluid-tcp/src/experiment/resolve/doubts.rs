@@ -25,7 +25,7 @@ impl Experiment {
         let mut warnings: Vec<Note> = probes("", head).into_iter().collect();
         let period = timeline.rate().map(|rate| 1.0 / rate);
         let delay = timeline.median_delay().map(Span::as_secs_f64);
-        if let Some(found) = wrong_unit(period, delay) {
+        if let Some(found) = wrong_unit(head.trace_kind(), period, delay) {
             let question = unit_question("`unit`", head);
             warnings.push(Note::warning(format!("{found}: {question}")));
         }

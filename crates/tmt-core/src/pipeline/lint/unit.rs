@@ -5,7 +5,7 @@ use crate::format::import::Finding;
 use crate::format::import::catalogue::UNIT_SUSPECTED;
 use crate::stats::distribution::Distribution;
 use crate::stats::wrong_unit;
-use crate::types::{Slot, Span, Time, TraceKind, to_f64};
+use crate::types::{Slot, Span, Time, to_f64};
 
 /// Delays of which the median is taken: the first ones, as in the warning of `tmt apply`.
 const DELAYS: u64 = 1 << 16;
@@ -35,12 +35,10 @@ impl Check for Units {
 
     fn findings(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let length = self.last.since(self.first.unwrap_or_default());
-        // Probes may be as rare as one likes.
-        let is_link = facts.kind != Some(TraceKind::Probe);
-        let has_intervals = facts.has_times && is_link && facts.slots > 1;
+        let has_intervals = facts.has_times && facts.slots > 1;
         let period = has_intervals.then(|| length.as_secs_f64() / to_f64(facts.slots - 1));
         let [median] = self.delays.percentiles([50]);
-        let found = wrong_unit(period, median.map(Span::as_secs_f64));
+        let found = wrong_unit(facts.kind, period, median.map(Span::as_secs_f64));
         let finding = |found| Finding::of(&UNIT_SUSPECTED, 1, "traces", found);
         found
             .map(|found| finding(found + ": perhaps the times have another unit"))
