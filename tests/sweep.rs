@@ -382,7 +382,7 @@ fn plans_that_cannot_run_are_refused() {
         (
             "sweep --cc reno --rate 1Mbps,2Mbps --zip cc,rate",
             2,
-            &["--zip", "as many"],
+            &["--zip", "equal numbers"],
         ),
         ("sweep --cc reno --resume", 2, &["--resume", "--output"]),
         (
@@ -436,4 +436,122 @@ fn a_dry_run_prints_the_cells_and_the_cost() {
         "{}",
         ran.stderr
     );
+}
+
+/// The trace of the return path is read as the forward trace is.
+#[test]
+fn a_return_trace_in_another_unit_is_read_in_it() {
+    let folder = folder();
+    let rows_of = |unit: u64| -> String {
+        let rows = (0..4000u64).map(|row| format!("{},{}\n", row * 5000 * unit, 36_000 * unit));
+        rows.collect()
+    };
+    let header = "tx_time,decode_delay\n";
+    folder.write("phy_us.csv", format!("{header}{}", rows_of(1)));
+    folder.write("phy_ns.csv", format!("{header}{}", rows_of(1000)));
+    let goodput = |unit: &str| {
+        let chain = format!(
+            "sweep --trace phy_{unit}.csv --unit {unit} --scheme arq --rtt 200ms --lldu 100B --return-trace \
+             phy_{unit}.csv -o {unit}.csv"
+        );
+        tmt(&chain).within(&folder).run().ok();
+        rows(&folder, &format!("{unit}.csv"))[0]["goodput_bps"].clone()
+    };
+    assert_eq!(goodput("us"), goodput("ns"));
+    assert!(goodput("us").parse::<f64>().unwrap() > 1e4);
+}
+
+/// A process without random numbers repeats none, whatever the seed and the order of the cells.
+#[test]
+fn a_list_of_losses_on_a_random_trace_does_not_depend_on_the_order_of_seeds() {
+    let folder = folder();
+    folder.write("list.txt", "10\n20\n30\n");
+    let sweep = |seeds: &str| {
+        let chain = format!(
+            "sweep --trace phy.csv --scheme arq --loss list:list.txt --seed {seeds} -o {}.csv",
+            seeds.replace(',', "-")
+        );
+        tmt(&chain).within(&folder).run().ok();
+        let rows = rows(&folder, &format!("{}.csv", seeds.replace(',', "-")));
+        rows.iter().all(|row| row["error"].is_empty())
+    };
+    // The trace was made with seed 7.
+    assert!(sweep("7,8"));
+    assert!(sweep("8,7"));
+}
+
+#[test]
+fn names_that_would_overwrite_the_results_are_refused() {
+    let folder = Folder::new();
+    for name in ["run", "error", "goodput_bps", "total_delay_p95_s", "cell"] {
+        let plan = format!("sweep --set {name}=1,2 --loss bernoulli:0.0{{{name}}}");
+        tmt(&plan)
+            .within(&folder)
+            .run()
+            .fails(2, &[name, "a column of the results"]);
+    }
+    tmt("sweep --link synthetic --rate 1Mbps --rtt 10ms --duration 1s,2s --flow cc=reno --flow cc=cubic -o flows.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let rows = rows(&folder, "flows.csv");
+    assert_eq!(rows.len(), 4);
+    assert_eq!(
+        (&rows[1]["flow"][..], &rows[2]["duration_ns"][..]),
+        ("1", "2000000000")
+    );
+    tmt("summarise flows.csv --by duration")
+        .within(&folder)
+        .run()
+        .ok();
+}
+
+#[test]
+fn what_generated_slots_lack_is_refused_and_a_table_without_results_fails() {
+    let folder = Folder::new();
+    let chain = "--scheme arq --loss bernoulli:0.01 --rate 1Mbps --rtt 10ms --duration 2s";
+    for (more, words) in [
+        ("--offsets 3", "over generated slots needs --bytes"),
+        ("--unit us", "found generated slots"),
+    ] {
+        tmt(&format!("sweep {chain} {more} -o x.csv"))
+            .within(&folder)
+            .run()
+            .fails(1, &["all cells were refused", words]);
+        assert_eq!(rows(&folder, "x.csv").len(), 1);
+    }
+    // A dry run of what could not be written fails as well.
+    tmt(&format!("sweep {chain} --dry-run -o nowhere/x.csv"))
+        .within(&folder)
+        .run()
+        .fails(1, &["directory nowhere does not exist"]);
+}
+
+#[test]
+fn a_variable_may_end_as_a_trace_does() {
+    let folder = folder();
+    tmt("sweep --set mytrace=phy,clean --trace {mytrace}.csv --scheme arq --bytes 20kB -o x.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    assert_eq!(rows(&folder, "x.csv").len(), 2);
+}
+
+#[test]
+fn a_mean_that_leaves_out_runs_says_so() {
+    let folder = Folder::new();
+    folder.write(
+        "half.csv",
+        "cell,run,flow,completion_time_s\n0,0,0,1.5\n0,1,0,\n0,2,0,2.5\n",
+    );
+    tmt("summarise half.csv")
+        .within(&folder)
+        .run()
+        .ok()
+        .says(&["completion_time_s: 1 group has runs without it, at worst 1 of 3"]);
+    folder.write("twice.csv", "cell,run,flow\n0,0,0\n0,0,0\n");
+    tmt("summarise twice.csv")
+        .within(&folder)
+        .run()
+        .fails(2, &["row 2", "for the second time"]);
 }

@@ -100,7 +100,7 @@ def test_what_is_assumed_and_what_misleads_is_a_warning():
         ({"cc": ["cubik"]}, "`cc`: .*did you mean 'cubic'"),
         ({"ccc": ["cubic"]}, "ccc"),
         ({"cc": []}, "`cc`: found no value"),
-        ({"zip": ["cc", "rate"], "cc": ["reno", "cubic"], "rate": "1Mbps"}, "as many"),
+        ({"zip": ["cc", "rate"], "cc": ["reno", "cubic"], "rate": "1Mbps"}, "equal numbers"),
         ({"cc": object()}, "`cc`: found a value of type object"),
         ({"stop": 3}, "`stop`: expected a string"),
     ],

@@ -35,6 +35,14 @@ pub struct Axis {
     pub place: Option<(usize, usize)>,
 }
 
+impl Axis {
+    /// Whether its values are files of traces.
+    #[must_use]
+    pub fn is_of_traces(&self) -> bool {
+        matches!(self.name.as_str(), "trace" | "return_trace")
+    }
+}
+
 /// A plan before its names and values are checked.
 ///
 /// ```
@@ -319,7 +327,7 @@ fn dimensions(axes: &[Axis], zipped: &[Vec<String>]) -> Result<Vec<Vec<usize>>, 
                 return Err(PlanError::of(
                     "zip",
                     format!(
-                        "found {} values of {} and {} of {name}, expected as many",
+                        "found {} values of {} and {} of {name}, expected equal numbers",
                         first.values.len(),
                         first.name,
                         axis.values.len()

@@ -173,7 +173,7 @@ impl Records {
                 ),
             }
         });
-        let more = (more > 0).then(|| format!("kinds of warnings that are not shown: {more}"));
+        let more = (more > 0).then(|| format!("{more} more kinds of warnings are not shown"));
         shown.chain(more).collect()
     }
 
@@ -221,7 +221,7 @@ mod tests {
         );
         assert_eq!(
             records.findings(1)[1],
-            "kinds of warnings that are not shown: 1"
+            "1 more kinds of warnings are not shown"
         );
         let mut refused = record(2, 0..1, &[]);
         refused.runs[0].error = Some("`rtt`: too long".to_owned());

@@ -18,6 +18,9 @@ const USUAL: [&str; 4] = [
     "retransmission_probability",
 ];
 
+/// Columns that say which run and flow a row is of.
+const OF_RESULTS: [&str; 3] = ["cell", "run", "flow"];
+
 /// Seed of the bootstrap over starts.
 const SEED: u64 = 1;
 
@@ -37,8 +40,10 @@ pub struct Group {
     pub refused: usize,
     /// Number of runs.
     pub runs: usize,
-    /// Mean of each metric; `None` if no run has it.
+    /// Mean of each metric over the runs that have it; `None` if none has.
     pub means: Vec<Option<Estimate>>,
+    /// Number of runs without each metric.
+    pub lacking: Vec<usize>,
 }
 
 /// All groups, in the order of their first rows.
@@ -63,13 +68,18 @@ type Runs = BTreeMap<i64, BTreeMap<i64, Vec<(f64, u64)>>>;
 /// Otherwise the cells count as independent, and their variances add up.
 ///
 /// # Errors
-/// An unknown column, or a metric that is no number.
+/// An unknown column, a metric that is no number, or a table that is not the results of one sweep.
 pub fn summarise(
     table: &Table,
     by: &[String],
     metrics: &[String],
 ) -> Result<Summary, SummaryError> {
-    for name in by.iter().chain(metrics).map(String::as_str).chain(["cell"]) {
+    for name in by
+        .iter()
+        .chain(metrics)
+        .map(String::as_str)
+        .chain(OF_RESULTS)
+    {
         if !table.names().any(|known| known == name) {
             let near = nearest(name, table.names());
             let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
@@ -78,6 +88,7 @@ pub fn summarise(
             )));
         }
     }
+    check_rows(table)?;
     let metrics = if metrics.is_empty() {
         usual(table)
     } else {
@@ -114,16 +125,53 @@ pub fn summarise(
     })
 }
 
+/// Refuses rows that are not those of one sweep.
+fn check_rows(table: &Table) -> Result<(), SummaryError> {
+    if table.is_empty() {
+        return Err(SummaryError(
+            "found no rows, expected the results of `tmt sweep`".to_owned(),
+        ));
+    }
+    let mut known = BTreeSet::new();
+    for row in 0..table.len() {
+        let numbers = OF_RESULTS.map(|name| whole(table, row, name));
+        let [Some(cell), run, flow] = numbers else {
+            let found = table.value(row, "cell");
+            return Err(SummaryError(format!(
+                "row {}: found cell '{}', expected the whole number of a cell",
+                row + 1,
+                found.map_or_else(String::new, Value::text)
+            )));
+        };
+        // Runs that were refused have no number.
+        if let Some(run) = run
+            && !known.insert((cell, run, flow))
+        {
+            let of = flow.map_or_else(String::new, |flow| format!(", flow {flow}"));
+            return Err(SummaryError(format!(
+                "row {}: found cell {cell}, run {run}{of} for the second time, expected the results of one sweep",
+                row + 1
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The usual metrics that have values; of closed forms all results.
 fn usual(table: &Table) -> Vec<String> {
     let has_values = |name: &&str| (0..table.len()).any(|row| number(table, row, name).is_some());
-    let mut model = (0..table.len()).filter_map(|row| table.value(row, "model"));
-    let model = model.next().map(Value::text);
-    let model = model.and_then(|name| models().find(|model| model.name == name));
-    let names: Vec<&str> = match model {
-        Some(model) => model.results.iter().map(|field| field.name).collect(),
-        None => USUAL.to_vec(),
-    };
+    let model = (0..table.len()).filter_map(|row| table.value(row, "model"));
+    let chosen: BTreeSet<String> = model.map(Value::text).collect();
+    let chosen = models().filter(|model| chosen.contains(model.name));
+    let mut names: Vec<&str> = Vec::new();
+    for field in chosen.flat_map(|model| model.results) {
+        if !names.contains(&field.name) {
+            names.push(field.name);
+        }
+    }
+    if names.is_empty() {
+        names = USUAL.to_vec();
+    }
     let names = names.into_iter().filter(has_values);
     names.map(str::to_owned).collect()
 }
@@ -162,12 +210,17 @@ fn group(table: &Table, metrics: &[String], rows: &[usize], by: Vec<String>) -> 
     }
     let count = runs.values().map(BTreeMap::len).sum();
     let means = (0..metrics.len()).map(|metric| mean(&runs, metric, starts));
+    let lacking = (0..metrics.len()).map(|metric| {
+        let runs = runs.values().flat_map(BTreeMap::values);
+        runs.filter(|sums| sums[metric].1 == 0).count()
+    });
     Group {
         by,
         cells: all.len(),
         refused: refused.len(),
         runs: count,
         means: means.collect(),
+        lacking: lacking.collect(),
     }
 }
 
@@ -223,13 +276,17 @@ mod tests {
 
     fn table(rows: &[(i64, i64, &str, Option<f64>)]) -> Table {
         let mut table = Table::default();
+        let mut flows: BTreeMap<(i64, i64), i64> = BTreeMap::new();
         for (cell, run, cc, goodput) in rows {
+            let flow = flows.entry((*cell, *run)).or_default();
             table.row([
                 ("cell", Some(Value::Whole(*cell))),
                 ("cc", Some(Value::Text((*cc).to_owned()))),
                 ("run", goodput.map(|_| Value::Whole(*run))),
+                ("flow", Some(Value::Whole(*flow))),
                 ("goodput_bps", goodput.map(Value::Real)),
             ]);
+            *flow += 1;
         }
         table
     }
@@ -289,6 +346,44 @@ mod tests {
         let group = &summary.groups[0];
         assert_eq!((group.cells, group.refused, group.runs), (2, 1, 2));
         assert_eq!(group.means[0].unwrap().mean, 3.0);
+    }
+
+    #[test]
+    fn runs_without_a_metric_are_counted() {
+        let mut table = table(&[(0, 0, "a", Some(1.0)), (0, 1, "a", Some(2.0))]);
+        table.row([
+            ("cell", Some(Value::Whole(0))),
+            ("run", Some(Value::Whole(2))),
+            ("flow", Some(Value::Whole(0))),
+            ("goodput_bps", None),
+        ]);
+        let summary = summarise(&table, &[], &[]).unwrap();
+        assert_eq!(
+            (summary.groups[0].runs, &summary.groups[0].lacking[..]),
+            (3, &[1][..])
+        );
+    }
+
+    #[test]
+    fn tables_that_are_not_the_results_of_one_sweep_are_refused() {
+        let refused = |table: &Table| summarise(table, &[], &[]).unwrap_err().to_string();
+        let row = (0, 0, "a", Some(1.0));
+        let mut twice = table(&[row]);
+        twice.row([
+            ("cell", Some(Value::Whole(0))),
+            ("run", Some(Value::Whole(0))),
+            ("flow", Some(Value::Whole(0))),
+        ]);
+        assert!(
+            refused(&twice).starts_with("row 2: found cell 0, run 0, flow 0 for the second time")
+        );
+        let mut text = Table::default();
+        text.row([
+            ("cell", Some(Value::Text("x".to_owned()))),
+            ("run", None),
+            ("flow", None),
+        ]);
+        assert!(refused(&text).starts_with("row 1: found cell 'x'"));
     }
 
     #[test]

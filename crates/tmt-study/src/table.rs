@@ -83,9 +83,7 @@ impl Settings {
                     if parameter.key == "seed" {
                         continue;
                     }
-                    let column = parameter
-                        .json_name()
-                        .unwrap_or_else(|| parameter.key.to_owned());
+                    let column = parameter.column();
                     // A default that a coupled link moves elsewhere is still what was given.
                     let value = parameter.json(experiment);
                     (column, value.unwrap_or_else(|| scalar(&text)))
@@ -125,16 +123,20 @@ fn add(
     let mut row = Row::default();
     row.set("cell", Value::from(record.cell));
     row.all(&settings.varying);
-    let has_results = run.error.is_none();
+    // The one row of a cell that refuses its parameters is of no run.
+    let is_run = run.error.is_none();
     row.set(
         "run",
-        if has_results {
+        if is_run {
             Value::from(run.run)
         } else {
             Value::Null
         },
     );
-    row.set("seed", run.seed.map_or(Value::Null, Value::from));
+    // A closed form may have a seed of its own.
+    if run.seed.is_some() || !record.params.contains_key("seed") {
+        row.set("seed", run.seed.map_or(Value::Null, Value::from));
+    }
     row.set("offset_s", run.offset_s.map_or(Value::Null, Value::from));
     row.set("flow", flow.map_or(Value::Null, Value::from));
     row.set(

@@ -49,6 +49,7 @@ impl Experiment {
                 );
             }
         };
+        self.refuse_what_generated_slots_lack()?;
         let own = Self {
             channel: Some(channel.clone()),
             ..self.clone()
@@ -61,8 +62,35 @@ impl Experiment {
             loaded.head.set("rate_bps", rate.0.to_string());
             loaded.head.set("lldu_bytes", lldu.0.to_string());
         }
-        loaded.head.set("seed", seed.to_string());
+        if channel.is_random() {
+            loaded.head.set("seed", seed.to_string());
+        }
         Ok(loaded)
+    }
+
+    /// Refuses what needs a trace, of a chain whose slots are generated.
+    fn refuse_what_generated_slots_lack(&self) -> Result<()> {
+        let reading = [
+            ("unit", self.unit.is_some()),
+            ("columns", self.columns.is_some()),
+            ("allow_cut", self.allow_cut.is_some()),
+        ];
+        let given = reading.into_iter().find(|(_, is_given)| *is_given);
+        if let Some((key, _)) = given.filter(|_| self.return_trace.is_none()) {
+            return refused(
+                key,
+                format!(
+                    "`{key}` says how a trace is read: found generated slots, expected `trace`"
+                ),
+            );
+        }
+        if self.offsets.is_some() && self.bytes.is_none() && self.flow.is_none() {
+            return refused(
+                "offsets",
+                "`offsets` over generated slots needs `bytes`: `duration` is the length of the slots",
+            );
+        }
+        Ok(())
     }
 
     /// Whether two seeds may give a chain different slots.
@@ -90,7 +118,7 @@ impl Experiment {
         let Some(loss) = loss else {
             return Ok(loaded);
         };
-        if erased_with(&loaded.head, seed) {
+        if loss.is_random() && erased_with(&loaded.head, seed) {
             return Err(data(format!(
                 "{}: found a stage that erased slots with seed {seed}, expected another `seed`: this one gives the same random numbers again",
                 loaded.name
@@ -164,8 +192,8 @@ impl Experiment {
         }
         run.trace = Some("-".to_owned());
         (run.scheme, run.channel, run.loss, run.rate) = (None, None, None, None);
-        (run.feedback_delay, run.unit, run.columns) = (None, None, None);
-        run.allow_cut = None;
+        // What says how a trace is read stays: the return trace is read by it, too.
+        run.feedback_delay = None;
         run
     }
 }

@@ -6,9 +6,9 @@ use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
 use serde::Serialize;
 use tmt_core::format::records::Records as Table;
-use tmt_study::summary::{Summary, summarise};
+use tmt_study::summary::{Group, Summary, summarise};
 
-use crate::exit::{Failure, Outcome, headline};
+use crate::exit::{Failure, Outcome, headline, warning};
 use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::table::Report;
@@ -69,6 +69,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output.write(shown(&summary).as_bytes())?;
     }
     output.finish()?;
+    for text in lacking(&summary) {
+        warning!("summarise", "{text}");
+    }
     let runs: usize = summary.groups.iter().map(|group| group.runs).sum();
     headline!(
         "summarise",
@@ -96,13 +99,33 @@ fn column(table: &Table, name: &str) -> String {
 pub(super) fn column_of(name: &str) -> String {
     let key = name.replace('-', "_");
     let parameter = Parameter::of(&key);
-    parameter.and_then(Parameter::json_name).unwrap_or(key)
+    parameter.map_or(key, Parameter::column)
 }
 
 /// The summary of a table as text.
 pub(super) fn text(table: &Table, by: &[String], metrics: &[String]) -> Outcome<String> {
     let summary = summarise(table, by, metrics).map_err(Failure::failed)?;
     Ok(shown(&summary))
+}
+
+/// Metrics that some runs lack, whose means would mislead without this.
+fn lacking(summary: &Summary) -> Vec<String> {
+    let texts = summary.metrics.iter().enumerate().filter_map(|(place, name)| {
+        let of = |group: &Group| (group.lacking[place], group.runs);
+        let some = |(lacking, runs): &(usize, usize)| *lacking > 0 && lacking < runs;
+        let groups: Vec<(usize, usize)> = summary.groups.iter().map(of).filter(some).collect();
+        let (lacking, runs) = groups
+            .iter()
+            .max_by_key(|(lacking, runs)| lacking * 1_000_000 / runs)?;
+        Some(format!(
+            "{name}: {} runs without it, at worst {lacking} of {runs}: their means are those of the other runs",
+            match groups.len() {
+                1 => "1 group has".to_owned(),
+                count => format!("{count} groups have"),
+            }
+        ))
+    });
+    texts.collect()
 }
 
 /// Label and format of a metric.

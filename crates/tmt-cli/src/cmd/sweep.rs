@@ -43,20 +43,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for text in sweep.assumed() {
         warning!("sweep", "{}", named(text));
     }
+    let path = args.output.as_deref().filter(|path| !is_stdout(path));
+    let form = path.map(table_form).transpose()?;
+    // A path that cannot be written fails before the work.
+    if let Some(path) = path.filter(|_| args.shard.is_none()) {
+        check_writable(path)?;
+    }
     if args.dry_run {
         return forecast::print(&read.plan, &sweep);
     }
     // Reading a trace uses the pool from threads that do not belong to it.
     let threads = rayon::current_num_threads();
     let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
-    let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) else {
+    let Some((path, form)) = path.zip(form) else {
         return in_memory(args, &read, &sweep);
     };
-    let form = table_form(path)?;
-    // A path that cannot be written fails before the work.
-    if args.shard.is_none() {
-        check_writable(path)?;
-    }
     let part = args.shard.map_or(args.cluster.engine.part, Part::Shard);
     let partial = Partial::open(path, &read.plan, args.resume, part)?;
     on_signal(format!(
@@ -106,7 +107,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     records.trim(&read.plan);
     finish(&read, &records, Output::create(Some(path))?, form)?;
     on_signal(String::new());
-    partial.remove()
+    partial.remove()?;
+    refuse_all_refused(&records)
+}
+
+/// Fails if no cell has results. Their rows have the reasons.
+fn refuse_all_refused(records: &Records) -> Outcome {
+    let runs = records.iter().flat_map(|record| &record.runs);
+    let reasons: Option<Vec<&String>> = runs.map(|run| run.error.as_ref()).collect();
+    match reasons.as_ref().and_then(|reasons| reasons.first()) {
+        Some(reason) => Err(Failure::failed(format!(
+            "all cells were refused, the first because: {}",
+            named(reason)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses flags that need a file of results without one, and an engine that cannot work here.
@@ -133,7 +148,8 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     let mut records = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
     records.trim(&read.plan);
     if args.output.is_some() {
-        return finish(read, &records, Output::create(None)?, TableForm::Text(None));
+        finish(read, &records, Output::create(None)?, TableForm::Text(None))?;
+        return refuse_all_refused(&records);
     }
     report(&records);
     let table = table::table(&read.plan, &records, TOOL)
@@ -145,7 +161,8 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
         .collect();
     let mut output = Output::create(None)?;
     output.write(super::summarise::text(&table, &by, &[])?.as_bytes())?;
-    output.finish()
+    output.finish()?;
+    refuse_all_refused(&records)
 }
 
 /// Runs what is left, with progress.
@@ -229,10 +246,7 @@ fn read(args: &Args) -> Outcome<Read> {
             "found nothing to run, expected a PLAN or flags such as --cc cubic,bbr; see `tmt sweep --help`",
         ));
     }
-    let traces = plan
-        .axes()
-        .iter()
-        .filter(|axis| axis.name.ends_with("trace"));
+    let traces = plan.axes().iter().filter(|axis| axis.is_of_traces());
     if traces
         .flat_map(|axis| axis.values.iter().flatten())
         .any(|path| is_stdout(path))

@@ -14,7 +14,7 @@ use super::{AdviceError, Question, Runs};
 pub enum Fate {
     /// It has all runs.
     Evaluated,
-    /// The race dropped it after some of the runs: half of the others were better.
+    /// The race dropped it after some of the runs: others were better on the same runs.
     Dropped,
     /// Closed forms say that it is worse than a candidate that has all runs; the reason.
     Pruned(String),

@@ -259,7 +259,8 @@ fn refuse_without_scheme(experiment: &Experiment) -> Result<(), Refusal> {
     if experiment.channel.is_some() && experiment.scheme.is_none() {
         return Err(Refusal {
             is_storage: false,
-            message: "`channel` needs `scheme`; none sends every LLDU once".to_owned(),
+            message: "`channel` needs `scheme`, for example `none`, which sends every LLDU once"
+                .to_owned(),
         });
     }
     Ok(())

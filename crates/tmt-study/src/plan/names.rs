@@ -1,6 +1,7 @@
 //! Names that a plan can give values: parameters of a run, keys of a model, variables.
 
 use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
+use fluid_tcp::simulation::metrics::{Metrics, Total};
 use tmt_core::model::{Domain, Model, nearest};
 
 use super::{Axis, PlanError, is_list};
@@ -66,10 +67,7 @@ fn unknown_model(text: &str) -> String {
 }
 
 /// Parameters of `tmt tcp` that a plan cannot give, and what takes their place.
-const OTHERWISE: [(&str, &str); 1] = [(
-    "compare_links",
-    "let `link` take the values timeline and coupled",
-)];
+const OTHERWISE: [(&str, &str); 1] = [("compare_links", "use link = [\"timeline\", \"coupled\"]")];
 
 /// The parameter of this name, typed as key or as flag.
 pub(super) fn parameter(name: &str) -> Option<&'static Parameter> {
@@ -87,6 +85,25 @@ pub(super) fn of(axes: &[Axis]) -> Result<Vec<Name>, PlanError> {
     axes.iter().map(|axis| name(axis, axes, model)).collect()
 }
 
+/// Columns of results that are no parameter of a run, nor a metric.
+const OWN_COLUMNS: [&str; 8] = [
+    "cell",
+    "run",
+    "seed",
+    "offset_s",
+    "flow",
+    "duration_s",
+    "error",
+    "version",
+];
+
+/// Whether the results have a column of this name whatever the plan.
+fn is_column(name: &str) -> bool {
+    let metrics = Metrics::ALL.iter().map(|metric| metric.name);
+    let mut metrics = metrics.chain(Total::ALL.iter().map(|metric| metric.name));
+    OWN_COLUMNS.contains(&name) || name.starts_with("total_") || metrics.any(|known| known == name)
+}
+
 /// Keys of a plan that are no axes.
 const OF_PLANS: [&str; 3] = ["version", "zip", "stop"];
 
@@ -101,7 +118,7 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     if OF_PLANS.contains(&known) {
         return Err(PlanError::at(
             axis,
-            "found a name that means something else in a plan, expected another",
+            "is reserved in a plan; use another name",
         ));
     }
     if model.is_none()
@@ -110,7 +127,7 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
         return match OTHERWISE.iter().find(|(key, _)| *key == parameter.key) {
             Some((_, instead)) => Err(PlanError::at(
                 axis,
-                format!("a plan cannot give it; {instead}"),
+                format!("is not available in a plan; {instead}"),
             )),
             None => Ok(Name::Parameter(parameter)),
         };
@@ -118,6 +135,12 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     let mark = format!("{{{known}}}");
     let texts = axes.iter().flat_map(|axis| axis.values.iter().flatten());
     if texts.clone().any(|text| text.contains(&mark)) {
+        if is_column(&known.replace('-', "_")) {
+            return Err(PlanError::at(
+                axis,
+                "found a column of the results, expected another name for a variable",
+            ));
+        }
         return Ok(Name::Variable);
     }
     let chosen = model.map(|axis| axis.values.iter().flatten());

@@ -268,6 +268,18 @@ impl Parameter {
         Some(name.map_or_else(named, str::to_owned))
     }
 
+    /// Name of its column in a table of results, with the unit.
+    #[must_use]
+    pub fn column(&self) -> String {
+        let unit = self.kind.suffix();
+        self.json_name().unwrap_or_else(|| match self.kind {
+            // `flow` is the number of a flow.
+            Kind::List(_) => format!("{}_settings", self.key),
+            _ if unit.trim_start_matches('_') == self.key => self.key.to_owned(),
+            _ => format!("{}{unit}", self.key),
+        })
+    }
+
     /// Placeholder of its value in help.
     #[must_use]
     pub fn value_name(&self) -> String {

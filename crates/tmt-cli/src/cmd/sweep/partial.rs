@@ -103,10 +103,8 @@ impl Partial {
         let folder = folder(path);
         // First, because it reads the traces: without one, no folder is left.
         let origin = origin::describe(plan)?;
-        fs::create_dir_all(&folder).map_err(failure(&folder))?;
         let is_shared = part != Part::All;
-        let mut locks = vec![open_lock(&folder.join(LOCK))?];
-        lock(&locks[0], &folder, is_shared)?;
+        let mut locks = vec![lock_folder(&folder, is_shared)?];
         if is_shared {
             let own = open_lock(&folder.join(format!("{}.{LOCK}", part.name())))?;
             lock(&own, &folder, false)?;
@@ -262,6 +260,37 @@ fn open_lock(path: &Path) -> Outcome<File> {
     let mut options = OpenOptions::new();
     let options = options.create(true).read(true).append(true);
     options.open(path).map_err(failure(path))
+}
+
+/// Creates the folder, if there is none, and locks it. A sweep that ended meanwhile may have removed the one that was there.
+fn lock_folder(folder: &Path, shared: bool) -> Outcome<File> {
+    let path = folder.join(LOCK);
+    loop {
+        fs::create_dir_all(folder).map_err(failure(folder))?;
+        let file = match open_lock(&path) {
+            Err(_) if !folder.exists() => continue,
+            file => file?,
+        };
+        lock(&file, folder, shared)?;
+        if is_at(&file, &path) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether `path` still names the open `file`.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    let (own, named) = (file.metadata(), fs::metadata(path));
+    own.ok().map(identity) == named.ok().map(identity)
+}
+
+/// Whether `path` still names the open `file`, which elsewhere cannot be removed while it is open.
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 /// Locks `file` of `folder`, shared or alone.

@@ -47,10 +47,7 @@ pub(super) fn describe(plan: &Plan) -> Outcome<String> {
 /// The paths of all traces.
 fn traces(plan: &Plan) -> Outcome<BTreeSet<String>> {
     let mut paths = BTreeSet::new();
-    for axis in plan.axes() {
-        if !axis.name.replace('-', "_").ends_with("trace") {
-            continue;
-        }
+    for axis in plan.axes().iter().filter(|axis| axis.is_of_traces()) {
         if !axis.values.iter().flatten().any(|path| path.contains('{')) {
             paths.extend(axis.values.iter().flatten().cloned());
             continue;
@@ -104,10 +101,17 @@ pub(super) fn check(folder: &Path, plan: &str) -> Outcome {
 /// What differs between two plans.
 fn changes(before: &str, now: &str) -> String {
     let lines = |text: &str| -> BTreeMap<String, String> {
-        let pairs = text.lines().filter_map(|line| line.split_once(" = "));
+        let mut pairs: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in text.lines().filter_map(|line| line.split_once(" = ")) {
+            // Several groups may vary together.
+            let all = pairs.entry(name.to_owned()).or_default();
+            *all = if all.is_empty() {
+                value.to_owned()
+            } else {
+                format!("{all} {value}")
+            };
+        }
         pairs
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
     };
     let (before, now) = (lines(before), lines(now));
     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
@@ -115,7 +119,13 @@ fn changes(before: &str, now: &str) -> String {
     for name in names {
         match (before.get(name), now.get(name)) {
             (Some(one), Some(other)) if one != other => {
-                said.push(format!("{name} was {} and is {}", short(one), short(other)));
+                let shared = one.chars().zip(other.chars());
+                let shared = shared.take_while(|(one, other)| one == other).count();
+                said.push(format!(
+                    "{name} was {} and is {}",
+                    short_from(one, shared),
+                    short_from(other, shared)
+                ));
             }
             (Some(one), None) => said.push(format!("{name} was {} and is not given", short(one))),
             (None, Some(other)) => {
@@ -133,8 +143,41 @@ fn changes(before: &str, now: &str) -> String {
 
 /// At most 60 characters of a text.
 fn short(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    short_from(text, 0)
+}
+
+/// At most 60 characters of a text, with the one at `place` among them.
+fn short_from(text: &str, place: usize) -> String {
+    /// Characters of a text, and those of them before `place`.
+    const MOST: usize = 60;
+    const BEFORE: usize = 20;
+    let length = text.chars().count();
+    let begin = if place < MOST { 0 } else { place - BEFORE };
+    let part: String = text.chars().skip(begin).take(MOST).collect();
+    let left = if begin > 0 { "…" } else { "" };
+    let right = if begin + MOST < length { "…" } else { "" };
+    format!("{left}{part}{right}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_changed_is_shown_however_far_in() {
+        let plan = |last: &str| {
+            let values: Vec<String> = (0..40).map(|value| format!("[\"{value}ms\"]")).collect();
+            format!("rtt = [{},[\"{last}\"]]\n", values.join(","))
+        };
+        let said = changes(&plan("1s"), &plan("2s"));
+        assert!(said.contains("[\"1s\"]] and is …"), "{said}");
+        assert!(said.ends_with("[\"2s\"]]"), "{said}");
+        let zip =
+            |second: &str| format!("a = 1\nzip = [\"a\",\"b\"]\nzip = [\"c\",\"{second}\"]\n");
+        assert!(changes(&zip("d"), &zip("e")).contains("zip was"));
+        assert_eq!(
+            changes("a = 1\nb = 2\n", "b = 2\na = 1\n"),
+            "the order of the axes differs"
+        );
     }
 }
