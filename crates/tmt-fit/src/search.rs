@@ -87,12 +87,16 @@ const RARE: f64 = 1.0;
 /// the estimate is within a hundredth of its standard error.
 const DECREMENT: f64 = 1e-4;
 
+/// A share below this is 0: products with a denormal number lose their digits, and the distribution of the states with them.
+const NEVER: f64 = 1e-300;
+
 /// One step of EM: each choice gets the share with which it is expected to fall out.
 pub(crate) fn em_step<const N: usize>(theta: &[f64], now: &Evaluation<N>) -> Vec<f64> {
     let counts = now.yes.iter().zip(&now.no).zip(theta);
     let step = |((yes, no), before): ((&f64, &f64), &f64)| {
         let all = yes + no;
-        if all > 0.0 { yes / all } else { *before }
+        let share = if all > 0.0 { yes / all } else { *before };
+        if share < NEVER { 0.0 } else { share }
     };
     counts.map(step).collect()
 }
