@@ -156,15 +156,24 @@ pub(super) fn open<R: Records + 'static>(
     note: &mut dyn FnMut(Remark),
 ) -> Result<Import, ImportError> {
     let typed = given.get::<Span>(PROPAGATION.name);
+    let mut read = None;
     if !shape.has_delays {
         decode_delay(&mut settings, note);
     } else if typed.is_none() {
-        let (smallest, negative) = smallest_delay(shape, &settings, files)?;
+        let (slots, remarks) = first_pass(shape, &settings, files)?;
+        let smallest = slots.delays.smallest().ok_or_else(|| {
+            let kind = ErrorKind::format(
+                "no received packet, so no smallest delay",
+                "at least one, or a given propagation",
+            );
+            Error::new(kind).of_input(shape.inputs[0])
+        })?;
         // Without a propagation in it, the recorded command aligns the clocks again.
-        match negative {
+        match slots.delays.lowest_negative() {
             Some(negative) => settings.set(OFFSET, negative.saturating_neg().to_string()),
             None => settings.set(PROPAGATION.name, smallest.to_string()),
         }
+        read = slots.held.is_some().then_some((slots, remarks));
     }
     let mut head = Metadata::new();
     if let Some(lldu) = given.get::<Bytes>(LLDU.name) {
@@ -197,21 +206,37 @@ pub(super) fn open<R: Records + 'static>(
     if settings.has(ROUND_TRIP.name) {
         head.set("one_way_delay", "half of the measured round trip");
     }
-    let slots = Box::new(ProbeSlots::open(shape, &settings, files, note)?);
+    let slots = match read {
+        Some((slots, remarks)) => {
+            remarks.into_iter().for_each(note);
+            slots.again(shape, &settings)
+        }
+        None => ProbeSlots::open(shape, &settings, files, note)?,
+    };
     Ok(Import {
         head,
         settings,
-        slots,
+        slots: Box::new(slots),
     })
 }
 
-/// First of two passes: finds the smallest one-way delay of a received packet, and the lowest measured one, ns, if it is
-/// negative.
-fn smallest_delay<R: Records>(
+/// Packets of a first pass that are held for the second, some 50 MB. If there are more, the files are read again.
+const HELD: usize = if cfg!(test) { 64 } else { 1 << 20 };
+
+/// A packet with the line of its record.
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    since: i128,
+    fate: Fate,
+    line: u64,
+}
+
+/// First of two passes, for the smallest one-way delay of a received packet, with its remarks.
+fn first_pass<R: Records>(
     shape: &Shape<'_, R>,
     settings: &Given,
     files: &mut dyn Files,
-) -> Result<(Span, Option<i64>), ImportError> {
+) -> Result<(ProbeSlots<R>, Vec<Remark>), ImportError> {
     let name = PROPAGATION.name;
     let is_read = |key: &&&'static str| settings.has(key) || shape.inputs.len() == 1;
     let mut read = shape.inputs.iter().filter(is_read);
@@ -221,21 +246,20 @@ fn smallest_delay<R: Records>(
         );
         return Err(ImportError::Refused(refusal));
     }
-    let mut slots = ProbeSlots::open(shape, settings, files, &mut |_| {})?;
+    let mut remarks = Vec::new();
+    let mut slots = ProbeSlots::open(shape, settings, files, &mut |remark| remarks.push(remark))?;
+    slots.held = Some(Vec::new());
     while slots.next_slot()?.is_some() {}
-    let smallest = slots.delays.smallest().ok_or_else(|| {
-        let kind = ErrorKind::format(
-            "no received packet, so no smallest delay",
-            "at least one, or a given propagation",
-        );
-        Error::new(kind).of_input(shape.inputs[0])
-    })?;
-    Ok((smallest, slots.delays.lowest_negative()))
+    Ok((slots, remarks))
 }
 
 /// The slots of a file of probes.
 struct ProbeSlots<R> {
     sequence: Sequence<R>,
+    /// In a first pass, all packets so far, unless there are too many.
+    held: Option<Vec<Packet>>,
+    /// In a second pass, the packets that the first has held.
+    again: Option<std::vec::IntoIter<Packet>>,
     delays: Delays,
     packets: u64,
     lost: u64,
@@ -283,6 +307,8 @@ impl<R: Records> ProbeSlots<R> {
         let (delays, losses) = shape.places;
         Ok(Self {
             sequence,
+            held: None,
+            again: None,
             delays: Delays::new(settings, delays),
             packets: 0,
             lost: 0,
@@ -294,16 +320,48 @@ impl<R: Records> ProbeSlots<R> {
             has_lldu: settings.has(LLDU.name),
         })
     }
+
+    /// The same packets once more, under other settings of their delays.
+    fn again(self, shape: &Shape<'_, R>, settings: &Given) -> Self {
+        Self {
+            again: self.held.map(Vec::into_iter),
+            held: None,
+            delays: Delays::new(settings, shape.places.0),
+            packets: 0,
+            lost: 0,
+            first_lost: None,
+            ..self
+        }
+    }
+
+    fn next_packet(&mut self) -> Result<Option<Packet>> {
+        if let Some(again) = &mut self.again {
+            return Ok(again.next());
+        }
+        let Some((since, fate)) = self.sequence.next()? else {
+            return Ok(None);
+        };
+        let line = self.sequence.line();
+        let packet = Packet { since, fate, line };
+        if let Some(held) = &mut self.held {
+            if held.len() < HELD {
+                held.push(packet);
+            } else {
+                self.held = None;
+            }
+        }
+        Ok(Some(packet))
+    }
 }
 
 impl<R: Records> Slots for ProbeSlots<R> {
     fn next_slot(&mut self) -> Result<Option<Slot>> {
-        let Some((since, fate)) = self.sequence.next()? else {
+        let Some(Packet { since, fate, line }) = self.next_packet()? else {
             return Ok(None);
         };
         let delay = match fate {
             Fate::Lost => Span::ZERO,
-            Fate::Received(delay) => self.delays.decoding_delay(delay, self.sequence.line()),
+            Fate::Received(delay) => self.delays.decoding_delay(delay, line),
         };
         let too_large = |sum| Error::new(ErrorKind::SumTooLarge { sum });
         let tx_time = u64::try_from(since).ok().and_then(Time::from_nanos);

@@ -320,3 +320,31 @@ proptest! {
         prop_assert_eq!(found.slots, expected);
     }
 }
+
+/// Few packets are held between the two passes for the smallest delay; of many the file is read again.
+#[test]
+fn the_smallest_delay_is_removed_whether_packets_are_held_or_read_again() {
+    for packets in [3, 63, 64, 65, 200] {
+        let trip = |n: u64| match n % 7 {
+            5 => lost(n, 10 * i64::try_from(n).unwrap(), "true_up"),
+            _ => answered(
+                n,
+                10 * i64::try_from(n).unwrap(),
+                20 + i64::try_from(n % 5).unwrap(),
+                30,
+            ),
+        };
+        let text = document(&(0..packets).map(trip).collect::<Vec<_>>());
+        let smallest = convert(&Format, &text, &[]);
+        // Half of the smallest round trip.
+        let given = convert(&Format, &text, &[("propagation", "25ms")]);
+        assert_eq!(smallest.slots, given.slots, "{packets}");
+        assert_eq!(smallest.slots.len() as u64, packets);
+        assert_eq!(smallest.names(), given.names());
+        assert_eq!(
+            smallest.head.get("propagation_removed_ns"),
+            Some("25000000")
+        );
+        assert_eq!(smallest.remarks.len(), given.remarks.len());
+    }
+}
