@@ -47,7 +47,7 @@ pub struct Question {
     pub objective: Objective,
     /// Runs of a candidate that is evaluated completely.
     pub runs: Runs,
-    /// Whether all candidates are evaluated completely: nothing is pruned, and there is no race.
+    /// Whether all candidates are evaluated completely: nothing is pruned or dropped by the race.
     pub exhaustive: bool,
 }
 

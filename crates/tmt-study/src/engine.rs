@@ -5,7 +5,7 @@ mod queue;
 mod shared;
 mod task;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fluid_tcp::experiment::Storage;
 
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Plan, PlanError, Seen};
 use crate::record::{Record, Records};
 use queue::Queue;
 pub(crate) use shared::{Over, Shared};
@@ -42,6 +42,13 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 }
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {}
+
+/// What a rule for stopping has to know.
+struct Known {
+    records: Records,
+    /// What it has seen of each cell.
+    seen: BTreeMap<usize, Seen>,
+}
 
 /// The work of a plan, or of a part of it.
 ///
@@ -97,9 +104,13 @@ impl<'a> Sweep<'a> {
         let is_done = |task: &Task| task.runs().all(|run| done.has(task.cell, run));
         self.tasks.retain(|task| !is_done(task));
         if let Some(stop) = self.plan.stop() {
+            let mut is_enough: BTreeMap<usize, bool> = BTreeMap::new();
             self.tasks.retain(|task| {
-                stop.enough(&done.leading(task.cell, &stop.metric))
-                    .is_none()
+                let look = || {
+                    stop.enough(&done.leading(task.cell, &stop.metric))
+                        .is_some()
+                };
+                !*is_enough.entry(task.cell).or_insert_with(look)
             });
         }
         self
@@ -139,7 +150,10 @@ impl<'a> Sweep<'a> {
         let queue = Queue::new(&self.tasks);
         let failed = AtomicBool::new(false);
         let failure = Mutex::new(None);
-        let known = Mutex::new(done);
+        let known = Mutex::new(Known {
+            records: done,
+            seen: BTreeMap::new(),
+        });
         let work = || {
             while !failed.load(Ordering::Relaxed) {
                 let Some(task) = queue.take(&shared) else {
@@ -196,20 +210,21 @@ impl<'a> Sweep<'a> {
         &self,
         task: &Task,
         shared: &Shared<'_, S>,
-        known: &Mutex<Records>,
+        known: &Mutex<Known>,
     ) -> Result<Option<Record>, Error<E>> {
         let stop = self.plan.stop();
         if let Some(stop) = stop {
-            let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            let values = known.leading(task.cell, &stop.metric);
-            if stop.enough(&values).is_some() {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            let Known { records, seen } = &mut *known;
+            let values = records.leading(task.cell, &stop.metric);
+            if stop.look(seen.entry(task.cell).or_default(), &values) {
                 return Ok(None);
             }
         }
         let record = task.record(self.plan, shared)?;
         if stop.is_some() {
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.add(Record {
+            known.records.add(Record {
                 params: serde_json::Map::new(),
                 flows: Vec::new(),
                 ..record.clone()

@@ -14,6 +14,7 @@ pub(crate) use cell::{of_seed, runs};
 pub use error::PlanError;
 use fluid_tcp::experiment::Kind;
 pub use names::{Name, models};
+pub(crate) use stop::Seen;
 pub use stop::{Stop, StopError};
 
 use crate::values;

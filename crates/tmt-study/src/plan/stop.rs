@@ -86,10 +86,31 @@ impl FromStr for Stop {
     }
 }
 
+/// What a rule has seen of a cell: each number of its first runs is looked at once, since these runs do not change.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    runs: usize,
+    is_enough: bool,
+}
+
 impl Stop {
     /// The number of runs that are enough, of the values of the first runs in order; `None` if more are needed.
     #[must_use]
     pub fn enough(&self, values: &[f64]) -> Option<usize> {
+        self.enough_from(1, values)
+    }
+
+    /// Whether the runs with these `values`, which may be more than at the last look, are enough.
+    pub(crate) fn look(&self, seen: &mut Seen, values: &[f64]) -> bool {
+        if !seen.is_enough {
+            seen.is_enough = self.enough_from(seen.runs + 1, values).is_some();
+            seen.runs = values.len();
+        }
+        seen.is_enough
+    }
+
+    /// As [`Self::enough`], where fewer than `from` runs are known not to be.
+    fn enough_from(&self, from: usize, values: &[f64]) -> Option<usize> {
         let is_enough = |runs: &usize| {
             let estimate = estimate(&values[..*runs]);
             estimate.is_some_and(|estimate| {
@@ -97,7 +118,7 @@ impl Stop {
                 half <= self.half_width_percent / 100.0 * estimate.mean.abs()
             })
         };
-        (self.min_runs..=values.len()).find(is_enough)
+        (self.min_runs.max(from)..=values.len()).find(is_enough)
     }
 
     /// Checks that cells of `plan` have independent runs, and a largest number of them.
@@ -116,5 +137,29 @@ impl Stop {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn looks_at_more_and_more_runs_find_what_one_look_at_all_does(
+            values in prop::collection::vec(0.5..1.5f64, 0..60),
+            percent in 1.0..40.0f64,
+            steps in prop::collection::vec(0usize..7, 20),
+        ) {
+            let rule: Stop = format!("goodput_bps:{percent}%,min=3").parse().unwrap();
+            let (mut seen, mut runs) = (Seen::default(), 0);
+            for step in steps {
+                runs = values.len().min(runs + step);
+                let looked = rule.look(&mut seen, &values[..runs]);
+                prop_assert_eq!(looked, rule.enough(&values[..runs]).is_some());
+            }
+        }
     }
 }
