@@ -378,6 +378,11 @@ fn bad_input_is_refused() {
             "expected timeline or coupled",
         ),
         ("--seeds 3 phy.arrow", 2, "--starts"),
+        (
+            "--unit us --return-trace back.csv phy.csv",
+            2,
+            "tmt slice --unit",
+        ),
         ("--starts 3 --scenario internet", 2, "--seeds"),
         (
             "--channel bernoulli:0.1 --rate 1Mbps --duration 1s phy.arrow",

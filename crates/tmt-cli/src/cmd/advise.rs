@@ -86,6 +86,7 @@ fn question(args: &Args) -> Outcome<Question> {
         }
         Some(_) => (),
     }
+    refuse_return_trace_in_another_form(&experiment)?;
     if experiment.channel.is_none() && experiment.trace.is_none() {
         experiment.trace = Some("-".to_owned());
     }
@@ -107,6 +108,24 @@ fn question(args: &Args) -> Outcome<Question> {
         objective: args.objective,
         exhaustive: args.exhaustive,
     })
+}
+
+/// Refuses a return trace that `tmt tcp` over the timeline could not read: the commands of the answer could not repeat the
+/// runs, since a timeline says itself how it is read.
+fn refuse_return_trace_in_another_form(experiment: &Experiment) -> Outcome {
+    let (Some(path), Some(LinkKind::Timeline)) = (&experiment.return_trace, experiment.link) else {
+        return Ok(());
+    };
+    let given = [
+        ("unit", experiment.unit.is_some()),
+        ("columns", experiment.columns.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((key, _)) => Err(Failure::usage(format!(
+            "--{key} with --return-trace: found {path} to be read with it, expected a return trace that needs no flag, such as `tmt slice --{key} … -o return.arrow {path}` writes"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The runs of a candidate: starts in a trace, or seeds of a channel.
