@@ -1,4 +1,4 @@
-//! `tmt sweep`: its rows are those of the pipes that they stand for, whatever the threads; plans, refusals, summaries.
+//! `tmt sweep`: its rows equal those of the pipes, at any number of threads; plans, refusals, summaries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -242,7 +242,7 @@ fn results_do_not_depend_on_threads_and_interruptions() {
         sweep(&format!("-o shards.parquet --shard {shard}/3"), 2);
     }
     assert!(!folder.path("shards.parquet").exists());
-    // A line of a killed process that is cut, and a record that stands twice.
+    // A line of a killed process that is cut, and a record that occurs twice.
     let part = folder.path("shards.parquet.partial/shard-1-of-3-0001.jsonl");
     let text = fs::read_to_string(&part).unwrap();
     let (first, _) = text.split_once('\n').unwrap();

@@ -157,8 +157,8 @@ than some 100 000 runs, or of hours, are for `tmt sweep`, which keeps finished c
 
 read.__doc__ = f"""Read a trace or timeline of any format that `tmt` reads into a pyarrow.Table, with its head and end line.
 
-pyarrow reads Parquet and Arrow files, too, but loses the end line of an Arrow file, by which LLDUs that the end of the trace left open
-are told from those that were lost.
+pyarrow reads Parquet and Arrow files, too, but loses the end line of an Arrow file, which distinguishes LLDUs that the end of the trace
+left open from lost ones.
 
     trace: the name of a file, or a table
 {_READING[1:]}"""

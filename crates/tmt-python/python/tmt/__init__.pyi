@@ -530,8 +530,8 @@ def read(
 ) -> pa.Table:
     """Read a trace or timeline of any format that `tmt` reads into a pyarrow.Table, with its head and end line.
 
-pyarrow reads Parquet and Arrow files, too, but loses the end line of an Arrow file, by which LLDUs that the end of the trace left open
-are told from those that were lost.
+pyarrow reads Parquet and Arrow files, too, but loses the end line of an Arrow file, which distinguishes LLDUs that the end of the trace
+left open from lost ones.
 
     trace: the name of a file, or a table
     unit: unit of numbers in columns whose names do not end in _s, _ms, _us or _ns: "s", "ms", "us" or "ns"

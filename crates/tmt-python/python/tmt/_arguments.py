@@ -116,7 +116,7 @@ def known(key, parameters):
 
 
 def plan(axes):
-    """A plan in TOML of names and their values, and the tables among them by the names that stand for them."""
+    """A plan in TOML of names and their values, and the tables among them by their names in the plan."""
     lines, tables = [], {}
     for key, value in axes.items():
         if value is not None:

@@ -72,7 +72,7 @@ pub(crate) struct Args {
     /// Runs over the channel for each scheme, with successive seeds [default: 8]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 100_000))]
     pub(super) seeds: Option<u32>,
-    /// Run every candidate completely: nothing is pruned, and there is no race
+    /// Run every candidate completely: nothing is pruned or dropped by the race
     #[arg(long)]
     pub(super) exhaustive: bool,
     /// Print JSON instead of tables

@@ -374,7 +374,7 @@ mod tests {
             assert_eq!(line[0], written);
             let model = losses(&line, 1, PACKETS);
             let trace: Vec<bool> = slots.iter().map(Slot::is_erased).collect();
-            // Of four states lone losses and short bursts are told apart by a rule, which keeps their means only.
+            // Of four states a rule distinguishes lone losses from short bursts, which keeps their means only.
             let count = if written == "state" {
                 MEANS
             } else {
