@@ -145,6 +145,20 @@ impl RangeSet {
         None
     }
 
+    /// The last range.
+    #[inline]
+    pub(crate) fn last(&self) -> Option<(u64, u64)> {
+        self.ranges.back().copied()
+    }
+
+    /// Adds the number after the last range, if there is one.
+    #[inline]
+    pub(crate) fn extend_last(&mut self) {
+        if let Some((_, end)) = self.ranges.back_mut() {
+            *end += 1;
+        }
+    }
+
     /// Whether the set is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

@@ -155,6 +155,7 @@ impl Receiver {
     }
 
     /// Whether packet `number` has been received, in order or not.
+    #[inline]
     #[must_use]
     pub fn has(&self, number: u64) -> bool {
         number < self.rcv_nxt || self.out_of_order.contains(number)
@@ -193,7 +194,7 @@ impl Receiver {
     pub fn window_update(&mut self) -> Ack {
         Ack {
             window_update: true,
-            ..self.make_ack(false)
+            ..self.make_ack(false, None)
         }
     }
 
@@ -230,20 +231,21 @@ impl Receiver {
         // RFC 5681, Sec. 4.2: at once if a gap is filled or remains, otherwise every b-th packet.
         let mut at_once = duplicate || self.quick_acks_left > 0;
         let mut delay = self.endpoint.delayed_ack_timer;
+        let mut newest = None;
         if number == self.rcv_nxt {
             self.rcv_nxt += 1;
             self.unacked += 1;
             self.repeats = 0;
             at_once |= self.fills_gap();
         } else if !duplicate {
-            self.store_out_of_order(number);
+            newest = Some(self.store_out_of_order(number));
             match self.compression().filter(|_| !at_once) {
                 Some(longest) => delay = longest,
                 None => at_once = true,
             }
         }
         let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
-            Some(self.make_ack(duplicate))
+            Some(self.make_ack(duplicate, newest))
         } else {
             let due = || now.checked_add(delay);
             self.deadline = self.deadline.or_else(due);
@@ -255,7 +257,7 @@ impl Receiver {
     /// Returns the delayed ACK if its timer has expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
-        due.then(|| self.make_ack(false))
+        due.then(|| self.make_ack(false, None))
     }
 
     /// Returns for how long the ACK of a packet above a gap is held back; `None` if it is sent at once. As in Linux
@@ -293,9 +295,9 @@ impl Receiver {
         }
     }
 
-    /// Stores a packet above a gap.
+    /// Stores a packet above a gap. Returns the range that holds it.
     #[inline(never)]
-    fn store_out_of_order(&mut self, number: u64) {
+    fn store_out_of_order(&mut self, number: u64) -> (u64, u64) {
         let (range, grew) = self.out_of_order.add(number);
         let within = |(start, _): &(u64, u64)| (range.0..range.1).contains(start);
         match self.recent.first_mut() {
@@ -306,17 +308,18 @@ impl Receiver {
                 self.recent.truncate(RECENT_RANGES);
             }
         }
+        range
     }
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn make_ack(&mut self, dsack: bool) -> Ack {
+    fn make_ack(&mut self, dsack: bool, newest: Option<(u64, u64)>) -> Ack {
         self.unacked = 0;
         self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
         let blocks = if !self.out_of_order.is_empty() && self.endpoint.sack {
-            self.latest_ranges()
+            self.latest_ranges(newest)
         } else {
             Default::default()
         };
@@ -334,14 +337,13 @@ impl Receiver {
         }
     }
 
-    /// The ranges that grew last, as SACK blocks.
-    #[inline(never)]
-    fn latest_ranges(&self) -> [(u64, u64); SACK_BLOCKS] {
-        let mut blocks = <[(u64, u64); SACK_BLOCKS]>::default();
-        for (block, range) in blocks.iter_mut().zip(&self.recent) {
-            *block = *range;
-        }
-        blocks
+    /// The ranges that grew last, as SACK blocks. `newest` is the one that has just grown, if any: to load it from memory would
+    /// wait for its store.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn latest_ranges(&self, newest: Option<(u64, u64)>) -> [(u64, u64); SACK_BLOCKS] {
+        let recent = |number: usize| self.recent.get(number).copied().unwrap_or_default();
+        [newest.unwrap_or_else(|| recent(0)), recent(1), recent(2)]
     }
 }
 

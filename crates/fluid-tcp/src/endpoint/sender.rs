@@ -19,6 +19,7 @@ mod flight;
 mod newreno_recovery;
 mod pacing;
 mod plain_ack;
+mod plain_sack;
 mod prr;
 mod rack;
 mod rate;
@@ -388,6 +389,8 @@ impl Sender {
         }
         if self.is_plain(ack, next) {
             self.on_plain_ack(now, ack, next);
+        } else if self.only_extends_sacked(ack, next) {
+            self.on_plain_sack(now, ack);
         } else {
             self.on_any_ack(now, ack, next);
         }

@@ -67,14 +67,27 @@ impl Prr {
         self.delivered += progress.delivered;
         if pipe > ssthresh {
             // Proportional part: pipe reaches ssthresh when `RecoverFS` packets have been delivered.
-            let share = u128::from(self.delivered) * u128::from(ssthresh);
-            let share = share.div_ceil(u128::from(self.recover_fs));
-            let share = u64::try_from(share).unwrap_or(u64::MAX);
-            return share.saturating_sub(self.out);
+            return self.share(ssthresh).saturating_sub(self.out);
         }
         let bound = self.delivered.saturating_sub(self.out);
         let bound = bound.max(progress.delivered) + u64::from(progress.is_safe);
         (ssthresh - pipe).min(bound)
+    }
+
+    /// ⌈`prr_delivered` · ssthresh / `RecoverFS`⌉. A division of 128 bits would take longer than all the rest.
+    #[inline]
+    fn share(&self, ssthresh: u64) -> u64 {
+        match self.delivered.checked_mul(ssthresh) {
+            Some(product) => product.div_ceil(self.recover_fs),
+            None => self.wide_share(ssthresh),
+        }
+    }
+
+    #[cold]
+    fn wide_share(&self, ssthresh: u64) -> u64 {
+        let product = u128::from(self.delivered) * u128::from(ssthresh);
+        let share = product.div_ceil(u128::from(self.recover_fs));
+        u64::try_from(share).unwrap_or(u64::MAX)
     }
 
     /// Allows at least one packet: for the fast retransmit that begins a recovery, or if pipe is empty.
@@ -96,7 +109,21 @@ impl Prr {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_share_is_the_same_in_64_and_128_bits(
+            delivered in prop_oneof![0u64..100_000, any::<u64>()],
+            ssthresh in prop_oneof![0u64..100_000, any::<u64>()],
+            recover_fs in prop_oneof![1u64..100_000, 1..u64::MAX],
+        ) {
+            let prr = Prr { delivered, ..Prr::begin(recover_fs) };
+            prop_assert_eq!(prr.share(ssthresh), prr.wide_share(ssthresh));
+        }
+    }
 
     fn delivers(delivered: u64) -> Progress {
         Progress {

@@ -139,8 +139,13 @@ impl Sender {
 
     /// Updates PRR with what an ACK in recovery reports.
     pub(super) fn update_prr(&mut self, progress: Progress) {
+        self.update_prr_to(progress, floor_u64(self.cc.cwnd()));
+    }
+
+    /// The same with this threshold, in segments.
+    #[inline]
+    pub(super) fn update_prr_to(&mut self, progress: Progress, ssthresh: u64) {
         if self.uses_prr() {
-            let ssthresh = floor_u64(self.cc.cwnd());
             match self.endpoint.recovery {
                 Recovery::Prr9937 => self.prr.on_ack_9937(progress, self.pipe, ssthresh),
                 Recovery::Prr | Recovery::Halving => {

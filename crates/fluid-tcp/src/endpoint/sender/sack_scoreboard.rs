@@ -17,6 +17,17 @@ pub(super) struct NewlySacked {
 }
 
 impl NewlySacked {
+    /// A single packet.
+    #[inline]
+    pub(super) fn one(packet: u64, entry: &Outstanding) -> Self {
+        let once = (entry.transmissions == 1).then_some((packet, entry.sent));
+        Self {
+            packets: 1,
+            first: once,
+            last: once,
+        }
+    }
+
     fn add(&mut self, packet: u64, entry: &Outstanding) {
         self.packets += 1;
         if entry.transmissions == 1 {
@@ -136,15 +147,19 @@ impl Sender {
         }
     }
 
-    /// `NextSeg()`, rules 1 to 3: lost packets, new data, packets that may be lost.
-    pub(super) fn next_seg(&mut self) -> Option<u64> {
-        let in_recovery = matches!(self.phase, Phase::Recovery { .. });
-        let allowed = if in_recovery && self.uses_prr() {
+    /// Whether PRR, or pipe and the window, allow a packet in a recovery.
+    #[inline]
+    pub(super) fn allows_next(&self) -> bool {
+        if matches!(self.phase, Phase::Recovery { .. }) && self.uses_prr() {
             self.prr.allows(self.pipe)
         } else {
             self.pipe < self.window
-        };
-        if !allowed {
+        }
+    }
+
+    /// `NextSeg()`, rules 1 to 3: lost packets, new data, packets that may be lost.
+    pub(super) fn next_seg(&mut self) -> Option<u64> {
+        if !self.allows_next() {
             self.cwnd_limited = true;
             return None;
         }
@@ -160,7 +175,7 @@ impl Sender {
         }
         self.cwnd_limited = false;
         // Rule 3 retransmits packets that may be lost. RACK needs no guess.
-        if !in_recovery || self.rack.is_some() {
+        if !matches!(self.phase, Phase::Recovery { .. }) || self.rack.is_some() {
             return None;
         }
         let highest = self.sacked.highest().unwrap_or(0);

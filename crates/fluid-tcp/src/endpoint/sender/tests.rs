@@ -493,6 +493,7 @@ proptest! {
         total in 1u64..120,
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
         loss in 0u8..40,
+        keeps_order: bool,
     ) {
         // BBR needs SACK.
         let sack = sack || cc.starts_with("bbr");
@@ -544,6 +545,7 @@ proptest! {
                 let (lost, late, twice) = fates.next().unwrap();
                 // After a while the network stops losing packets, so that the transfer can end.
                 if *lost >= loss || steps > 20_000 {
+                    let late = if keeps_order { 0 } else { *late };
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
                     let packet = Packet { number: sent.packet, sent: now, marked: modern.3 && *twice > 90, cwr: sent.cwr };
                     flights.schedule(arrives, Flight::Packet(packet));

@@ -8,6 +8,7 @@
 use tmt_core::math::num::floor_u64;
 use tmt_core::types::Time;
 
+use super::plain_sack::Next;
 use super::{OutgoingPacket, Outstanding, Phase, Sender, TransmissionReason};
 use crate::endpoint::RttSampling;
 
@@ -16,26 +17,36 @@ impl Sender {
     #[inline(always)]
     pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
         if !self.quiet {
-            return self.next_of_any(now);
+            return match self.usual_next() {
+                Next::New => Some(self.next_new(now)),
+                Next::Nothing => None,
+                Next::Unknown => self.next_of_any(now),
+            };
         }
         // What is asked after almost every ACK. Nothing is SACKed, so that limited transmit has no part.
-        let packet = self.snd_nxt;
         if !self.has_new_data() {
             self.cwnd_limited = false;
             return None;
         }
-        if packet - self.snd_una >= self.window {
+        if self.snd_nxt - self.snd_una >= self.window {
             self.cwnd_limited = true;
             return None;
         }
+        Some(self.next_new(now))
+    }
+
+    /// Sends the next new packet, and returns it.
+    #[inline(always)]
+    fn next_new(&mut self, now: Time) -> OutgoingPacket {
+        let packet = self.snd_nxt;
         let cwr = std::mem::take(&mut self.cwr_pending);
         self.transmit_new(now);
-        Some(OutgoingPacket {
+        OutgoingPacket {
             packet,
             copy: 1,
             cwr,
             reason: TransmissionReason::New,
-        })
+        }
     }
 
     /// Returns the next packet to send `now`, new or not.
