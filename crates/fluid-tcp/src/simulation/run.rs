@@ -3,6 +3,7 @@
 //! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
 //! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
 
+mod delivery;
 mod events;
 mod gateway_events;
 
@@ -12,7 +13,7 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{Bytes, Span, Time};
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::receiver::{Ack, Packet, Receiver};
+use crate::endpoint::receiver::{Ack, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
     CoupledLink, CoupledQueue, Departure, DropTail, Gateway, Leaving, QueueReporting, Queued,
@@ -26,6 +27,7 @@ use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
+use delivery::{Delivery as _, DeliveryOf, Remembered};
 use events::{Alarm, Events, Kind};
 use gateway_events::on_served;
 
@@ -50,11 +52,11 @@ struct Connection {
 }
 
 /// State of a run.
-struct Run<'a, G, P> {
+struct Run<'a, G: Gateway<Departure: Remembered>, P> {
     setup: &'a Setup,
     gateway: G,
     probe: &'a mut P,
-    events: Events,
+    events: Events<DeliveryOf<G>>,
     connections: Vec<Connection>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
@@ -149,7 +151,11 @@ pub fn run_coupled_looped<P: Probe>(
     Some(run_over(setup, gateway, probe))
 }
 
-fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
+fn run_over<G: Gateway<Departure: Remembered>, P: Probe>(
+    setup: &Setup,
+    gateway: G,
+    probe: &mut P,
+) -> RunReport {
     if probe.watches() {
         simulate(setup, gateway, probe)
     } else {
@@ -158,7 +164,11 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     }
 }
 
-fn simulate<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
+fn simulate<G: Gateway<Departure: Remembered>, P: Probe>(
+    setup: &Setup,
+    gateway: G,
+    probe: &mut P,
+) -> RunReport {
     let mut endpoints = Endpoints::default();
     let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order());
     let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
@@ -252,7 +262,7 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     *event
 }
 
-impl<G: Gateway, P: Probe> Run<'_, G, P> {
+impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
     fn flow(&mut self, flow: u32) -> &mut Connection {
         &mut self.connections[flow as usize]
     }
@@ -446,21 +456,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn on_delivery(&mut self, now: Time) {
         // In its slot, without a copy.
         let delivery = self.events.take_delivery();
-        let transmission = delivery.transmission;
-        let packet = Packet {
-            number: transmission.packet,
-            sent: delivery.sent,
-            marked: delivery.marked,
-            cwr: delivery.cwr,
-        };
-        self.probe.on_delivered(now, transmission);
-        let connection = &mut self.connections[transmission.flow];
-        let arrival = connection.receiver.on_packet(now, packet);
-        if !G::Departure::IS_TALLIED {
-            let delay = now.since(delivery.sent);
+        let (flow, packet) = (delivery.flow(), delivery.packet());
+        let connection = &mut self.connections[flow];
+        if let Some((transmission, parts)) = delivery.untallied() {
+            self.probe.on_delivered(now, transmission);
+            let delay = now.since(packet.sent);
             let tally = &mut connection.tally;
-            tally.on_delivered(transmission.ordinal, delay, &delivery.delay);
+            tally.on_delivered(transmission.ordinal, delay, parts);
         }
+        let arrival = connection.receiver.on_packet(now, packet);
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
@@ -477,15 +481,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             // The proxy has acknowledged it.
             return;
         }
-        let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
+        let number = u32::try_from(flow).unwrap_or(u32::MAX);
         let delays = connection.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
             if self.returns_freely {
-                self.probe.on_ack_sent(now, transmission.flow, &ack);
+                self.probe.on_ack_sent(now, flow, &ack);
                 connection.tally.count(Count::Acks);
                 let arrives = now.checked_add(connection.ack_delay);
                 self.events.acknowledge(arrives, |slot| {
-                    slot.0 = flow;
+                    slot.0 = number;
                     // Field by field, as it was written: a load of several at once would wait for their stores.
                     let to = &mut slot.1;
                     (to.next, to.blocks, to.echo, to.rwnd) =
@@ -493,11 +497,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     (to.dsack, to.ece, to.window_update) = (ack.dsack, ack.ece, ack.window_update);
                 });
             } else {
-                self.send_ack(now, flow, &ack);
+                self.send_ack(now, number, &ack);
             }
         }
         if delays {
-            self.watch_delayed_ack(flow);
+            self.watch_delayed_ack(number);
         }
     }
 

@@ -5,18 +5,7 @@ use tmt_core::types::Time;
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::link::gateway::Queued;
-use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{Line, Schedule};
-
-/// A packet reaches the receiver.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Delivery {
-    pub(super) transmission: Transmission,
-    pub(super) sent: Time,
-    pub(super) delay: DelayParts,
-    pub(super) marked: bool,
-    pub(super) cwr: bool,
-}
 
 /// An event that is rare and small.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,14 +26,14 @@ macro_rules! kinds {
 
         const KINDS: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
 
-        /// Events that are scheduled.
+        /// Events that are scheduled, with packets on their way to the receiver as `D`.
         #[derive(Debug, Default)]
-        pub(super) struct Events {
+        pub(super) struct Events<D> {
             schedule: Schedule<{ KINDS.len() }>,
             $($line: Line<$event>,)*
         }
 
-        impl Events {
+        impl<D: Copy + Default> Events<D> {
             $(
                 /// Schedules an event of this kind, which `fill` writes over another. `None` is a time past
                 /// 2^63 − 1 ns, which never comes.
@@ -67,7 +56,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Delivery: Delivery, deliveries, deliver, take_delivery;
+    /// A packet reaches the receiver.
+    Delivery: D, deliveries, deliver, take_delivery;
     /// An ACK reaches the sender of a flow.
     Ack: (u32, Ack), acks, acknowledge, take_ack;
     /// A timer of the sender of a flow may have expired.
@@ -83,7 +73,7 @@ kinds! {
     Alarm: Alarm, alarms, alarm, take_alarm;
 }
 
-impl Events {
+impl<D> Events<D> {
     /// Time and kind of the first event; `None` if there is none until `until`.
     #[inline]
     pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {

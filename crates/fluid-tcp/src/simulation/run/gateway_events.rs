@@ -2,6 +2,7 @@
 
 use tmt_core::types::{Span, Time};
 
+use super::delivery::{Delivery as _, Remembered};
 use super::events::Alarm;
 use super::{Connection, Run, sooner};
 use crate::endpoint::receiver::Ack;
@@ -12,7 +13,7 @@ use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::Count;
 
-impl<G: Gateway, P: Probe> Run<'_, G, P> {
+impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
     /// A packet reaches the gateway.
     #[expect(
         clippy::inline_always,
@@ -175,16 +176,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 }
                 if let Some(delay) = delay {
                     self.events.deliver(service.arrival, |slot| {
-                        if G::Departure::IS_TALLIED {
-                            slot.transmission.flow = packet.transmission.flow;
-                            slot.transmission.packet = packet.transmission.packet;
-                        } else {
-                            slot.transmission = packet.transmission;
-                            slot.delay = delay;
-                        }
-                        slot.sent = packet.sent;
-                        slot.marked = marked;
-                        slot.cwr = packet.cwr;
+                        slot.write(&packet, &delay, marked);
                     });
                 }
             }
