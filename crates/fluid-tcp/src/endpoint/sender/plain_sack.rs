@@ -139,3 +139,36 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, at, drain, endpoint, sender};
+    use crate::endpoint::{Endpoint, Recovery};
+
+    #[test]
+    fn a_block_that_grows_below_the_highest_is_not_taken_for_it() {
+        let mut sender = sender(endpoint(true, Recovery::Prr, 12), None);
+        drain(&mut sender, at(0));
+        sender.on_ack(at(400), &ack(0, &[(5, 9)]));
+        sender.on_ack(at(401), &ack(0, &[(2, 3), (5, 9)]));
+        sender.on_ack(at(402), &ack(0, &[(2, 4), (5, 9)]));
+        assert_eq!(sender.sacked.numbers(), [2, 3, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn a_packet_that_shows_a_spurious_timeout_takes_the_long_way() {
+        let endpoint = Endpoint {
+            f_rto: true,
+            ..endpoint(true, Recovery::Prr, 10)
+        };
+        let mut sender = sender(endpoint, None);
+        drain(&mut sender, at(0));
+        sender.on_ack(at(400), &ack(0, &[(1, 2)]));
+        let timeout = sender.deadline().unwrap();
+        sender.on_timer(timeout);
+        assert_eq!(sender.events().timeouts, 1);
+        // It was outstanding at the timeout and was not sent again.
+        sender.on_ack(timeout, &ack(0, &[(1, 3)]));
+        assert_eq!(sender.events().spurious_timeouts, 1);
+    }
+}
