@@ -68,7 +68,7 @@ type Runs = BTreeMap<i64, BTreeMap<i64, Vec<(f64, u64)>>>;
 /// Otherwise the cells count as independent, and their variances add up.
 ///
 /// # Errors
-/// An unknown column, a metric that is no number, or a table that is not the results of one sweep.
+/// An unknown column, a non-numeric metric, or a table that is not the results of one sweep.
 pub fn summarise(
     table: &Table,
     by: &[String],

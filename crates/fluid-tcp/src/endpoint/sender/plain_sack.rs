@@ -36,7 +36,7 @@ impl Sender {
         let [(start, end), second, third] = ack.blocks;
         let [first, ..] = self.reported;
         next == self.snd_una
-            && (start, end) == (first.0, first.1 + 1)
+            && (start, end) == (first.0, first.1.saturating_add(1))
             && [second, third] == self.reported[1..]
             && self.takes_plain_acks
             && self.phase != Phase::Open
@@ -153,6 +153,16 @@ mod tests {
         sender.on_ack(at(401), &ack(0, &[(2, 3), (5, 9)]));
         sender.on_ack(at(402), &ack(0, &[(2, 4), (5, 9)]));
         assert_eq!(sender.sacked.numbers(), [2, 3, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn blocks_beyond_what_was_sent_report_what_was() {
+        let mut sender = sender(endpoint(true, Recovery::Prr, 12), None);
+        drain(&mut sender, at(0));
+        for millis in [400, 401] {
+            sender.on_ack(at(millis), &ack(0, &[(5, u64::MAX)]));
+            assert_eq!(sender.sacked.numbers(), [5, 6, 7, 8, 9, 10, 11]);
+        }
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub(super) trait Delivery: Copy + Default + Debug {
     fn untallied(&self) -> Option<(Transmission, &DelayParts)>;
 }
 
-/// Departures of a gateway, by which a run knows what it has to remember.
+/// Departures of a gateway, with the kind of delivery that a run stores for them.
 pub(super) trait Remembered: Departure {
-    /// Of a packet that is served.
+    /// What is stored of a packet that is served.
     type Delivery: Delivery;
 }
 
