@@ -3,16 +3,14 @@
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 
-use std::sync::Arc;
-
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::gateway::CoupledLink;
-use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Setup, run_coupled};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
+use tmt_link::timeline::{Builder, SlotTrace};
+use tmt_link::{CoupledLink, Segmentation};
 
 /// Slots of 33 B at 2.34 Mbps.
 const SLOT: u64 = 112_820;
@@ -20,7 +18,7 @@ const SLOT: u64 = 112_820;
 const SLOTS: u64 = 2_000_000;
 
 /// Slots that are decoded after 1 ms, of which one in a hundred is erased.
-fn trace() -> Arc<Timeline> {
+fn trace() -> SlotTrace {
     let mut channel = Channel::new(ChannelSpec::Bernoulli { p: 0.01 }, 1);
     let mut builder = Builder::default();
     for slot in 0..SLOTS {
@@ -32,7 +30,7 @@ fn trace() -> Arc<Timeline> {
         };
         builder.push(at, delay, None);
     }
-    Arc::new(builder.finish())
+    builder.finish().into()
 }
 
 /// A flow with a window that fills the link, of so many packets.
@@ -45,8 +43,9 @@ fn setup(packets: Option<u64>) -> Setup {
     Setup::new(vec![flow], Span::from_millis(100), duration)
 }
 
-fn link(trace: &Arc<Timeline>, scheme: &str) -> CoupledLink {
-    CoupledLink::new(Arc::clone(trace), scheme.parse().unwrap(), 47)
+fn link(trace: &SlotTrace, scheme: &str) -> CoupledLink {
+    let packets = Segmentation::whole(Bytes(1500), 47);
+    CoupledLink::new(trace.clone(), scheme.parse().unwrap(), packets)
 }
 
 fn coupled(criterion: &mut Criterion) {
@@ -61,7 +60,7 @@ fn coupled(criterion: &mut Criterion) {
         "frame-arq:10/11,rounds=3",
     ] {
         let (setup, link) = (setup(None), link(&trace, scheme));
-        let simulate = || run_coupled(&setup, &link, &mut NoProbe).unwrap();
+        let simulate = || run(&setup, &link, &mut NoProbe).unwrap();
         let used = simulate().total.lldus_used.unwrap();
         assert!(used > SLOTS / 20, "{scheme}: {used} slots");
         group.throughput(Throughput::Elements(used));
@@ -74,7 +73,7 @@ fn coupled(criterion: &mut Criterion) {
 }
 
 /// A packet a second: the trace goes by for the most part.
-fn idle(criterion: &mut Criterion, trace: &Arc<Timeline>) {
+fn idle(criterion: &mut Criterion, trace: &SlotTrace) {
     let link = link(trace, "arq");
     let mut setup = setup(Some(1));
     let flow = setup.flows.pop().unwrap();
@@ -84,7 +83,7 @@ fn idle(criterion: &mut Criterion, trace: &Arc<Timeline>) {
     group.throughput(Throughput::Elements(200_000_000_000 / SLOT));
     group.bench_function("idle", |bencher| {
         bencher.iter(|| {
-            let report = run_coupled(&setup, &link, &mut NoProbe).unwrap();
+            let report = run(&setup, &link, &mut NoProbe).unwrap();
             assert_eq!(report.total.metrics.packets_delivered, 200);
         });
     });

@@ -6,17 +6,13 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 
 use std::hint::black_box;
-use std::sync::Arc;
 
-use fluid_tcp::endpoint::Profile;
+use fluid_tcp::endpoint::{Profile, Transmission};
 use fluid_tcp::endpoint::receiver::Ack;
 use fluid_tcp::endpoint::sender::Snapshot;
-use fluid_tcp::link::gateway::CoupledLink;
-use fluid_tcp::link::timeline::Builder;
-use fluid_tcp::link::{Service, SlotUse, SyntheticLink, TimelineLink, Transmission};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, Refused, SenderEvent};
-use fluid_tcp::simulation::{Flow, Setup, run, run_coupled};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{ChainState, Channel, ChannelSpec};
@@ -24,6 +20,9 @@ use tmt_core::format::Rows;
 use tmt_core::format::text::{Decoder, Options, encode};
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span, Time};
+use tmt_link::queue::Buffer;
+use tmt_link::timeline::{Builder, Timeline};
+use tmt_link::{CoupledLink, Segmentation, Service, SlotUse, SyntheticLink, TimelineLink};
 
 /// Slots each part works on that is not in [`PACKETS`]; `.ci/instructions` reads it here.
 const SLOTS: usize = 100_000;
@@ -201,7 +200,7 @@ impl Load {
         let start = |number| Span::from_millis(1000 * number / self.flows);
         let flows = (0..self.flows).map(|number| flow.clone().starting(start(number)));
         Setup {
-            buffer: self.buffer,
+            buffer: Buffer::Packets(self.buffer),
             ..Setup::new(flows.collect(), self.rtt, Span::from_secs(self.seconds))
         }
     }
@@ -251,7 +250,7 @@ impl Load {
     fn timeline(&self) -> Ready {
         let (setup, mut lldus) = (self.setup(), Vec::new());
         walk("harq:10/12", self.rtt, &self.slots(), &mut lldus);
-        let link = setup.timeline_link(Arc::new(lldus.into_iter().collect()), LLDUS.into());
+        let link = setup.timeline_link(lldus.into_iter().collect::<Timeline>(), LLDUS.into());
         self.ready("timeline", setup, AnyLink::Timeline(link.unwrap()))
     }
 
@@ -261,8 +260,10 @@ impl Load {
             trace.push(slot.tx_time(), slot.decode_delay(), None);
         }
         let scheme = scheme.parse().unwrap();
-        let link = CoupledLink::new(Arc::new(trace.finish()), scheme, LLDUS);
-        self.ready(part, self.setup(), AnyLink::Coupled(link))
+        let setup = self.setup();
+        let packets = Segmentation::whole(setup.packet, LLDUS.into());
+        let link = CoupledLink::new(trace.finish().into(), scheme, packets);
+        self.ready(part, setup, AnyLink::Coupled(link))
     }
 }
 
@@ -293,8 +294,9 @@ fn simulate(setup: &Setup, link: AnyLink, probe: &mut impl Probe) -> RunReport {
     match link {
         AnyLink::Synthetic(link) => run(setup, link, probe),
         AnyLink::Timeline(link) => run(setup, link, probe),
-        AnyLink::Coupled(link) => run_coupled(setup, &link, probe).unwrap(),
+        AnyLink::Coupled(link) => run(setup, link, probe),
     }
+    .unwrap()
 }
 
 /// LLDUs of 33 B, of which one is their header, that a packet takes.

@@ -17,7 +17,7 @@ fn simulate(cc: &str) -> RunReport {
     let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(400));
     let channel = Channel::new(ChannelSpec::Bernoulli { p: 1e-3 }, 1);
     let link = setup.synthetic_link(BitRate(2_340_000), Some(channel.into()));
-    run(&setup, link.unwrap(), &mut NoProbe)
+    run(&setup, link.unwrap(), &mut NoProbe).unwrap()
 }
 
 fn tcp(criterion: &mut Criterion) {

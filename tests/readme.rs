@@ -68,7 +68,7 @@ fn the_text_names_what_can_be_chosen() {
         .unwrap()
         .to_lowercase();
     let controls = fluid_tcp::congestion::Algorithm::names();
-    let queues = fluid_tcp::link::gateway::Discipline::names();
+    let queues = tmt_link::queue::Discipline::names();
     let profiles = fluid_tcp::endpoint::Profile::VARIANTS;
     let processes = tmt_core::channel::FAMILIES.iter().map(|family| family.name);
     for name in controls

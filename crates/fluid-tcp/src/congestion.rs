@@ -28,11 +28,11 @@ pub use self::{
     fixed::ENTRY as FIXED, hybla::ENTRY as HYBLA, newreno::ENTRY as NEWRENO, reno::ENTRY as RENO,
     vegas::ENTRY as VEGAS, westwood::ENTRY as WESTWOOD,
 };
-use crate::named::{self, Family, Parameter, Values};
 pub use connection::{
     Connection, CubicForm, Growth, HystartForm, Implementation, MinRttRenewal, Quantum,
 };
 pub use rate::{LostPacket, RateSample};
+use tmt_core::named::{self, Family, Parameter, Values};
 
 /// One ACK, as the congestion control sees it. Counts are in segments.
 #[derive(Debug, Clone, Copy, Default)]
@@ -223,8 +223,9 @@ pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
     fn on_restart(&mut self, _now: Time) {}
 }
 
-/// Creates the congestion control of a connection from the values of its parameters.
-pub type Make = fn(&Connection, &Values) -> Box<dyn CongestionControl>;
+/// Constructor of the congestion control of a connection from the values of its parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct Make(pub fn(&Connection, &Values) -> Box<dyn CongestionControl>);
 
 /// A registered congestion control: name, description, parameters, examples and constructor.
 pub type Entry = named::Entry<Make>;
@@ -232,11 +233,11 @@ pub type Entry = named::Entry<Make>;
 /// A congestion control selected by name, with its parameters: `cubic:beta=0.8,c=0.4`.
 ///
 /// ```
-/// use fluid_tcp::congestion::{Algorithm, CUBIC, Connection};
+/// use fluid_tcp::congestion::{Algorithm, CUBIC, Connection, start};
 ///
 /// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into())])?;
 /// assert_eq!(cubic, "cubic:beta=0.8".parse()?);
-/// let control = cubic.start(&Connection::default());
+/// let control = start(&cubic, &Connection::default());
 /// assert!(control.window().in_slow_start());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -259,24 +260,17 @@ pub static ENTRIES: &[&Entry] = &[
 impl Family for Make {
     const KIND: &'static str = "congestion control";
     const ENTRIES: &'static [&'static Entry] = ENTRIES;
-}
-
-/// CUBIC, the default of most hosts.
-impl Default for Algorithm {
-    fn default() -> Self {
-        Self::with_defaults(&cubic::ENTRY)
-    }
+    /// CUBIC, the default of most hosts.
+    const DEFAULT: &'static Entry = &cubic::ENTRY;
 }
 
 /// The smallest slow-start threshold, segments (RFC 5681, Sec. 3.1).
 const MIN_SSTHRESH: f64 = 2.0;
 
-impl Algorithm {
-    /// Creates the control of a new connection.
-    #[must_use]
-    pub fn start(&self, connection: &Connection) -> Box<dyn CongestionControl> {
-        (self.entry().make)(connection, self.values())
-    }
+/// Creates the control of a new connection.
+#[must_use]
+pub fn start(algorithm: &Algorithm, connection: &Connection) -> Box<dyn CongestionControl> {
+    (algorithm.entry().make.0)(connection, algorithm.values())
 }
 
 #[cfg(test)]

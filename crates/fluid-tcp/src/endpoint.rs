@@ -6,5 +6,7 @@ mod receive_window;
 pub mod receiver;
 pub mod rtt;
 pub mod sender;
+pub(crate) mod transmission;
 
 pub use profile::*;
+pub use transmission::Transmission;

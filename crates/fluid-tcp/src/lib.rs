@@ -13,7 +13,7 @@
 //! let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60));
 //! let loss = Channel::new(ChannelSpec::Bernoulli { p: 0.001 }, 1);
 //! let link = setup.synthetic_link(BitRate(2_340_000), Some(loss.into())).ok_or("no such link")?;
-//! let total = run(&setup, link, &mut NoProbe).total;
+//! let total = run(&setup, link, &mut NoProbe)?.total;
 //! println!("goodput: {:?} bit/s", total.metrics.goodput_bps);
 //! assert!(total.metrics.packets_lost > 0 && total.link_utilisation > Some(0.5));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -24,10 +24,8 @@
 //!
 //! The layers, from the bottom to the top; a module uses only modules above it in this list
 //! (`tests/architecture.rs` checks it):
-//! - [`named`]: settings and registries by name, with their parameters.
 //! - [`congestion`]: windows. One controller, one file; it never sees a packet.
 //! - [`endpoint`]: both ends of a flow, without a clock of their own.
-//! - [`link`]: what a packet meets on its way: queues, links, and the timelines under them.
 //! - [`simulation`]: a run, what watches it, what it gives.
 //! - [`model`]: closed forms of TCP and the fluid Monte-Carlo; they share nothing with the simulator.
 //! - [`experiment`]: what a run is, as data: parameters, defaults, refusals, plans.
@@ -42,14 +40,10 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
-#[macro_use]
-pub mod named;
-
 pub mod audit;
 pub mod congestion;
 pub mod endpoint;
 pub mod experiment;
-pub mod link;
 pub mod log;
 pub mod model;
 pub mod simulation;

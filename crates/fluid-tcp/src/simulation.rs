@@ -13,5 +13,5 @@ mod setup;
 pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
-pub use run::{run, run_coupled, run_coupled_looped};
-pub use setup::{ACK, Flow, ReturnPath, Setup};
+pub use run::{Route, RunError, run};
+pub use setup::{ACK, Flow, Setup};

@@ -1,27 +1,27 @@
 //! Random runs: the auditor checks their logs, and its counts must be those of the report.
 
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
 use fluid_tcp::congestion;
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::link::gateway::{self, CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
-use fluid_tcp::link::return_link::ReturnTrace;
-use fluid_tcp::link::timeline::Builder;
-use fluid_tcp::link::{Link, Packing, Segmentation, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
-use fluid_tcp::named::Entry;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{ACK, Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
+use fluid_tcp::simulation::{ACK, Flow, Path, Setup, SplitWindow, run};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
 use tmt_core::format::text::encode;
 use tmt_core::format::{Options, TraceReader};
+use tmt_core::named::Entry;
 use tmt_core::scheme::Rounds;
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Metadata, Span, Time};
+use tmt_link::hop::{ReturnPath, ReturnTrace};
+use tmt_link::queue::{self, Buffer};
+use tmt_link::timeline::{Builder, SlotTrace};
+use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
+use tmt_link::{Link, Packing, Segmentation, TimelineLink};
 
 const PACKET: Bytes = Bytes(1500);
 
@@ -132,7 +132,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 fn return_traces() -> impl Strategy<Value = ReturnTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
     let segmentations = prop_oneof![
-        (1u64..9).prop_map(Segmentation::whole),
+        (1u64..9).prop_map(|lldus| Segmentation::whole(ACK, lldus)),
         (8u64..2000).prop_map(|payload| Packing::Bytes.segmentation(ACK, of_payload(payload))),
     ];
     (rows, segmentations, any::<bool>()).prop_map(|(rows, segmentation, looped)| {
@@ -143,7 +143,7 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
             builder.push(Time::from_nanos(at).unwrap(), delay, None);
         }
         ReturnTrace {
-            timeline: Arc::new(builder.finish()),
+            timeline: builder.finish().into(),
             segmentation,
             period: looped.then(|| Span::from_nanos(at).unwrap()),
         }
@@ -155,7 +155,7 @@ fn of_payload(bytes: u64) -> NonZeroU64 {
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
-    let queues = prop::sample::select(examples(gateway::ENTRIES));
+    let queues = prop::sample::select(examples(queue::ENTRIES));
     let returns = (
         prop::option::of(0.0..=1.0f64),
         prop::option::of(100u64..1_000_000),
@@ -170,12 +170,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     (flows(), size, path, queues, returns).prop_map(
         |(flows, (rtt, buffer, seconds), (terrestrial_rtt, split), queue, (p, rate, trace))| {
             Setup {
-                // After a proxy no packet may be dropped.
-                discipline: if split.is_some() {
-                    Discipline::DROP_TAIL
-                } else {
-                    queue.parse().unwrap()
-                },
+                discipline: queue.parse().unwrap(),
                 path: Path {
                     terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
                     split,
@@ -188,7 +183,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                     trace,
                 },
                 packet: PACKET,
-                buffer,
+                buffer: Buffer::Packets(buffer),
                 ..Setup::new(
                     flows,
                     Span::from_nanos(rtt).unwrap(),
@@ -207,7 +202,10 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
         ("link", link.to_owned()),
         ("rtt_ns", setup.rtt.as_nanos().to_string()),
         ("packet_bytes", setup.packet.0.to_string()),
-        ("buffer", format!("{}pkt", setup.buffer)),
+        (
+            "buffer",
+            format!("{}pkt", setup.buffer.packets(setup.packet.0)),
+        ),
         ("queue", setup.discipline.to_string()),
         (
             "terrestrial_rtt_ns",
@@ -274,7 +272,7 @@ fn audited(
     timeline: Option<&[u8]>,
 ) -> (RunReport, AuditReport) {
     let mut log = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
-    let report = run(setup, link, &mut log);
+    let report = run(setup, link, &mut log).unwrap();
     let log = log.finish().unwrap();
     let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
     (report, audit(&log[..], timeline).unwrap())
@@ -284,7 +282,7 @@ fn audited(
 fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
     let mut packets = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
     let mut slots = SlotLog::new(Vec::new(), TEXT, head).unwrap();
-    run_coupled(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
+    run(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
     (packets.finish().unwrap(), slots.finish().unwrap())
 }
 
@@ -380,7 +378,7 @@ proptest! {
         let end = begin.checked_add(Span::from_nanos(length / ends).unwrap()).unwrap();
         let setup = Setup { begin, end, ..setup };
         let segmentation = packing.segmentation(PACKET, of_payload(payload));
-        let link = TimelineLink::new(Arc::new(timeline), segmentation, setup.rtt.half(), None, begin).unwrap();
+        let link = TimelineLink::new(timeline.into(), segmentation, setup.rtt.half(), None, begin).unwrap();
         let mut head = head(&setup, "timeline", "lldus_per_packet", segmentation.lldus());
         if packing == Packing::Bytes {
             head.set("packing", "bytes");
@@ -418,7 +416,7 @@ proptest! {
             let delay = if fate < loss { 0 } else { delay };
             builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
         }
-        let trace = Arc::new(builder.finish());
+        let trace = SlotTrace::from(builder.finish());
         let length = trace.last().unwrap().since(Time::ZERO).as_nanos();
         let end = Time::from_nanos(length / ends).unwrap();
         let setup = Setup { end, ..setup };
@@ -433,7 +431,7 @@ proptest! {
             in_order,
             hold,
             feedback_delay: Span::from_nanos(feedback_delay).unwrap(),
-            ..CoupledLink::new(trace, scheme.parse().unwrap(), data_units)
+            ..CoupledLink::new(trace, scheme.parse().unwrap(), Segmentation::whole(PACKET, data_units.into()))
         };
         let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());
         head.set("in_order", in_order.to_string());
@@ -445,7 +443,7 @@ proptest! {
             head.set("feedback_timer_ns", lost.timer.as_nanos().to_string());
         }
         let mut alone = PacketLog::new(Vec::new(), TEXT, &head, &setup).unwrap();
-        let report = run_coupled(&setup, &link, &mut alone).unwrap();
+        let report = run(&setup, &link, &mut alone).unwrap();
         let alone = alone.finish().unwrap();
         let audit = audit(&alone[..], None).unwrap();
         agree(&report, &audit)?;

@@ -2,12 +2,13 @@
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::{Link, Service, SyntheticLink, Usage};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Span, Time, to_f64};
+use tmt_link::queue::Buffer;
+use tmt_link::{Link, Packet, Service, SyntheticLink, Usage};
 
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);
@@ -33,7 +34,7 @@ impl Case<'_> {
         let flow = |cc: &&str| Flow::new(cc.parse().unwrap(), endpoint);
         let flows = self.flows.iter().map(flow).collect();
         Setup {
-            buffer: self.buffer,
+            buffer: Buffer::Packets(self.buffer),
             ..Setup::new(flows, RTT, Span::from_secs(self.seconds))
         }
     }
@@ -46,7 +47,7 @@ impl Case<'_> {
         let setup = self.setup(handshake);
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.loss }, 1);
         let link = setup.synthetic_link(RATE, Some(channel.into()));
-        run(&setup, link.unwrap(), probe)
+        run(&setup, link.unwrap(), probe).unwrap()
     }
 
     /// Share of the link that packets in order took.
@@ -264,8 +265,8 @@ fn version_1_starts_as_that_of_ns_3() {
 struct Outage(SyntheticLink);
 
 impl Link for Outage {
-    fn serve(&mut self, at: Time) -> Option<Service> {
-        let mut service = self.0.serve(at)?;
+    fn serve(&mut self, at: Time, packet: &Packet) -> Option<Service> {
+        let mut service = self.0.serve(at, packet)?;
         if (60..120).contains(&(at.as_nanos() / 1_000_000_000)) {
             service.arrival = None;
         }
@@ -287,7 +288,7 @@ fn the_rate_recovers_after_an_outage_of_a_minute() {
         };
         let setup = case.setup(false);
         let link = setup.synthetic_link(RATE, None).unwrap();
-        let report = run(&setup, Outage(link), &mut NoProbe);
+        let report = run(&setup, Outage(link), &mut NoProbe).unwrap();
         let delivered = to_f64(report.total.metrics.packets_delivered) * 12_000.0;
         // 60 s before the outage, and the 180 s after it except for the wait for the RTO, which has doubled to 45 s.
         let share = delivered / (to_f64(RATE.0) * (60.0 + 180.0 - 45.0));

@@ -8,6 +8,7 @@ use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_link::queue::Buffer;
 
 /// A link so fast that no queue builds up: one packet per 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
@@ -39,12 +40,12 @@ impl Case {
     fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
         let flow = Flow::new(cc.parse().unwrap(), self.endpoint);
         let setup = Setup {
-            buffer: 5000,
+            buffer: Buffer::Packets(5000),
             ..Setup::new(vec![flow], self.rtt, Span::from_secs(self.seconds))
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.p }, 1);
         let link = setup.synthetic_link(self.rate, Some(channel.into()));
-        run(&setup, link.unwrap(), probe)
+        run(&setup, link.unwrap(), probe).unwrap()
     }
 
     /// Goodput, packets/s.

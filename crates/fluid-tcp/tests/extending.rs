@@ -13,12 +13,12 @@ use std::path::Path;
 
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::gateway::{self, Discipline};
-use fluid_tcp::named::{Entry, Family};
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
+use tmt_core::named::{Entry, Family};
 use tmt_core::types::{BitRate, Span, to_f64};
+use tmt_link::queue::{self as queues, Buffer, Discipline};
 
 use self::link::EveryNth;
 use self::queue::PATIENCE;
@@ -33,7 +33,7 @@ fn setup(algorithm: Algorithm) -> Setup {
 /// A run over a link of 12 Mbit/s, one packet per millisecond.
 fn simulate(setup: &Setup) -> RunReport {
     let link = setup.synthetic_link(BitRate(12_000_000), None);
-    run(setup, link.unwrap(), &mut NoProbe)
+    run(setup, link.unwrap(), &mut NoProbe).unwrap()
 }
 
 /// Number of packets in a minute at the rate of the link.
@@ -67,13 +67,13 @@ fn an_external_congestion_control_is_parsed_and_run_like_built_in_ones() {
 
 #[test]
 fn an_external_queue_is_parsed_and_run_like_built_in_ones() {
-    let queues = [gateway::ENTRIES, &[&PATIENCE]].concat();
+    let queues = [queues::ENTRIES, &[&PATIENCE]].concat();
     let read = |text| Discipline::parse_with(text, &queues).unwrap();
     assert_eq!(read("patience").to_string(), "patience:limit=50ms");
     let run = |text| {
         let setup = Setup {
             discipline: read(text),
-            buffer: 1000,
+            buffer: Buffer::Packets(1000),
             ..setup("cubic".parse().unwrap())
         };
         simulate(&setup).total.metrics
@@ -95,7 +95,7 @@ fn an_external_link_is_run_like_built_in_ones() {
         propagation: setup.rtt.half(),
         served: 0,
     };
-    let report = run(&setup, link, &mut NoProbe);
+    let report = run(&setup, link, &mut NoProbe).unwrap();
     let (served, metrics) = (report.total.packets_served, &report.total.metrics);
     assert_eq!(metrics.packets_lost, served / 10);
     assert!(metrics.packets_delivered > 10_000, "{metrics:?}");
@@ -139,7 +139,7 @@ fn every_metric_reaches_json_tables_and_means_from_its_line() {
 #[test]
 fn names_forms_and_examples_are_those_of_the_entries() {
     fn check<M: Family>(entries: &[&'static Entry<M>]) {
-        let names = fluid_tcp::named::Choice::<M>::names();
+        let names = tmt_core::named::Choice::<M>::names();
         assert_eq!(names.len(), entries.len());
         for (name, entry) in names.into_iter().zip(entries) {
             assert_eq!(name, entry.name);
@@ -148,7 +148,7 @@ fn names_forms_and_examples_are_those_of_the_entries() {
         }
     }
     check(congestion::ENTRIES);
-    check(gateway::ENTRIES);
+    check(queues::ENTRIES);
 }
 
 /// Each block of code on the page that names a file is part of that file.

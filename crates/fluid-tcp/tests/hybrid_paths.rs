@@ -1,16 +1,15 @@
 //! TCP over a coupled link against the findings and closed forms of Barakat 2004 and Zhu 2006 (docs/validity.md, Sec. 5).
 
-use std::sync::Arc;
-
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder};
-use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::model::MODELS;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::replications::{Estimate, estimate};
-use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run_coupled};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
+use tmt_link::queue::Buffer;
+use tmt_link::timeline::GeneratedSlots;
+use tmt_link::{CoupledLink, Hold, InOrder, Segmentation};
 
 /// A link of generated slots, the path before it, and the load.
 #[derive(Debug, Clone)]
@@ -100,7 +99,7 @@ impl Case {
         let flows = (0..self.flows).map(flow).collect();
         let setup = Setup {
             packet: self.packet(),
-            buffer: self.buffer,
+            buffer: Buffer::Packets(self.buffer),
             path: Path {
                 terrestrial_rtt: millis(self.terrestrial),
                 split: self.split,
@@ -111,13 +110,14 @@ impl Case {
         let channel = self.channel.parse().unwrap();
         let slots =
             GeneratedSlots::new(BitRate(self.rate), Bytes(self.lldu), duration, channel).unwrap();
-        let (trace, scheme) = (slots.timeline(seed), self.scheme.parse().unwrap());
+        let (trace, scheme) = (slots.trace(seed), self.scheme.parse().unwrap());
+        let packets = Segmentation::whole(setup.packet, self.lldus.into());
         let link = CoupledLink {
             in_order: self.in_order,
             hold: self.hold,
-            ..CoupledLink::new(Arc::new(trace), scheme, self.lldus)
+            ..CoupledLink::new(trace, scheme, packets)
         };
-        run_coupled(&setup, &link, &mut NoProbe).unwrap()
+        run(&setup, link, &mut NoProbe).unwrap()
     }
 
     /// Size of a packet.

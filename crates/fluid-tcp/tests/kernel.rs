@@ -46,7 +46,7 @@ fn cubic_alone_has_the_kernels_cycle_of_thresholds() {
     let setup = Setup::new(vec![flow], Span::from_micros(500_200), Span::from_secs(150));
     let link = setup.synthetic_link(BitRate(2_340_000), None).unwrap();
     let mut thresholds = Thresholds::default();
-    run(&setup, link, &mut thresholds);
+    run(&setup, link, &mut thresholds).unwrap();
     // The kernel's: 152, 145, 152, …, one cycle of two cuts every 16 s.
     let settled: Vec<_> = thresholds.0.iter().filter(|(at, _)| *at > 60.0).collect();
     assert!(settled.len() >= 10, "{settled:?}");

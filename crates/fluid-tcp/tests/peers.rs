@@ -10,6 +10,7 @@ use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
+use tmt_link::queue::Buffer;
 
 /// Published means by (set, simulator, variant, loss, quantity).
 fn published() -> BTreeMap<[String; 5], f64> {
@@ -31,7 +32,7 @@ fn published() -> BTreeMap<[String; 5], f64> {
 fn simulate(setup: &Setup, rate: BitRate, p: f64, seed: u64) -> RunReport {
     let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
     let link = setup.synthetic_link(rate, Some(channel.into()));
-    run(setup, link.unwrap(), &mut NoProbe)
+    run(setup, link.unwrap(), &mut NoProbe).unwrap()
 }
 
 /// Set A: `--rate 0.8Mbps --packet 1000B --rtt 490ms --buffer 40pkt --profile ns2 --sack off
@@ -54,7 +55,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
     };
     let setup = Setup {
         packet: Bytes(1000),
-        buffer: 40,
+        buffer: Buffer::Packets(40),
         ..Setup::new(
             vec![Flow::new(cc.parse().unwrap(), endpoint)],
             Span::from_millis(490),
@@ -134,7 +135,7 @@ fn set_d(flows: u64) -> RunReport {
     let flow = Flow::new(Algorithm::new(&NEWRENO, []).unwrap(), endpoint);
     let flows = (0..flows).map(|n| flow.clone().starting(start(n)));
     let setup = Setup {
-        buffer: 500,
+        buffer: Buffer::Packets(500),
         ..Setup::new(
             flows.collect(),
             Span::from_millis(480),

@@ -58,6 +58,7 @@ pub mod types;
 
 pub use scheme::SchemeSpec;
 pub use scheme::runner::{RunnerError, SchemeRunner};
+pub use types::named;
 pub use types::{BitRate, Bytes, Error, ErrorKind, Fate, Lldu, Position, Result, Slot, Span, Time};
 
 /// Tests the example of the README.

@@ -23,6 +23,8 @@ pub mod tail;
 
 use serde::Serialize;
 
+use crate::types::named::nearest;
+
 pub use key::{Arguments, Domain, Key, Value};
 pub use outcome::{Outcome, Quantity};
 
@@ -194,19 +196,6 @@ impl Model {
     }
 }
 
-/// The most similar name to `name`; `None` if none is similar.
-#[must_use]
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    let likeness = |known: &str| strsim::jaro_winkler(&lower, &known.to_lowercase());
-    known
-        .into_iter()
-        .map(|known| (likeness(known), known))
-        .filter(|(likeness, _)| *likeness > 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
-}
-
 /// Checks the conventions for the models of a registry; for tests.
 ///
 /// # Panics
@@ -254,13 +243,5 @@ mod tests {
     #[test]
     fn the_models_of_the_link_follow_the_conventions() {
         check_registry(MODELS);
-    }
-
-    #[test]
-    fn the_nearest_name_is_suggested() {
-        let known = ["alpha", "beta", "erasure_prob", "NR"];
-        assert_eq!(nearest("alhpa", known), Some("alpha"));
-        assert_eq!(nearest("nr", known), Some("NR"));
-        assert_eq!(nearest("qqq", known), None);
     }
 }

@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::model::nearest;
+use crate::types::named::nearest;
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[

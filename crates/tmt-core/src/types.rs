@@ -3,6 +3,7 @@
 pub(crate) mod decimal;
 mod error;
 mod metadata;
+pub mod named;
 mod slot;
 mod trace_kind;
 mod units;

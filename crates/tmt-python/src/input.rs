@@ -8,7 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_pyarrow::FromPyArrow as _;
 use arrow_schema::{ArrowError, SchemaRef};
 use fluid_tcp::experiment::{Loaded, Note, reading_notes};
-use fluid_tcp::link::timeline::Builder;
+use tmt_link::timeline::Builder;
 use pyo3::prelude::*;
 use tmt_core::channel::{FAMILIES, names_files, with_files};
 use tmt_core::format::compression::small_text;

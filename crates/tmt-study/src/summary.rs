@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::format::records::{Records as Table, Value};
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 use tmt_core::types::to_f64;
 
 use crate::plan::models;

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(300));
         let link = setup.synthetic_link(BitRate(10_000_000), None);
         let link = link.ok_or("the rate leaves no packet a service time")?;
-        let report = run(&setup, link, &mut NoProbe);
+        let report = run(&setup, link, &mut NoProbe)?;
         let goodput = report.total.metrics.goodput_bps.unwrap_or(0.0);
         println!("{text}: goodput {:.3} Mbps", goodput / 1e6);
     }

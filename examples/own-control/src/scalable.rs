@@ -1,18 +1,18 @@
 //! Scalable TCP (Kelly 2003): the window grows by a share of itself a round trip, and a loss takes an eighth.
 
-use fluid_tcp::congestion::{AckEvent, CongestionControl, CongestionEvent, Entry, Window};
-use fluid_tcp::named::Parameter;
+use fluid_tcp::congestion::{AckEvent, CongestionControl, CongestionEvent, Entry, Make, Window};
+use tmt_core::named::Parameter;
 
 pub(crate) static SCALABLE: Entry = Entry {
     name: "scalable",
     about: "Scalable TCP: growth in proportion to the window",
     parameters: &[Parameter::number("gain", 0.01, 0.0, 1.0)],
     examples: &["scalable", "scalable:gain=0.02"],
-    make: |connection, parameters| {
+    make: Make(|connection, parameters| {
         let gain = parameters.number("gain");
         let window = connection.window();
         Box::new(Scalable { gain, window })
-    },
+    }),
 };
 
 #[derive(Debug, Clone)]

@@ -48,8 +48,8 @@ mod startup;
 use tmt_core::types::{Time, to_f64};
 
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, LostPacket, Parameter,
-    Values, Window,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, LostPacket, Make,
+    Parameter, Values, Window,
 };
 use base::Base;
 use congestion::{Bounds, Signals};
@@ -70,7 +70,7 @@ pub static ENTRY: Entry = Entry {
         "bbr",
         "bbr:loss-thresh=0.05,beta=0.8,headroom=0.1,probe-rtt=10",
     ],
-    make: |connection, parameters| Box::new(Bbr::new(connection, parameters)),
+    make: Make(|connection, parameters| Box::new(Bbr::new(connection, parameters))),
 };
 
 /// `BBR.MinPipeCwnd`: fewest segments in flight that keep a pipe full in spite of delayed ACKs (Sec. 5.6.4.3).

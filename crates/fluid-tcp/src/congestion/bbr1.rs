@@ -43,7 +43,7 @@ use super::bbr::base::Base;
 use super::bbr::{MIN_PIPE, PACING_MARGIN};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, Implementation,
-    LostPacket, MinRttRenewal, Parameter, Quantum, Values, Window,
+    LostPacket, Make, MinRttRenewal, Parameter, Quantum, Values, Window,
 };
 use cycle::CYCLE;
 use policer::Policer;
@@ -58,7 +58,7 @@ pub static ENTRY: Entry = Entry {
         Parameter::switch("policer", true),
     ],
     examples: &["bbr1", "bbr1:cwnd-gain=3,probe-rtt=5,policer=off"],
-    make: |connection, parameters| Box::new(Bbr1::new(connection, parameters)),
+    make: Make(|connection, parameters| Box::new(Bbr1::new(connection, parameters))),
 };
 
 /// `bbr_high_gain`, 2/ln 2.

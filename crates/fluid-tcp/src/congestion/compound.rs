@@ -17,7 +17,7 @@
 use super::backlog::{Backlog, Round};
 use super::growth::Reno;
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, MIN_SSTHRESH,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Connection, Entry, MIN_SSTHRESH, Make,
     Parameter, Values, Window,
 };
 use tmt_core::math::num::pow;
@@ -38,7 +38,7 @@ pub static ENTRY: Entry = Entry {
         "compound",
         "compound:alpha=0.25,beta=0.4,k=0.7,gamma=20,zeta=2",
     ],
-    make: |connection, parameters| Box::new(Compound::new(connection, parameters)),
+    make: Make(|connection, parameters| Box::new(Compound::new(connection, parameters))),
 };
 
 /// Largest dwnd, more segments than any path holds: some parameters let dwnd double every round.

@@ -13,7 +13,7 @@ pub enum Growth {
     Segments,
 }
 
-keywords!(Growth { Acks => "acks", Segments => "segments" });
+tmt_core::keywords!(Growth { Acks => "acks", Segments => "segments" });
 
 /// Form of CUBIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum CubicForm {
     Linux,
 }
 
-keywords!(CubicForm { Rfc9438 => "rfc9438", Linux => "linux" });
+tmt_core::keywords!(CubicForm { Rfc9438 => "rfc9438", Linux => "linux" });
 
 /// What ends slow start before a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub enum HystartForm {
     Classic,
 }
 
-keywords!(HystartForm { Off => "off", Rfc9406 => "rfc9406", Classic => "classic" });
+tmt_core::keywords!(HystartForm { Off => "off", Rfc9406 => "rfc9406", Classic => "classic" });
 
 /// Which RTTs renew the smallest RTT of BBR version 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum MinRttRenewal {
     Smaller,
 }
 
-keywords!(MinRttRenewal { Equal => "equal", Smaller => "smaller" });
+tmt_core::keywords!(MinRttRenewal { Equal => "equal", Smaller => "smaller" });
 
 /// Quantum of BBR version 1: segments that a host handles at once. Three quanta may be in flight beyond the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum Quantum {
     Tso,
 }
 
-keywords!(Quantum { Segment => "segment", Tso => "tso" });
+tmt_core::keywords!(Quantum { Segment => "segment", Tso => "tso" });
 
 /// How the hosts implement congestion controls, where that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

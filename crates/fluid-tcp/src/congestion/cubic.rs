@@ -4,7 +4,7 @@
 mod linux;
 mod rfc9438;
 
-use super::{CubicForm, Entry, Parameter, hystart};
+use super::{CubicForm, Entry, Make, Parameter, hystart};
 
 /// CUBIC (RFC 9438, or of Linux) as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -19,8 +19,10 @@ pub static ENTRY: Entry = Entry {
         hystart::PARAMETER,
     ],
     examples: &["cubic", "cubic:beta=0.8,c=0.3,hystart=on"],
-    make: |connection, parameters| match connection.implementation.cubic {
-        CubicForm::Rfc9438 => Box::new(rfc9438::Cubic::new(connection, parameters)),
-        CubicForm::Linux => Box::new(linux::Cubic::new(connection, parameters)),
-    },
+    make: Make(
+        |connection, parameters| match connection.implementation.cubic {
+            CubicForm::Rfc9438 => Box::new(rfc9438::Cubic::new(connection, parameters)),
+            CubicForm::Linux => Box::new(linux::Cubic::new(connection, parameters)),
+        },
+    ),
 };

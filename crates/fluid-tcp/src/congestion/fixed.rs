@@ -3,7 +3,7 @@
 //! It does not control congestion. The sender still detects losses and retransmits, but the window stays W from the
 //! start. There is no specification, so there are no deviations.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Make, Parameter, Window};
 
 /// Largest window, segments: a sender remembers each segment that is not acknowledged, in about 100 B.
 const LARGEST: f64 = 1e6;
@@ -14,7 +14,7 @@ pub static ENTRY: Entry = Entry {
     about: "a window of W segments, whatever happens",
     parameters: &[Parameter::bare("W", 1.0, LARGEST)],
     examples: &["fixed:20"],
-    make: |_, parameters| Box::new(Fixed(parameters.number("W"))),
+    make: Make(|_, parameters| Box::new(Fixed(parameters.number("W")))),
 };
 
 #[derive(Debug, Clone)]

@@ -26,7 +26,9 @@
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Make, Parameter, Window,
+};
 use tmt_core::math::num::pow;
 
 /// TCP Hybla as a registry entry.
@@ -38,11 +40,11 @@ pub static ENTRY: Entry = Entry {
         Parameter::switch("estimate", false),
     ],
     examples: &["hybla", "hybla:rtt0=50,estimate=on"],
-    make: |connection, parameters| {
+    make: Make(|connection, parameters| {
         let pair = parameters.is_on("estimate").then(PacketPair::default);
         let rtt0 = parameters.number("rtt0") / 1e3;
         Box::new(Hybla::new(connection.window(), rtt0, pair))
-    },
+    }),
 };
 
 /// Largest ρ in the increment of slow start.

@@ -7,7 +7,9 @@
 
 use super::growth::Reno;
 use super::hystart::{self, SlowStart};
-use super::{AckEvent, CongestionControl, CongestionEvent, Connection, Entry, Values, Window};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Connection, Entry, Make, Values, Window,
+};
 
 /// NewReno (RFC 6582) as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -15,7 +17,7 @@ pub static ENTRY: Entry = Entry {
     about: "RFC 5681 with the recovery of RFC 6582 and 6675",
     parameters: &[hystart::PARAMETER_OFF],
     examples: &["newreno", "newreno:hystart=on"],
-    make: |connection, parameters| Box::new(NewReno::new(connection, parameters)),
+    make: Make(|connection, parameters| Box::new(NewReno::new(connection, parameters))),
 };
 
 #[derive(Debug, Clone)]
@@ -151,7 +153,7 @@ mod tests {
                 implementation: Implementation::LINUX,
                 ..Connection::default()
             };
-            let mut cc = algorithm.start(&connection);
+            let mut cc = crate::congestion::start(&algorithm, &connection);
             for number in 0..40u32 {
                 let rtt = if number < 20 { 100 } else { 200 };
                 let ack = AckEvent {

@@ -6,7 +6,7 @@
 //! Deviations: none beyond those of `newreno.rs`.
 
 use super::newreno::NewReno;
-use super::{Entry, hystart};
+use super::{Entry, Make, hystart};
 
 /// Reno (RFC 5681) as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -14,9 +14,9 @@ pub static ENTRY: Entry = Entry {
     about: "RFC 5681: without SACK, the first ACK of new data ends a fast recovery",
     parameters: &[hystart::PARAMETER_OFF],
     examples: &["reno", "reno:hystart=on"],
-    make: |connection, parameters| {
+    make: Make(|connection, parameters| {
         let mut reno = NewReno::new(connection, parameters);
         reno.uses_newreno_recovery = false;
         Box::new(reno)
-    },
+    }),
 };

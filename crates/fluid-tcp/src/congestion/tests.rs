@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tmt_core::types::to_f64;
 
 use super::*;
-use crate::named::Value;
+use tmt_core::named::Value;
 
 #[test]
 fn omitted_parameters_take_their_defaults_and_all_but_default_switches_are_shown() {
@@ -259,7 +259,7 @@ proptest! {
         steps in proptest::collection::vec(steps(), 1..60),
     ) {
         let connection = Connection { initial_window, pacing, implementation, ..Connection::default() };
-        let mut cc = algorithm.start(&connection);
+        let mut cc = start(&algorithm, &connection);
         let (mut now, mut round, mut counters) = (Time::ZERO, 0, SenderCounters::default());
         for step in &steps {
             let before = cc.cwnd();

@@ -20,7 +20,8 @@
 use super::backlog::Backlog;
 use super::growth::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Entry, Growth, MIN_SSTHRESH, Parameter, Window,
+    AckEvent, CongestionControl, CongestionEvent, Entry, Growth, MIN_SSTHRESH, Make, Parameter,
+    Window,
 };
 
 /// TCP Vegas as a registry entry.
@@ -33,7 +34,7 @@ pub static ENTRY: Entry = Entry {
         Parameter::number("gamma", 1.0, 0.0, 1e6),
     ],
     examples: &["vegas", "vegas:alpha=1,beta=3,gamma=2"],
-    make: |connection, parameters| {
+    make: Make(|connection, parameters| {
         Box::new(Vegas {
             alpha: parameters.number("alpha"),
             beta: parameters.number("beta"),
@@ -43,7 +44,7 @@ pub static ENTRY: Entry = Entry {
             reno: Reno::new(connection.implementation.growth),
             backlog: Backlog::default(),
         })
-    },
+    }),
 };
 
 /// Fewest RTTs of a round that count with growth by segments: fewer may all contain a delayed ACK.
@@ -127,10 +128,13 @@ mod tests {
     use super::*;
 
     fn vegas(text: &str, initial_window: u32) -> Box<dyn CongestionControl> {
-        text.parse::<Algorithm>().unwrap().start(&Connection {
-            initial_window,
-            ..Connection::default()
-        })
+        crate::congestion::start(
+            &text.parse::<Algorithm>().unwrap(),
+            &Connection {
+                initial_window,
+                ..Connection::default()
+            },
+        )
     }
 
     #[test]
@@ -178,11 +182,14 @@ mod tests {
     #[test]
     fn by_segments_slow_start_doubles_in_every_round_and_windows_are_whole() {
         let algorithm: Algorithm = "vegas".parse().unwrap();
-        let mut cc = algorithm.start(&Connection {
-            initial_window: 2,
-            implementation: Implementation::LINUX,
-            ..Connection::default()
-        });
+        let mut cc = crate::congestion::start(
+            &algorithm,
+            &Connection {
+                initial_window: 2,
+                implementation: Implementation::LINUX,
+                ..Connection::default()
+            },
+        );
         assert_eq!(rounds(cc.as_mut(), 40.0, 1..5), [4.0, 8.0, 16.0, 32.0]);
         let windows = rounds(cc.as_mut(), 40.0, 5..100);
         assert!(

@@ -22,7 +22,7 @@
 use tmt_core::types::{Span, Time, to_f64};
 
 use super::growth::Reno;
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Make, Parameter, Window};
 
 /// TCP Westwood+ as a registry entry.
 pub static ENTRY: Entry = Entry {
@@ -33,7 +33,7 @@ pub static ENTRY: Entry = Entry {
         Parameter::number("floor", 0.0, 0.0, 1.0),
     ],
     examples: &["westwood", "westwood:filter=0.5", "westwood:floor=0.5"],
-    make: |connection, parameters| {
+    make: Make(|connection, parameters| {
         Box::new(Westwood {
             filter: parameters.number("filter"),
             floor: parameters.number("floor"),
@@ -41,7 +41,7 @@ pub static ENTRY: Entry = Entry {
             reno: Reno::new(connection.implementation.growth),
             ..Westwood::default()
         })
-    },
+    }),
 };
 
 #[derive(Debug, Clone, Default)]

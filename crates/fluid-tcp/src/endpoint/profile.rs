@@ -17,7 +17,7 @@ pub enum Recovery {
     Prr9937,
 }
 
-keywords!(Recovery { Halving => "halving", Prr => "prr", Prr9937 => "prr-9937" });
+tmt_core::keywords!(Recovery { Halving => "halving", Prr => "prr", Prr9937 => "prr-9937" });
 
 /// Which packets give RTT samples for the RTO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum RttSampling {
     PerSack,
 }
 
-keywords!(RttSampling { PerWindow => "window", PerAck => "ack", PerSack => "sack" });
+tmt_core::keywords!(RttSampling { PerWindow => "window", PerAck => "ack", PerSack => "sack" });
 
 /// Which ACKs restart the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum TimerRestart {
     Sacked,
 }
 
-keywords!(TimerRestart { Acked => "acked", Sacked => "sacked" });
+tmt_core::keywords!(TimerRestart { Acked => "acked", Sacked => "sacked" });
 
 /// Quantity that a congestion signal reduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum CutFrom {
     Cwnd,
 }
 
-keywords!(CutFrom { Flight => "flight", Window => "window", Cwnd => "cwnd" });
+tmt_core::keywords!(CutFrom { Flight => "flight", Window => "window", Cwnd => "cwnd" });
 
 /// How the sender detects losses before the RTO expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum LossDetection {
     Rack,
 }
 
-keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
+tmt_core::keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
 
 /// Settings of both ends of a flow. [`Profile::endpoint`] has presets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -199,7 +199,7 @@ pub enum Profile {
     Linux,
 }
 
-keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
+tmt_core::keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
 
 impl Profile {
     /// Returns the largest window of the receiver; `None` if it never limits the sender.

@@ -24,7 +24,7 @@ const RTT_SHARE: u64 = 20;
 /// An ACK, from the receiver or from a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
-    /// Packet expected next: the cumulative ACK of all packets below it.
+    /// Segment expected next: the cumulative ACK of all packets below it.
     pub next: u64,
     /// SACK blocks: ranges [start, end) received above `next`, the latest first. An empty range is no block.
     pub blocks: [(u64, u64); SACK_BLOCKS],
@@ -63,8 +63,8 @@ impl Rwnd {
 
 /// A packet that arrives at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Packet {
-    /// Packet number, from 0.
+pub struct Segment {
+    /// Segment number, from 0.
     pub number: u64,
     /// Time at which this transmission was sent: its timestamp (TSval, RFC 7323).
     pub sent: Time,
@@ -74,7 +74,7 @@ pub struct Packet {
     pub cwr: bool,
 }
 
-impl From<u64> for Packet {
+impl From<u64> for Segment {
     fn from(number: u64) -> Self {
         Self {
             number,
@@ -101,7 +101,7 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// Packets received, each once.
     received: u64,
-    /// Packet expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
+    /// Segment expected by the last ACK (`Last.ACK.sent`), and the timestamp to echo (`TS.Recent`, RFC 7323, Sec. 4.3).
     last_acked: u64,
     ts_recent: Time,
     /// Shared, because it is large and the same for many flows.
@@ -210,7 +210,7 @@ impl Receiver {
         reason = "writes the ACK where it is wanted; a copy of it stalls"
     )]
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
+    pub fn on_packet(&mut self, now: Time, packet: impl Into<Segment>) -> Arrival {
         let packet = packet.into();
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
@@ -467,11 +467,11 @@ mod tests {
     fn a_congestion_mark_is_echoed_until_cwr_arrives() {
         // RFC 3168, Sec. 6.1.3: every ACK carries ECE until a packet with CWR arrives.
         let mut receiver = receiver(true, 1);
-        let packet = |number, marked, cwr| Packet {
+        let packet = |number, marked, cwr| Segment {
             number,
             marked,
             cwr,
-            ..Packet::default()
+            ..Segment::default()
         };
         let echoed: Vec<bool> = [
             packet(0, false, false),

@@ -95,6 +95,16 @@ pub enum TransmissionReason {
     TailProbe,
 }
 
+impl TransmissionReason {
+    /// All reasons, in the order of their discriminants.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::New,
+        Self::FastRetransmit,
+        Self::Timeout,
+        Self::TailProbe,
+    ];
+}
+
 /// Scoreboard entry of an outstanding packet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Outstanding {

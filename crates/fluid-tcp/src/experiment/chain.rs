@@ -11,7 +11,7 @@ use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
-use crate::link::timeline::{SlotTrace, Timeline};
+use tmt_link::timeline::Trace;
 
 impl Experiment {
     /// Whether it describes a chain: a scheme on the slots of a trace or channel, and TCP over the resulting timeline.
@@ -56,7 +56,7 @@ impl Experiment {
         };
         let own = own.filled();
         let (mut loaded, slots) = own.generated_slots(channel)?;
-        loaded.timeline = slots.timeline(seed);
+        loaded.timeline = slots.trace(seed).rows();
         if let Some(rate) = own.rate_of_slots() {
             let (lldu, _) = own.lldu_size(&loaded.head);
             loaded.head.set("rate_bps", rate.0.to_string());
@@ -210,7 +210,7 @@ fn erased_with(head: &Metadata, seed: u64) -> bool {
 }
 
 /// Calls `each` with the slots of `trace`, block by block.
-fn each_block(trace: &SlotTrace, mut each: impl FnMut(&mut [Slot]) -> Result<()>) -> Result<()> {
+fn each_block(trace: &Trace, mut each: impl FnMut(&mut [Slot]) -> Result<()>) -> Result<()> {
     let mut slots = Vec::new();
     for number in 0..trace.blocks() {
         let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
@@ -223,12 +223,12 @@ fn each_block(trace: &SlotTrace, mut each: impl FnMut(&mut [Slot]) -> Result<()>
 
 /// The timeline of `scheme` on the slots of `trace`, and its end line.
 pub(super) fn transform(
-    trace: &SlotTrace,
+    trace: &Trace,
     scheme: SchemeSpec,
     rtt: Span,
     feedback_delay: Span,
     storage: &impl Storage,
-) -> Result<(Timeline, EndLine)> {
+) -> Result<(Trace, EndLine)> {
     let mut runner = SchemeRunner::new(scheme, rtt, feedback_delay);
     let mut collector = storage.collect();
     let mut lldus = Vec::new();

@@ -6,7 +6,7 @@ use tmt_core::types::BitRate;
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{BufferSize, LinkKind, PathKind};
-use crate::link::Packing;
+use tmt_link::Packing;
 
 /// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
 /// link, `{value}` by the value of the parameter.
@@ -84,11 +84,6 @@ const RULES: &[Rule] = &[
         "cannot be combined with `link` {link}: the trace determines it",
     ),
     (
-        "queue",
-        |e| e.is_coupled() && !e.queue().is_drop_tail(),
-        "{value}: a coupled link supports only drop-tail",
-    ),
-    (
         "offsets",
         Experiment::is_synthetic,
         "cannot be combined with `link` {link}, which has no trace to start in; use `seeds`",
@@ -118,11 +113,6 @@ const RULES: &[Rule] = &[
         "hold",
         Experiment::is_split,
         "cannot be combined with `path` split: the proxy keeps a packet until the link has acknowledged it",
-    ),
-    (
-        "queue",
-        |e| e.is_split() && !e.queue().is_drop_tail(),
-        "{value} cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (
         "buffer",

@@ -13,10 +13,10 @@ use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
-use crate::link::gateway::{InOrder, Tail};
-use crate::link::timeline::Timeline;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::NoProbe;
+use tmt_link::timeline::Trace;
+use tmt_link::{InOrder, Tail};
 
 /// The plans of the timeline link and the coupled link on the same slots.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl CoupledPlan {
         seed: u64,
         rtt: Span,
         storage: &impl Storage,
-    ) -> Result<(Timeline, EndLine)> {
+    ) -> Result<(Trace, EndLine)> {
         let link = self.for_seed(seed);
         let (scheme, feedback_delay) = (self.timeline_scheme(), link.feedback_delay);
         transform(&link.trace, scheme, rtt, feedback_delay, storage)

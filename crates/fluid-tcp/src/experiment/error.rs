@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::link::timeline::Timeline;
+use tmt_link::timeline::Trace;
 
 /// An error that keeps an experiment from running. Messages name parameters by their keys, in backticks.
 #[derive(Debug, Error)]
@@ -40,7 +40,7 @@ pub(super) fn data(message: impl Into<String>) -> Error {
 }
 
 /// The error for a block of `timeline` that cannot be read.
-pub(super) fn unreadable(timeline: &Timeline) -> Error {
+pub(super) fn unreadable(timeline: &Trace) -> Error {
     let failure = timeline.failure();
     data(failure.unwrap_or_else(|| "the timeline cannot be read".to_owned()))
 }

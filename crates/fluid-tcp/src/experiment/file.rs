@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::parameters::{Experiment, Group, PARAMETERS, Parameter};
 use super::setting::Kind;
-use crate::named::ParseError;
+use tmt_core::named::ParseError;
 
 /// The key that names the version which saved a file.
 const VERSION: &str = "version";
@@ -209,7 +209,7 @@ impl Experiment {
     /// # Errors
     /// A text is not such a value; the message has found and expected.
     pub fn set(&mut self, parameter: &Parameter, texts: &[&str]) -> Result<(), ParseError> {
-        (parameter.access.set)(self, texts).map_err(ParseError)
+        (parameter.access.set)(self, texts).map_err(ParseError::new)
     }
 
     /// The parameters that are given, as the text of a parameter file saved by `version`.

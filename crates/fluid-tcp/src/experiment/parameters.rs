@@ -18,9 +18,10 @@ use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal
 use crate::endpoint::{
     CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
-use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
-use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
+use tmt_link::queue::Discipline;
+use tmt_link::{Hold, InOrder, Tail};
+use tmt_link::{Overlap, Packing};
 
 use descriptor::Access;
 pub use descriptor::{Fallback, Group, Parameter};

@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
 
-use super::error::{Result, data, refused, unreadable};
+use super::error::{Result, data, refused};
 use super::note::Note;
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
 use crate::endpoint::Endpoint;
-use crate::link::gateway::CoupledLink;
-use crate::link::return_link::ReturnTrace;
-use crate::link::timeline::{GeneratedSlots, PhysicalSlots, Timeline};
-use crate::link::{Overlap, Packing, Segmentation, TimelineLink};
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
-use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
+use crate::simulation::{self, Flow, Path, Setup};
+use tmt_link::hop::{ReturnPath, ReturnTrace};
+use tmt_link::queue::Buffer;
+use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
+use tmt_link::{CoupledLink, Overlap, Packing, Segmentation, TimelineLink};
 
 /// Names and values in the order of [`super::PARAMETERS`], each derived value after the parameter it derives from.
 pub type Params = Map<String, Value>;
@@ -137,7 +137,7 @@ pub struct CoupledPlan {
 #[derive(Debug, Clone)]
 pub struct TracePlan {
     /// Rows of the trace that packets ride on, shared by all runs.
-    pub timeline: Arc<Timeline>,
+    pub timeline: Arc<Trace>,
     /// Number of LLDUs that a packet takes if it begins one, at least 1.
     pub lldus_per_packet: u64,
     /// Size of an LLDU with its header.
@@ -216,7 +216,7 @@ impl CoupledPlan {
         match &self.channel {
             None => Cow::Borrowed(&self.link),
             Some(slots) => Cow::Owned(CoupledLink {
-                trace: Arc::new(slots.timeline(seed)),
+                trace: slots.trace(seed),
                 ..self.link.clone()
             }),
         }
@@ -254,7 +254,7 @@ impl Plan {
             flows: flows.collect(),
             packet: self.resolved.packet(),
             rtt: self.rtt,
-            buffer: self.buffer,
+            buffer: Buffer::Packets(self.buffer),
             discipline: self.resolved.queue(),
             path: self.path,
             queue_loss: self
@@ -271,6 +271,7 @@ impl Plan {
                 rate: self.resolved.return_rate,
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
             },
+            seed,
             begin,
             end,
         }
@@ -293,9 +294,9 @@ impl Plan {
         probe: &mut P,
     ) -> Result<RunReport> {
         let one_way = setup.rtt.half();
-        let mut report = match link {
+        let report = match link {
             LinkPlan::Timeline(plan) => {
-                let timeline = Arc::clone(&plan.timeline);
+                let timeline = Arc::clone(&plan.timeline).into();
                 let (segmentation, period) = (plan.segmentation(setup.packet), plan.period);
                 let link = TimelineLink::new(timeline, segmentation, one_way, period, setup.begin);
                 let mut link = link.ok_or_else(|| {
@@ -314,8 +315,7 @@ impl Plan {
             }
             LinkPlan::Coupled(plan) => {
                 let link = plan.for_seed(run.seed).seeded(run.seed);
-                simulation::run_coupled_looped(setup, &link, plan.trace.period, probe)
-                    .ok_or_else(|| unreadable(&plan.trace.timeline))?
+                simulation::run(setup, link, probe)
             }
             LinkPlan::Synthetic { rate, loss } => {
                 let losses = loss.as_ref();
@@ -326,8 +326,9 @@ impl Plan {
                 simulation::run(setup, link, probe)
             }
         };
-        let forward = link.trace().map(|trace| &trace.timeline);
-        let backward = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
+        let mut report = report.map_err(|error| data(error.to_string()))?;
+        let forward = link.trace().map(|trace| &*trace.timeline);
+        let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
         let failure = [forward, backward]
             .into_iter()
             .flatten()
@@ -392,7 +393,7 @@ impl Plan {
                 set("tail", &link.tail);
                 set("in_order", &link.in_order);
                 set("hold", &link.hold);
-                set("lldus_per_packet", &link.data_units);
+                set("lldus_per_packet", &link.segmentation.lldus());
                 set("units_per_packet", &link.units_per_packet());
                 set("interleave", &link.scheme.interleave());
             }

@@ -19,6 +19,8 @@ use std::borrow::Cow;
 use tmt_core::channel::SlotChannel;
 use tmt_core::types::{Span, Time};
 
+use tmt_link::queue::Discipline;
+
 use super::counted::{counted, lasting};
 use super::error::{Error, Result, refused};
 use super::note::Note;
@@ -265,7 +267,8 @@ impl Experiment {
 
     /// Notes on queue and return path, where they differ from the default.
     fn path_notes(&self) -> impl Iterator<Item = String> {
-        let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
+        let queue =
+            (self.queue() != Discipline::default()).then(|| format!("queue {}", self.queue()));
         let dropped = self.queue_loss.as_ref();
         let dropped =
             dropped.map(|loss| format!("dropped on arrival at the queue: {}", loss.brief()));

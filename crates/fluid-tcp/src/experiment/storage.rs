@@ -5,7 +5,7 @@ use tmt_core::types::{EndLine, Lldu, Metadata, Slot};
 
 use super::error::{Result, refused};
 use super::note::Note;
-use crate::link::timeline::{Builder, Timeline};
+use tmt_link::timeline::{Builder, Trace};
 
 /// A trace read to its end. Clones share the rows.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Loaded {
     /// Name of the trace in messages, such as its file name.
     pub name: String,
     /// Rows of the trace, in memory or in a store.
-    pub timeline: Timeline,
+    pub timeline: Trace,
     /// Metadata of the trace.
     pub head: Metadata,
     /// End line of the trace.
@@ -34,7 +34,7 @@ pub trait Collect {
     ///
     /// # Errors
     /// [`super::Error::Storage`] if the timeline could not be stored.
-    fn finish(self: Box<Self>) -> Result<Timeline>;
+    fn finish(self: Box<Self>) -> Result<Trace>;
 }
 
 /// Reads traces and stores timelines of any length.
@@ -62,7 +62,7 @@ impl Collect for Builder {
         Builder::slots(self, slots);
     }
 
-    fn finish(self: Box<Self>) -> Result<Timeline> {
+    fn finish(self: Box<Self>) -> Result<Trace> {
         Ok(Builder::finish(*self))
     }
 }

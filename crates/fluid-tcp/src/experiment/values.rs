@@ -13,9 +13,10 @@ use super::error::data;
 use super::setting::{Kind, Setting};
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
-use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
-use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
+use tmt_link::queue::Discipline;
+use tmt_link::{Hold, InOrder, Tail};
+use tmt_link::{Overlap, Packing};
 
 pub use crate::experiment::flows::{FlowSpec, Start};
 pub use crate::experiment::offsets::Offsets;
@@ -32,7 +33,7 @@ pub enum LinkKind {
     Synthetic,
 }
 
-keywords!(LinkKind { Timeline => "timeline", Coupled => "coupled", Synthetic => "synthetic" });
+tmt_core::keywords!(LinkKind { Timeline => "timeline", Coupled => "coupled", Synthetic => "synthetic" });
 
 /// Who acknowledges to the senders (`--path`): the receiver, or a proxy at the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +45,7 @@ pub enum PathKind {
     Split,
 }
 
-keywords!(PathKind { EndToEnd => "e2e", Split => "split" });
+tmt_core::keywords!(PathKind { EndToEnd => "e2e", Split => "split" });
 
 /// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,11 @@ use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{Metadata, Time, to_f64};
 
 use super::{Table, always, maybe};
-use crate::link::{Service, Transmission};
+use crate::endpoint::Transmission;
 use crate::simulation::Setup;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::tally::DelayDistributions;
+use tmt_link::Service;
 
 /// Columns of the table (docs/results.md, Sec. 4). Rows of all flows together have no flow.
 const COLUMNS: &[Column] = &[

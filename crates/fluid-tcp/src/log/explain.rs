@@ -8,13 +8,14 @@ use tmt_core::stats::runs::serialize_histogram;
 use tmt_core::types::{Span, Time};
 
 use super::Fate;
+use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TransmissionReason;
-use crate::link::timeline::Timeline;
-use crate::link::{Service, Transmission};
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
+use tmt_link::Service;
+use tmt_link::timeline::Trace;
 
 /// Everything that happened to one packet in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -116,7 +117,7 @@ fn decoding_time<S: Serializer>(
 
 impl Lldus {
     /// Fates of the LLDUs of a service on a timeline that may repeat every `period`.
-    fn of(timeline: &Timeline, period: Option<Span>, served: &Service) -> Self {
+    fn of(timeline: &Trace, period: Option<Span>, served: &Service) -> Self {
         let mut lldus = Self::default();
         let rows = timeline.len();
         for unit in served.first_unit..=served.last_unit {
@@ -146,7 +147,7 @@ impl Lldus {
 
 impl PacketHistory {
     /// Adds the fates of the LLDUs of every transmission that `timeline`, which may repeat every `period`, served.
-    pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
+    pub fn add_lldus(&mut self, timeline: &Trace, period: Option<Span>) {
         for copy in &mut self.copies {
             if let Some(served) = &mut copy.service {
                 served.lldus = Some(Lldus::of(timeline, period, &served.service));

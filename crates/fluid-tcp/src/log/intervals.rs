@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
+use crate::endpoint::Transmission;
 use crate::endpoint::sender::Snapshot;
-use crate::link::Transmission;
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::{Flow, Setup};
 

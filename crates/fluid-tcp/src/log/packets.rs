@@ -7,10 +7,11 @@ use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::types::{Metadata, Time};
 
 use super::{Fate, Table, always, count, maybe, span, time};
-use crate::link::{Service, Transmission};
+use crate::endpoint::Transmission;
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
+use tmt_link::Service;
 
 /// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[

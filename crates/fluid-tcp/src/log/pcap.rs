@@ -27,8 +27,8 @@ use std::ops::RangeInclusive;
 use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
 use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
 
+use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
-use crate::link::Transmission;
 use crate::simulation::probe::Probe;
 use crate::simulation::{Flow, Setup};
 
@@ -420,6 +420,7 @@ mod tests {
 
     use super::*;
     use crate::congestion::Algorithm;
+    use crate::endpoint::Transmission;
     use crate::endpoint::sender::TransmissionReason;
     use crate::endpoint::{Endpoint, Profile};
 
@@ -455,6 +456,7 @@ mod tests {
                 packet,
                 copy: 1,
                 why: TransmissionReason::New,
+                size: Bytes(1500),
             };
             pcap.on_sent(Time::ZERO, copy);
             let ack = Ack {
@@ -493,6 +495,7 @@ mod tests {
             packet: 0,
             copy: 1,
             why: TransmissionReason::New,
+            size: Bytes(1500),
         };
         pcap.on_sent(Time::from_nanos(4_294_967_296_000_000_000).unwrap(), copy);
         assert!(pcap.finish().unwrap_err().to_string().contains("2^32 s"));

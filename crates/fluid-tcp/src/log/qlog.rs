@@ -14,8 +14,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Number;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
+use crate::endpoint::Transmission;
 use crate::endpoint::sender::{Snapshot, TransmissionReason};
-use crate::link::Transmission;
 use crate::simulation::probe::{Probe, SenderEvent};
 
 /// Byte before every record (RFC 7464, Sec. 2.2). A line feed follows the record.

@@ -7,7 +7,9 @@ use tmt_core::scheme::engine::UnitKind;
 use tmt_core::types::Metadata;
 
 use super::{Table, always, maybe, time};
-use crate::link::SlotUse;
+use tmt_link::SlotUse;
+
+use crate::endpoint::Transmission;
 use crate::simulation::probe::Probe;
 
 /// Columns of the log (docs/simulator.md, Sec. 11).
@@ -54,6 +56,7 @@ impl<W: Write + Send> Probe for SlotLog<W> {
     }
 
     fn on_slot(&mut self, used: &SlotUse) {
+        let transmission = Transmission::of(&used.packet);
         self.0.row(&[
             Cell::Count(used.slot),
             Cell::Time(used.at.as_nanos()),
@@ -62,9 +65,9 @@ impl<W: Write + Send> Probe for SlotLog<W> {
                 UnitKind::Repair => "repair",
                 UnitKind::Repeat => "repeat",
             }),
-            Cell::Count(used.transmission.flow as u64),
-            Cell::Count(used.transmission.packet),
-            Cell::Count(used.transmission.copy.into()),
+            Cell::Count(used.packet.flow.into()),
+            Cell::Count(transmission.packet),
+            Cell::Count(transmission.copy.into()),
             Cell::Count(used.codeword),
             Cell::Count(used.attempt.into()),
             Cell::Count(used.arrival.is_some().into()),

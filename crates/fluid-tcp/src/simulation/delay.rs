@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
-use crate::link::Service;
+use tmt_link::Service;
 
 /// Delay of a delivered transmission, from sending to delivery, in four parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

@@ -9,9 +9,9 @@ use tmt_core::stats::ratio;
 use tmt_core::stats::runs::serialize_histogram;
 use tmt_core::types::{Bytes, Time, to_f64};
 
-use crate::link::Usage;
 use crate::simulation::Setup;
 use crate::simulation::tally::{Count, FlowTally, Observed};
+use tmt_link::Usage;
 
 /// Description of a metric of `T`, for JSON and tables.
 #[derive(Debug)]
@@ -327,7 +327,7 @@ metrics! {
     #[serde(serialize_with = "serialize_histogram")]
     link_attempts: BTreeMap<u32, u64> = source.usage.attempts;
     /// Packets whose service has begun.
-    packets_served: u64 = source.usage.packets_served;
+    packets_served: u64 = source.packets_served;
     /// Packets · packet size / (slots used · LLDU size). Set by the plan, which knows the slots; null for a timeline
     /// without an end line.
     mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
@@ -336,6 +336,7 @@ metrics! {
 /// Input of the metrics of the total, in addition to the sums over the flows.
 struct TotalSource<'a> {
     usage: Usage,
+    packets_served: u64,
     flows: &'a [Metrics],
 }
 
@@ -351,13 +352,13 @@ struct TotalSource<'a> {
 /// let flow = Flow::new(Algorithm::default(), Endpoint::default());
 /// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
 /// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
-/// let report = run(&setup, link, &mut NoProbe);
+/// let report = run(&setup, link, &mut NoProbe)?;
 /// // By field, by name as JSON has it, and as rows of a table.
 /// assert!(report.total.metrics.goodput_bps > Some(700_000.0));
 /// assert!(report.total.numbers().any(|(name, _)| name == "goodput_bps"));
 /// let (row, metric) = Metrics::rows()[0];
 /// println!("{}: {}", row.label, row.show.text((metric.value)(&report.flows[0])));
-/// # Ok::<(), &str>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
@@ -370,12 +371,19 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    pub(crate) fn new(setup: &Setup, end: Time, usage: Usage, tallies: &[&FlowTally]) -> Self {
+    /// The results of a run with this use of the link, on which the service of `packets_served` packets has begun.
+    pub(crate) fn new(
+        setup: &Setup,
+        end: Time,
+        (usage, packets_served): (Usage, u64),
+        tallies: &[&FlowTally],
+    ) -> Self {
         let duration = end.since(setup.begin);
         let (flows, total) = Observed::all(setup, duration, usage.capacity_packets, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
         let source = TotalSource {
             usage,
+            packets_served,
             flows: &flows,
         };
         Self {
@@ -447,7 +455,7 @@ mod tests {
     #[test]
     fn the_list_of_metrics_agrees_with_json() {
         let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
-        let report = RunReport::new(&setup, Time::ZERO, Usage::default(), &[]);
+        let report = RunReport::new(&setup, Time::ZERO, (Usage::default(), 0), &[]);
         let json = serde_json::to_value(&report.total).unwrap();
         let json = json.as_object().unwrap();
         let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());

@@ -13,7 +13,7 @@ pub enum SplitWindow {
     Share,
 }
 
-keywords!(SplitWindow { Whole => "whole", Share => "share" });
+tmt_core::keywords!(SplitWindow { Whole => "whole", Share => "share" });
 
 /// Delay of a packet from a sender to the gateway, and of an ACK back, for a terrestrial RTT.
 pub(super) fn halves(terrestrial_rtt: Span) -> [Span; 2] {

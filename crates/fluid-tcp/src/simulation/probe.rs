@@ -3,9 +3,10 @@
 use strum::IntoStaticStr;
 use tmt_core::types::Time;
 
+use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Snapshot;
-use crate::link::{Service, SlotUse, Transmission};
+use tmt_link::{Service, SlotUse};
 
 /// Event after which the state of a sender is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -104,9 +105,8 @@ hooks! {
 ///
 /// ```
 /// use fluid_tcp::congestion::Algorithm;
-/// use fluid_tcp::endpoint::Endpoint;
-/// use fluid_tcp::link::Transmission;
-/// use fluid_tcp::simulation::probe::{NoProbe, Probe};
+/// use fluid_tcp::endpoint::{Endpoint, Transmission};
+/// /// use fluid_tcp::simulation::probe::{NoProbe, Probe};
 /// use fluid_tcp::simulation::{Flow, Setup, run};
 /// use tmt_core::{BitRate, Span, Time};
 ///
@@ -123,10 +123,10 @@ hooks! {
 /// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
 /// let link = || setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link");
 /// let mut deliveries = Deliveries::default();
-/// let watched = run(&setup, link()?, &mut deliveries);
+/// let watched = run(&setup, link()?, &mut deliveries)?;
 /// assert_eq!(deliveries.0, 50);
-/// assert_eq!(watched, run(&setup, link()?, &mut NoProbe)); // watching changes nothing
-/// # Ok::<(), &str>(())
+/// assert_eq!(watched, run(&setup, link()?, &mut NoProbe)?); // watching changes nothing
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;

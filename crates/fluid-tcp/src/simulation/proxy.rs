@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use tmt_core::types::Time;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::receiver::{Ack, Packet, Receiver, Rwnd};
+use crate::endpoint::receiver::{Ack, Receiver, Rwnd, Segment};
 
 use super::path::SplitWindow;
 use super::probe::Refused;
@@ -84,7 +84,7 @@ impl Proxy {
         &mut self,
         now: Time,
         flow: usize,
-        packet: Packet,
+        packet: Segment,
     ) -> (Option<Refused>, Ack) {
         let receiver = &mut self.ends[flow].receiver;
         let refused = if receiver.has(packet.number) {
@@ -240,7 +240,7 @@ mod tests {
     fn packets_above_a_gap_do_not_reduce_the_window() {
         let mut proxy = proxy(10, SplitWindow::Whole, 1);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 9));
-        // Packet 1 is missing. Each packet above it takes space that was already advertised.
+        // Segment 1 is missing. Each packet above it takes space that was already advertised.
         assert_eq!(taken(&mut proxy, 0, 2), (1, 9));
         assert_eq!(taken(&mut proxy, 0, 3), (1, 9));
         assert_eq!(taken(&mut proxy, 0, 1), (4, 6));

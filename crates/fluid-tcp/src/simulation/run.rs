@@ -1,35 +1,66 @@
-//! Event loop of a run: flows, a shared queue and a link.
+//! Event loop of a run: flows, and the hops between their hosts.
 //!
 //! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
-//! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
+//! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](tmt_link::hop::ReturnPath), and T1 − ⌊T1/2⌋.
 
 mod delivery;
 mod events;
 mod gateway_events;
+mod route;
 
 use std::sync::Arc;
 
 use tmt_core::channel::Losses;
 use tmt_core::types::{Bytes, Span, Time};
+use tmt_link::hop::{
+    AttachError, Delay, Departure, Event, Gateway, GatewaySetup, Hop as _, HopError, Reporting,
+    ReturnHop, Served, Tallied,
+};
+use tmt_link::{Ecn, Packet};
 
-use crate::endpoint::Endpoint;
+use crate::congestion;
 use crate::endpoint::receiver::{Ack, Receiver};
 use crate::endpoint::sender::{Sender, TimerOutcome};
-use crate::link::gateway::{
-    CoupledLink, CoupledQueue, Departure, DropTail, Gateway, Leaving, QueueReporting, Queued,
-    QueuedLink, Served, Tallied,
-};
-use crate::link::return_link::ReturnLink;
-use crate::link::{Link, Transmission};
+use crate::endpoint::transmission::tag;
+use crate::endpoint::{Endpoint, Transmission};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
-use delivery::{Delivery as _, DeliveryOf, Remembered};
-use events::{Alarm, Events, Kind};
+use delivery::{Delivery as _, DeliveryOf, Form};
+use events::{AGAIN, Alarm, Events, Kind};
 use gateway_events::on_served;
+pub use route::Route;
+use route::SideHops;
+
+/// Reason why a run has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The link cannot serve any packet.
+    #[error(transparent)]
+    Link(#[from] AttachError),
+    /// A hop or its queue broke a rule.
+    #[error("hop '{hop}': {error}")]
+    Hop {
+        /// Name of the hop.
+        hop: String,
+        /// The rule.
+        error: HopError,
+    },
+    /// A hop holds packets for which nothing is due, and nothing else happens in the run.
+    #[error(
+        "hop '{hop}': found {packets} packets that it holds without a time at which anything is due, expected a time"
+    )]
+    Stalled {
+        /// Name of the hop.
+        hop: String,
+        /// Number of the packets.
+        packets: u64,
+    },
+}
 
 /// State of a flow during a run. Fields lie in the order in which they are declared, next to what is used with them.
 #[derive(Debug)]
@@ -40,8 +71,8 @@ struct Connection {
     packets: Option<u64>,
     start: Time,
     delayed_ack_event: Option<Time>,
-    /// Delay of a packet from the sender to the gateway, and of an ACK from there, or from the receiver, to the sender.
-    terrestrial: [Span; 2],
+    /// Delay of an ACK from the gateway to the sender, and from the receiver.
+    terrestrial_back: Span,
     ack_delay: Span,
     /// Time of the scheduled timer event, as of the others.
     timer_event: Option<Time>,
@@ -52,160 +83,159 @@ struct Connection {
 }
 
 /// State of a run.
-struct Run<'a, G: Gateway<Departure: Remembered>, P> {
+struct Run<'a, G: Gateway<Departure: Form>, P> {
     setup: &'a Setup,
+    /// From the senders to the gateway; `None` if no flow has a delay there.
+    terrestrial: Option<Delay>,
     gateway: G,
+    side: SideHops,
+    /// `None` if ACKs meet nothing on the return path but delay.
+    return_path: Option<ReturnHop>,
     probe: &'a mut P,
     events: Events<DeliveryOf<G>>,
     connections: Vec<Connection>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
-    /// Whether ACKs meet nothing on the return path but delay.
-    returns_freely: bool,
-    return_loss: Option<Losses>,
-    /// Time at which a return path with a rate has sent all ACKs.
-    return_free: Time,
-    return_link: Option<ReturnLink>,
     sent: u64,
     /// Packets whose service has begun.
     served: u64,
     /// Flows that are not complete.
     unfinished: usize,
+    failure: Option<RunError>,
 }
 
-/// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
-pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
-    if setup.discipline.is_drop_tail() {
-        let capacity = setup.queue();
-        // While a flow is endless, the run is known to last until its end.
-        let is_endless = setup.flows.iter().any(|flow| flow.packets.is_none());
-        return if probe.watches() {
-            simulate(setup, DropTail::<L, Served>::new(link, capacity), probe)
-        } else if is_endless && link.keeps_order() {
-            let gateway = DropTail::<L, Tallied>::new(link, capacity);
-            simulate(setup, gateway, &mut NoProbe)
-        } else {
-            let gateway = DropTail::<L, Leaving>::new(link, capacity);
-            simulate(setup, gateway, &mut NoProbe)
-        };
-    }
-    if let Some(codel) = setup.discipline.codel() {
-        let gateway = QueuedLink::new(link, setup.queue(), Box::new(codel));
-        return run_over(setup, gateway, probe);
-    }
-    let queue = setup.discipline.queue();
-    run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
-}
-
-/// Runs `setup` over a coupled link. The queue is drop-tail, whatever the setup has.
+/// Runs `setup` over a link until its end, or until all flows have delivered all their packets. The link is any that
+/// [attaches](tmt_link::hop::Attach) to a queue, or a [`Route`] with further hops.
 ///
-/// Returns `None` if the trace cannot be read or a packet has no units.
+/// # Errors
+/// [`RunError`]: a link that cannot serve any packet, or a hop or queue that breaks a rule.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::Endpoint;
-/// use fluid_tcp::link::gateway::CoupledLink;
-/// use fluid_tcp::link::timeline::GeneratedSlots;
-/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run_coupled};
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
 /// use tmt_core::{BitRate, Bytes, SchemeSpec, Span};
+/// use tmt_link::timeline::GeneratedSlots;
+/// use tmt_link::{CoupledLink, Segmentation};
 ///
 /// let flow = Flow::new(Algorithm::default(), Endpoint::default()).of_packets(1000);
 /// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60));
 /// let (rate, lldu) = (BitRate(2_340_000), Bytes(33));
 /// let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.01".parse()?)
 ///     .ok_or("the rate leaves no slot")?;
-/// let link = CoupledLink::new(Arc::new(slots.timeline(1)), SchemeSpec::arq(), 47);
-/// let report = run_coupled(&setup, &link, &mut NoProbe).ok_or("a packet needs a unit")?;
+/// let packets = Segmentation::whole(setup.packet, 47);
+/// let link = CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets);
+/// let report = run(&setup, link, &mut NoProbe)?;
 /// assert_eq!(report.total.metrics.packets_delivered, 1000);
 /// assert!(report.total.metrics.completion_time_s.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run_coupled<P: Probe>(
+pub fn run<L: tmt_link::hop::Attach, P: Probe>(
     setup: &Setup,
-    link: &CoupledLink,
+    route: impl Into<Route<L>>,
     probe: &mut P,
-) -> Option<RunReport> {
-    run_coupled_looped(setup, link, None, probe)
-}
-
-/// As [`run_coupled`], with a trace that repeats every `period` until the end of the run. Slots are numbered through all
-/// rounds. Without a period the trace is used once.
-///
-/// Returns `None` if the trace cannot be read or a packet has no units.
-pub fn run_coupled_looped<P: Probe>(
-    setup: &Setup,
-    link: &CoupledLink,
-    period: Option<Span>,
-    probe: &mut P,
-) -> Option<RunReport> {
-    let reporting = QueueReporting {
-        acknowledgements: setup.path.split.is_some(),
-        slots: probe.watches_slots(),
+) -> Result<RunReport, RunError> {
+    let Route {
+        before,
+        link,
+        after,
+    } = route.into();
+    let gateway = GatewaySetup {
+        discipline: setup.discipline.clone(),
+        buffer: setup.queue(),
+        rtt: setup.rtt,
+        run: (setup.begin, setup.end),
+        packet: setup.packet,
+        seed: setup.seed,
+        reporting: Reporting {
+            acknowledgements: setup.path.split.is_some(),
+            slots: probe.watches_slots(),
+        },
     };
-    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, reporting)?;
-    if let Some(period) = period {
-        gateway = gateway.looped(period, setup.end);
-    }
-    Some(run_over(setup, gateway, probe))
+    let side = SideHops::new(before, after);
+    link.attach(&gateway, Simulate { setup, side, probe })?
 }
 
-fn run_over<G: Gateway<Departure: Remembered>, P: Probe>(
-    setup: &Setup,
-    gateway: G,
-    probe: &mut P,
-) -> RunReport {
-    if probe.watches() {
-        simulate(setup, gateway, probe)
-    } else {
-        // Without the hooks a run is shorter by a tenth.
-        simulate(setup, gateway, &mut NoProbe)
+/// Runs a setup over a gateway of any type.
+struct Simulate<'a, P> {
+    setup: &'a Setup,
+    side: SideHops,
+    probe: &'a mut P,
+}
+
+impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
+    type Output = Result<RunReport, RunError>;
+
+    fn tallies_ahead(&self, keeps_order: bool) -> bool {
+        // While a flow is endless, the run is known to last until its end.
+        let is_endless = self.setup.flows.iter().any(|flow| flow.packets.is_none());
+        keeps_order && is_endless && !self.probe.watches() && self.side.is_empty()
+    }
+
+    fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
+        simulate(self.setup, gateway, self.side, &mut NoProbe)
+    }
+
+    fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
+        if self.probe.watches() {
+            simulate(self.setup, gateway, self.side, self.probe)
+        } else {
+            // Without the hooks a run is shorter by a tenth.
+            simulate(self.setup, gateway, self.side, &mut NoProbe)
+        }
     }
 }
 
-fn simulate<G: Gateway<Departure: Remembered>, P: Probe>(
+fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     setup: &Setup,
     gateway: G,
+    side: SideHops,
     probe: &mut P,
-) -> RunReport {
+) -> Result<RunReport, RunError> {
     let mut endpoints = Endpoints::default();
-    let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order());
-    let connections = setup.flows.iter().zip(tallies).map(|(flow, tally)| {
+    let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order() && side.is_empty());
+    let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
+        .map(|flow| halves(setup.terrestrial_rtt(flow)))
+        .collect();
+    let connections = setup.flows.iter().zip(&terrestrial).zip(tallies);
+    let connections = connections.map(|((flow, [_, back]), tally)| {
         let start = setup.begin.saturating_add(flow.start);
+        let endpoint = endpoints.share(flow.endpoint);
+        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
         Connection::new(
             flow,
             setup.packet,
             start,
-            halves(flow.terrestrial_rtt.unwrap_or(setup.path.terrestrial_rtt)),
-            setup.rtt.saturating_sub(setup.rtt.half()),
-            endpoints.share(flow.endpoint),
+            (*back, return_delay),
+            endpoint,
             tally,
         )
     });
     let mut run = Run {
         setup,
         gateway,
+        side,
+        return_path: (!setup.return_path.is_free())
+            .then(|| ReturnHop::new(&setup.return_path, setup.begin)),
         probe,
         events: Events::default(),
         connections: connections.collect(),
+        terrestrial: terrestrial
+            .iter()
+            .any(|[forward, _]| !forward.is_zero())
+            .then(|| Delay::new(terrestrial.iter().map(|[forward, _]| *forward).collect())),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
-            Proxy::new(setup.buffer, window, endpoints)
+            Proxy::new(setup.buffer.packets(setup.packet.0), window, endpoints)
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
-        returns_freely: setup.return_path.is_free(),
-        return_loss: setup.return_path.loss.clone(),
-        return_free: setup.begin,
-        return_link: setup
-            .return_path
-            .trace
-            .as_ref()
-            .map(|trace| ReturnLink::new(trace, setup.begin)),
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
+        failure: None,
     };
     for (number, connection) in (0..).zip(&run.connections) {
         run.events.alarm(Some(connection.start), |slot| {
@@ -213,7 +243,10 @@ fn simulate<G: Gateway<Departure: Remembered>, P: Probe>(
         });
     }
     let end = run.process();
-    run.report(end)
+    match run.failure.take() {
+        Some(failure) => Err(failure),
+        None => Ok(run.report(end)),
+    }
 }
 
 /// Settings of the flows. Those of successive flows that are alike are stored once.
@@ -233,17 +266,16 @@ impl Connection {
         flow: &Flow,
         packet: Bytes,
         start: Time,
-        terrestrial: [Span; 2],
-        return_delay: Span,
+        (terrestrial_back, return_delay): (Span, Span),
         endpoint: Arc<Endpoint>,
         tally: FlowTally,
     ) -> Self {
-        let control = flow.algorithm.start(&endpoint.connection(packet));
+        let control = congestion::start(&flow.algorithm, &endpoint.connection(packet));
         Self {
             packets: flow.packets,
             start,
-            terrestrial,
-            ack_delay: return_delay.saturating_add(terrestrial[1]),
+            terrestrial_back,
+            ack_delay: return_delay.saturating_add(terrestrial_back),
             sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
             receiver: Receiver::new(endpoint),
             tally,
@@ -262,7 +294,7 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     *event
 }
 
-impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
+impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn flow(&mut self, flow: u32) -> &mut Connection {
         &mut self.connections[flow as usize]
     }
@@ -274,11 +306,15 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
         let mut now = self.setup.begin;
         while self.unfinished > 0 {
             let Some((at, kind)) = self.events.first(end) else {
+                self.check_stalled();
                 return end;
             };
-            if kind == Kind::Timer && self.gateway.is_exhausted() && self.events.has_only_timers() {
-                // Only timers are left, and the link will not serve what they send.
-                return end;
+            if kind == Kind::Timer && self.events.has_only_timers() {
+                // If only timers are left, a link that has ended will not serve what they send.
+                self.check_stalled();
+                if self.gateway.has_ended() || self.failure.is_some() {
+                    return end;
+                }
             }
             now = at;
             if self.probe.watches() {
@@ -298,11 +334,19 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
             Kind::Ack => self.on_ack(now),
             Kind::Arrival => {
                 let packet = *self.events.take_arrival();
-                self.on_arrival(now, packet);
+                self.enter(now, packet);
+            }
+            Kind::Transit => {
+                let (hop, packet) = *self.events.take_transit();
+                if hop == AGAIN {
+                    self.enqueue_again(now, packet);
+                } else {
+                    self.reach(now, hop, packet);
+                }
             }
             Kind::Release => {
-                let transmission = *self.events.take_release();
-                self.on_release(now, transmission);
+                let packet = *self.events.take_release();
+                self.on_release(now, Transmission::of(&packet));
             }
             Kind::Pace => {
                 let flow = *self.events.take_pace();
@@ -320,6 +364,7 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
             Kind::Alarm => match *self.events.take_alarm() {
                 Alarm::Start(flow) => self.on_start(now, flow),
                 Alarm::Gateway => self.on_gateway(now),
+                Alarm::Hop(hop) => self.on_side_hop(now, hop),
             },
         }
     }
@@ -396,35 +441,27 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
             let Some(outgoing) = connection.sender.next_packet(now) else {
                 break;
             };
-            let transmission = Transmission {
-                ordinal: self.sent,
-                flow: flow as usize,
-                packet: outgoing.packet,
-                copy: outgoing.copy,
-                why: outgoing.reason,
-            };
-            self.sent += 1;
-            connection
-                .tally
-                .on_sent(transmission.ordinal, transmission.copy);
-            let packet = Queued {
-                transmission,
+            let is_capable = connection.sender.is_ecn_capable() && outgoing.copy == 1;
+            let packet = Packet {
+                id: self.sent,
+                flow,
+                size: self.setup.packet,
+                // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
+                ecn: if is_capable {
+                    Ecn::Capable
+                } else {
+                    Ecn::NotCapable
+                },
                 sent: now,
                 enqueued: now,
-                // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
-                capable: connection.sender.is_ecn_capable() && transmission.copy == 1,
-                cwr: outgoing.cwr,
+                tag: tag(&outgoing),
             };
-            self.probe.on_sent(now, transmission);
-            let forward_delay = connection.terrestrial[0];
-            if forward_delay.is_zero() {
-                self.on_arrival(now, packet);
-            } else {
-                let at = now.checked_add(forward_delay);
-                let enqueued = at.unwrap_or(Time::MAX);
-                self.events
-                    .arrive(at, |slot| *slot = Queued { enqueued, ..packet });
+            connection.tally.on_sent(self.sent, outgoing.copy);
+            self.sent += 1;
+            if self.probe.watches() {
+                self.probe.on_sent(now, Transmission::of(&packet));
             }
+            self.cross_terrestrial(now, packet);
         }
         let connection = &mut self.connections[flow as usize];
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
@@ -456,15 +493,15 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
     fn on_delivery(&mut self, now: Time) {
         // In its slot, without a copy.
         let delivery = self.events.take_delivery();
-        let (flow, packet) = (delivery.flow(), delivery.packet());
+        let (flow, segment) = (delivery.flow(), delivery.segment());
         let connection = &mut self.connections[flow];
         if let Some((transmission, parts)) = delivery.untallied() {
             self.probe.on_delivered(now, transmission);
-            let delay = now.since(packet.sent);
+            let delay = now.since(segment.sent);
             let tally = &mut connection.tally;
             tally.on_delivered(transmission.ordinal, delay, parts);
         }
-        let arrival = connection.receiver.on_packet(now, packet);
+        let arrival = connection.receiver.on_packet(now, segment);
         let sender = &connection.sender;
         connection.receiver.on_read(now, || sender.srtt());
         if arrival.duplicate {
@@ -484,7 +521,7 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
         let number = u32::try_from(flow).unwrap_or(u32::MAX);
         let delays = connection.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
-            if self.returns_freely {
+            if self.return_path.is_none() {
                 self.probe.on_ack_sent(now, flow, &ack);
                 connection.tally.count(Count::Acks);
                 let arrives = now.checked_add(connection.ack_delay);
@@ -524,61 +561,53 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
         self.events.delayed_ack(due, |slot| *slot = flow);
     }
 
-    /// Sends an ACK over a return path with a rate, a trace or losses, or without.
+    /// Sends an ACK over the return path.
     #[inline(never)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
-        let back = self.connections[flow as usize].ack_delay;
-        let (mut left, mut sent, mut on_air) = (Some(now), now, Span::ZERO);
-        if let Some(rate) = self.setup.return_path.rate {
-            let service = rate.time_of_bit(u128::from(ACK.0) * 8);
-            let begins = now.max(self.return_free);
-            (sent, on_air) = (
-                begins,
-                service.map_or(Span::MAX, |end| end.since(Time::ZERO)),
-            );
-            left = begins.checked_add(on_air);
-            self.return_free = left.unwrap_or(Time::MAX);
-        }
-        if let Some(link) = &mut self.return_link {
-            left = link.send(now);
-        }
-        let lost_on_trace = self.return_link.is_some() && left.is_none();
-        let lost = self.return_loss.as_mut();
-        let lost = lost.is_some_and(|losses| losses.loses(sent, on_air)) || lost_on_trace;
-        let tally = &mut self.flow(flow).tally;
-        tally.count(Count::Acks);
-        if lost {
-            tally.count(Count::AcksLost);
-        } else {
-            let arrives = left.and_then(|left| left.checked_add(back));
-            self.events.acknowledge(arrives, |slot| {
-                slot.0 = flow;
-                slot.1 = *ack;
-            });
-        }
+        let packet = Packet {
+            flow,
+            size: ACK,
+            sent: now,
+            enqueued: now,
+            ..Packet::default()
+        };
+        let path = self.return_path.as_mut();
+        let left = match path.and_then(|path| path.push(now, packet)) {
+            Some(Event::Served(_, service)) => service.arrival,
+            _ => Some(now),
+        };
+        let connection = self.flow(flow);
+        connection.tally.count(Count::Acks);
+        let Some(left) = left else {
+            connection.tally.count(Count::AcksLost);
+            return;
+        };
+        let arrives = left.checked_add(connection.ack_delay);
+        self.events.acknowledge(arrives, |slot| {
+            slot.0 = flow;
+            slot.1 = *ack;
+        });
     }
 
     fn report(mut self, end: Time) -> RunReport {
         self.process_departures(end);
         // Packets still in service count as served if their service began within the run.
-        let mut usage = self.gateway.usage(end);
-        let in_service: Vec<G::Departure> = self.gateway.in_service().copied().collect();
-        for served in in_service {
-            if served.start() <= end && !G::Departure::IS_TALLIED {
-                let left = served.left().filter(|left| *left <= end);
+        let usage = self.gateway.usage(end);
+        for served in self.gateway.in_service().filter_map(Departure::served) {
+            if served.service.start <= end {
+                let left = served.left.filter(|left| *left <= end);
                 self.served += 1;
-                on_served(&mut self.connections, self.probe, &served, left, false);
+                on_served(&mut self.connections, self.probe, served, left, false);
             }
         }
-        usage.packets_served = self.served;
         for connection in &mut self.connections {
             connection
                 .tally
                 .end(&connection.receiver, &connection.sender);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
-        RunReport::new(self.setup, end, usage, &tallies)
+        RunReport::new(self.setup, end, (usage, self.served), &tallies)
     }
 }
 

@@ -1,17 +1,15 @@
 //! Parameters of a run, except for its link.
 
-use std::sync::Arc;
-
 use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::path::Path;
 use crate::congestion::Algorithm;
 use crate::endpoint::Endpoint;
-use crate::link::gateway::Discipline;
-use crate::link::return_link::ReturnTrace;
-use crate::link::timeline::Timeline;
-use crate::link::{Segmentation, SyntheticLink, TimelineLink};
+use tmt_link::hop::ReturnPath;
+use tmt_link::queue::{Buffer, Discipline};
+use tmt_link::timeline::Timeline;
+use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
 
 /// Parameters of one flow.
 #[derive(Debug, Clone)]
@@ -98,25 +96,6 @@ impl Flow {
     }
 }
 
-/// Return path of the ACKs, shared by all flows. By default it has neither losses nor a queue.
-#[derive(Debug, Clone, Default)]
-pub struct ReturnPath {
-    /// Process that loses ACKs, each on air while it is sent at the rate, or for an instant; they have used the path
-    /// nevertheless.
-    pub loss: Option<Losses>,
-    /// Rate of the path, with [`ACK`] bytes per ACK and an unlimited queue; `None` for no limit.
-    pub rate: Option<BitRate>,
-    /// Timeline whose LLDUs the ACKs take, instead of a rate.
-    pub trace: Option<ReturnTrace>,
-}
-
-impl ReturnPath {
-    /// Whether ACKs are neither lost nor wait.
-    pub(super) fn is_free(&self) -> bool {
-        self.loss.is_none() && self.rate.is_none() && self.trace.is_none()
-    }
-}
-
 /// Size of an ACK on the return path: IPv4 and TCP headers.
 pub const ACK: Bytes = Bytes(40);
 
@@ -126,11 +105,12 @@ pub const ACK: Bytes = Bytes(40);
 /// use fluid_tcp::endpoint::Profile;
 /// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
 /// use tmt_core::types::{BitRate, Span};
+/// use tmt_link::queue::Buffer;
 ///
 /// let flow = Flow::new("cubic:beta=0.8".parse()?, Profile::Rfc.endpoint());
-/// let setup = Setup { buffer: 50, ..Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60)) };
+/// let setup = Setup { buffer: Buffer::Packets(50), ..Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60)) };
 /// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no packet fits the link")?;
-/// let report = run(&setup, link, &mut NoProbe);
+/// let report = run(&setup, link, &mut NoProbe)?;
 /// assert!(report.total.metrics.goodput_bps > Some(500_000.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -138,12 +118,12 @@ pub const ACK: Bytes = Bytes(40);
 pub struct Setup {
     /// Flows of the run, which share queue and link.
     pub flows: Vec<Flow>,
-    /// Size of a packet, headers included; all have the same.
+    /// Size of a packet, headers included.
     pub packet: Bytes,
     /// RTT of the link: propagation only, both directions.
     pub rtt: Span,
-    /// Buffer of the queue in packets, the one in service included. On a split path it is that of the proxy.
-    pub buffer: u64,
+    /// Buffer of the queue, the packet in service included. On a split path it is that of the proxy.
+    pub buffer: Buffer,
     /// Queue discipline of the gateway.
     pub discipline: Discipline,
     /// Path between the senders and the gateway.
@@ -152,6 +132,8 @@ pub struct Setup {
     pub queue_loss: Option<Losses>,
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
+    /// Seed of the random numbers that queues draw.
+    pub seed: u64,
     /// Time at which the run begins.
     pub begin: Time,
     /// Last time that belongs to the run.
@@ -160,18 +142,19 @@ pub struct Setup {
 
 impl Setup {
     /// Setup of a run from time zero to `duration` with default values: packets of 1500 B, a drop-tail queue of 100
-    /// packets, no terrestrial delay, and a return path without losses.
+    /// packets, no terrestrial delay, a return path without losses, and seed 1.
     #[must_use]
     pub fn new(flows: Vec<Flow>, rtt: Span, duration: Span) -> Self {
         Self {
             flows,
             packet: Bytes(1500),
             rtt,
-            buffer: 100,
-            discipline: Discipline::DROP_TAIL,
+            buffer: Buffer::Packets(100),
+            discipline: Discipline::default(),
             path: Path::default(),
             queue_loss: None,
             return_path: ReturnPath::default(),
+            seed: 1,
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),
         }
@@ -197,8 +180,8 @@ impl Setup {
     ///
     /// `None` where [`TimelineLink::new`] makes none.
     #[must_use]
-    pub fn timeline_link(&self, timeline: Arc<Timeline>, lldus: u64) -> Option<TimelineLink> {
-        let segmentation = Segmentation::whole(lldus);
+    pub fn timeline_link(&self, timeline: Timeline, lldus: u64) -> Option<TimelineLink> {
+        let segmentation = Segmentation::whole(self.packet, lldus);
         TimelineLink::new(timeline, segmentation, self.rtt.half(), None, self.begin)
     }
 
@@ -209,8 +192,8 @@ impl Setup {
         own.unwrap_or(self.path.terrestrial_rtt)
     }
 
-    /// Limit of the gateway's queue in packets. After a proxy it has none of its own.
-    pub(super) fn queue(&self) -> u64 {
-        self.path.split.map_or(self.buffer, |_| u64::MAX)
+    /// Buffer of the gateway's queue. After a proxy it has no limit of its own.
+    pub(super) fn queue(&self) -> Buffer {
+        self.path.split.map_or(self.buffer, |_| Buffer::UNLIMITED)
     }
 }

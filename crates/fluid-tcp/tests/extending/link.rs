@@ -1,7 +1,7 @@
 //! A link that loses every nth packet.
 
-use fluid_tcp::link::{Link, Service, Usage};
 use tmt_core::types::{Span, Time};
+use tmt_link::{Link, Packet, Service, Usage};
 
 #[derive(Debug)]
 pub(crate) struct EveryNth {
@@ -12,7 +12,7 @@ pub(crate) struct EveryNth {
 }
 
 impl Link for EveryNth {
-    fn serve(&mut self, at: Time) -> Option<Service> {
+    fn serve(&mut self, at: Time, _packet: &Packet) -> Option<Service> {
         let unit = self.served;
         self.served += 1;
         let is_lost = self.served.is_multiple_of(self.n);

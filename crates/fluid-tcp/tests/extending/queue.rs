@@ -2,42 +2,45 @@
 
 use std::collections::VecDeque;
 
-use fluid_tcp::link::gateway::{Dequeued, Entry, Queue, Queued};
-use fluid_tcp::named::Parameter;
+use tmt_core::named::Parameter;
 use tmt_core::types::{Span, Time};
+use tmt_link::Packet;
+use tmt_link::queue::{Entry, Make, Queue};
 
 pub(crate) static PATIENCE: Entry = Entry {
     name: "patience",
     about: "packets that have waited for longer than limit",
     parameters: &[Parameter::duration("limit", Span::from_millis(50))],
     examples: &["patience", "patience:limit=20ms"],
-    make: |parameters| {
-        let limit = parameters.duration("limit");
-        let waiting = VecDeque::new();
-        Box::new(Patience { limit, waiting })
+    make: Make {
+        marks: false,
+        queue: |parameters, _context| {
+            let limit = parameters.duration("limit");
+            let waiting = VecDeque::new();
+            Box::new(Patience { limit, waiting })
+        },
     },
 };
 
 #[derive(Debug)]
 struct Patience {
     limit: Span,
-    waiting: VecDeque<Queued>,
+    waiting: VecDeque<Packet>,
 }
 
 impl Queue for Patience {
-    fn enqueue(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, _now: Time, packet: Packet, _dropped: &mut Vec<Packet>) {
         self.waiting.push_back(packet);
-        None
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Dequeued> {
-        let packet = self.waiting.pop_front()?;
-        Some(if now.since(packet.enqueued) > self.limit {
-            Dequeued::Drop(packet)
-        } else {
-            let marked = false;
-            Dequeued::Serve { packet, marked }
-        })
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        while let Some(packet) = self.waiting.pop_front() {
+            if now.since(packet.enqueued) <= self.limit {
+                return Some(packet);
+            }
+            dropped.push(packet);
+        }
+        None
     }
 
     fn waiting(&self) -> u64 {

@@ -20,7 +20,7 @@ use tmt_core::format::import::{
     self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Key, Remark, Severity,
     Slots, ValueKind, render_keys,
 };
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Time, TraceKind};
 

@@ -1,11 +1,9 @@
 //! `tmt demo`: a scenario of CLIFT 2014, Sec. V, on a synthetic channel, next to Table I of that paper.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{self, Flow, Setup};
@@ -17,6 +15,8 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, to_f64};
+use tmt_link::queue::Buffer;
+use tmt_link::timeline::{Builder, Trace};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
@@ -156,7 +156,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     })
 }
 
-fn tcp(timeline: Timeline, end: &EndLine) -> Outcome<RunReport> {
+fn tcp(timeline: Trace, end: &EndLine) -> Outcome<RunReport> {
     let endpoint = Endpoint {
         rwnd: WINDOW,
         ..Profile::Ns2.endpoint()
@@ -167,14 +167,14 @@ fn tcp(timeline: Timeline, end: &EndLine) -> Outcome<RunReport> {
     let setup = Setup {
         packet: PACKET,
         // The window limits the sender, not the queue.
-        buffer: WINDOW,
+        buffer: Buffer::Packets(WINDOW),
         end: end.usable_until,
         ..Setup::new(vec![flow], RTT, Span::ZERO)
     };
     let link = setup
-        .timeline_link(Arc::new(timeline), lldus)
+        .timeline_link(timeline.into(), lldus)
         .ok_or_else(|| Failure::failed("the timeline of the demo is too short for a packet"))?;
-    Ok(simulation::run(&setup, link, &mut NoProbe))
+    simulation::run(&setup, link, &mut NoProbe).map_err(Failure::failed)
 }
 
 /// CLIFT 2014, Table I, as printed (fixtures/reference/clift_table1_metrics.csv): name of the row, and its value per scheme.

@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 
 use crate::Cli;
 use crate::exit::{Failure, Outcome};

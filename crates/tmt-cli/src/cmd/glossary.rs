@@ -1,7 +1,7 @@
 //! `tmt help`: the help of a command, or an entry of the glossary.
 
 use clap::CommandFactory as _;
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 
 use crate::Cli;
 use crate::exit::{Failure, Outcome};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::SlotChannel;
-use crate::model::nearest;
+use crate::types::named::nearest;
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.

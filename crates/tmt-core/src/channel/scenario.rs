@@ -27,9 +27,9 @@ use self::share::Share;
 use super::family::{Family, Key};
 use super::process::{Erasing, Process, SlotLink, Use};
 use super::{ChannelError, FAMILIES, SlotChannel};
-use crate::model::nearest;
 use crate::radio::{RadioChannel, Series};
 use crate::types::Span;
+use crate::types::named::nearest;
 
 /// Key that selects a parameter set.
 pub const SET: &str = "parameter-set";

@@ -102,12 +102,28 @@ impl Uniform {
     /// [`Uniform::new`].
     #[must_use]
     pub fn on_lane(seed: u64, stream: Stream, lane: u32) -> Self {
+        Self::on_stream(seed, u64::from(lane) << 32 | stream as u64)
+    }
+
+    fn on_stream(seed: u64, stream: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..].copy_from_slice(DOMAIN);
         let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(u64::from(lane) << 32 | stream as u64);
+        rng.set_stream(stream);
         Self { rng, next: 0 }
+    }
+
+    /// The numbers of the stream that a registry entry calls `name`, such as a queue that drops at random, on `lane` under
+    /// `seed`. They are apart from those of every [`Stream`].
+    #[must_use]
+    pub fn named(seed: u64, name: &str, lane: u32) -> Self {
+        // FNV-1a, 64 bits, over the name and the lane. The upper bit is that of no lane of a stream.
+        let bytes = name.bytes().chain([0]).chain(lane.to_le_bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self::on_stream(seed, 1 << 63 | hash)
     }
 
     /// The number at `index`, uniform on [0, 1) in steps of 2^-53, independent of what was drawn before.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::RadioError;
-use crate::model::nearest;
+use crate::types::named::nearest;
 
 pub use lutz::Lutz;
 

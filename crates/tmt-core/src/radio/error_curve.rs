@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use crate::math::normal::upper_tail;
 use crate::math::num::{exp, ln, pow};
-use crate::model::nearest;
+use crate::types::named::nearest;
 
 use super::mutual_information::{Equivocation, Modulation};
 use super::{RadioError, from_db};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::math::num::floor_u64;
-use crate::model::nearest;
+use crate::types::named::nearest;
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
 use super::environment::{self, Environment, Sequence, Surroundings};

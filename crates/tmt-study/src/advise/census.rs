@@ -1,7 +1,7 @@
 //! Erasures of a channel as counted in its slots.
 
-use fluid_tcp::link::timeline::Timeline;
 use tmt_core::types::to_f64;
+use tmt_link::timeline::Trace;
 
 /// Largest number of slots in the stretches that are kept.
 const MOST: u64 = 1 << 24;
@@ -24,7 +24,7 @@ pub struct Census {
 impl Census {
     /// Counts the slots of a further trace; `None` if it cannot be read.
     #[must_use]
-    pub fn with(mut self, slots: &Timeline) -> Option<Self> {
+    pub fn with(mut self, slots: &Trace) -> Option<Self> {
         let rows = slots.len();
         let length = (MOST / STRETCHES).min(rows.max(1));
         let kept = (rows / length).clamp(1, STRETCHES);
@@ -116,12 +116,12 @@ fn share((all, same): (u64, u64)) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use fluid_tcp::link::timeline::Builder;
     use tmt_core::types::{Slot, Span, Time};
+    use tmt_link::timeline::Builder;
 
     use super::*;
 
-    fn trace(erased: &[bool]) -> Timeline {
+    fn trace(erased: &[bool]) -> Trace {
         let mut builder = Builder::default();
         let mut time = Time::ZERO;
         for erased in erased {

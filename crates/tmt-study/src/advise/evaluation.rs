@@ -500,7 +500,7 @@ impl Collect for CountingCollect {
         self.rows.slots(slots);
     }
 
-    fn finish(self: Box<Self>) -> Result<fluid_tcp::link::timeline::Timeline, Error> {
+    fn finish(self: Box<Self>) -> Result<tmt_link::timeline::Trace, Error> {
         *lock(&self.delivered) += self.own;
         self.rows.finish()
     }

@@ -2,7 +2,8 @@
 
 use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
 use fluid_tcp::simulation::metrics::{Metrics, Total};
-use tmt_core::model::{Domain, Model, nearest};
+use tmt_core::model::{Domain, Model};
+use tmt_core::named::nearest;
 
 use super::{Axis, PlanError, is_list};
 use crate::values;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use fluid_tcp::simulation::metrics::{Metrics, Total};
 use fluid_tcp::simulation::replications::estimate;
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 
 use super::{Plan, PlanError};
 

@@ -1,7 +1,5 @@
 //! Two TCP flows, first over a link of constant rate, then over the timeline of an ARQ on erased slots.
 
-use std::sync::Arc;
-
 use fluid_tcp::congestion::{Algorithm, BBR, CUBIC};
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::simulation::metrics::RunReport;
@@ -25,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let link = setup.synthetic_link(RATE, Some(Channel::new(loss, 1).into()));
     let link = link.ok_or("the rate leaves no packet a service time")?;
-    show("synthetic", &run(&setup, link, &mut NoProbe));
+    show("synthetic", &run(&setup, link, &mut NoProbe)?);
 
     // LLDUs of 50 B, so that 30 carry a packet; ARQ repeats what the channel erases.
     let slots = ConstantRate::new(RATE, Bytes(50), DURATION, Span::from_millis(1));
@@ -43,10 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     runner.push_slots(&slots, &mut lldus)?;
     let end = runner.finish(&mut lldus).usable_until;
     let setup = Setup { end, ..setup };
-    let link = setup.timeline_link(Arc::new(lldus.into_iter().collect()), 30);
+    let link = setup.timeline_link(lldus.into_iter().collect(), 30);
     show(
         "timeline",
-        &run(&setup, link.ok_or("no room for a packet")?, &mut NoProbe),
+        &run(&setup, link.ok_or("no room for a packet")?, &mut NoProbe)?,
     );
     Ok(())
 }

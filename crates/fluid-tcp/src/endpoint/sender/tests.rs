@@ -8,7 +8,7 @@ use tmt_core::types::Bytes;
 
 use super::*;
 use crate::congestion::Algorithm;
-use crate::endpoint::receiver::{Packet, Receiver, Rwnd};
+use crate::endpoint::receiver::{Receiver, Rwnd, Segment};
 use crate::endpoint::{CutFrom, Profile, Recovery, RttSampling, TimerRestart};
 use crate::simulation::event::{Line, Schedule};
 
@@ -26,7 +26,7 @@ pub(super) fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
     let algorithm: Algorithm = "newreno".parse().unwrap();
     Sender::new(
         endpoint,
-        algorithm.start(&endpoint.connection(Bytes(1500))),
+        crate::congestion::start(&algorithm, &endpoint.connection(Bytes(1500))),
         total,
     )
 }
@@ -189,7 +189,7 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_ack() {
     let algorithm: Algorithm = "reno".parse().unwrap();
     let mut sender = Sender::new(
         endpoint,
-        algorithm.start(&endpoint.connection(Bytes(1500))),
+        crate::congestion::start(&algorithm, &endpoint.connection(Bytes(1500))),
         None,
     );
     drain(&mut sender, at(0));
@@ -388,13 +388,13 @@ fn a_mark_and_a_loss_in_one_round_trip_cut_the_window_once_and_the_sender_sends_
 /// A packet or ACK in transit.
 #[derive(Debug, Clone, Copy)]
 enum Flight {
-    Packet(Packet),
+    Segment(Segment),
     Ack(Ack),
 }
 
 impl Default for Flight {
     fn default() -> Self {
-        Self::Packet(Packet::default())
+        Self::Segment(Segment::default())
     }
 }
 
@@ -521,7 +521,7 @@ proptest! {
             ..profile.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
-        let sender = || Sender::new(endpoint, algorithm.start(&endpoint.connection(Bytes(1500))), Some(total));
+        let sender = || Sender::new(endpoint, crate::congestion::start(&algorithm, &endpoint.connection(Bytes(1500))), Some(total));
         let (mut sender, mut thorough) = (sender(), sender());
         (thorough.takes_plain_acks, thorough.quiet) = (false, false);
         let mut receiver = Receiver::new(endpoint);
@@ -547,10 +547,10 @@ proptest! {
                 if *lost >= loss || steps > 20_000 {
                     let late = if keeps_order { 0 } else { *late };
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
-                    let packet = Packet { number: sent.packet, sent: now, marked: modern.3 && *twice > 90, cwr: sent.cwr };
-                    flights.schedule(arrives, Flight::Packet(packet));
+                    let packet = Segment { number: sent.packet, sent: now, marked: modern.3 && *twice > 90, cwr: sent.cwr };
+                    flights.schedule(arrives, Flight::Segment(packet));
                     if *twice < 5 {
-                        flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
+                        flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Segment(packet));
                     }
                 }
             }
@@ -564,7 +564,7 @@ proptest! {
             if let Some((at, flight)) = flights.pop_until(timer) {
                 now = at;
                 let answer = match flight {
-                    Flight::Packet(packet) => {
+                    Flight::Segment(packet) => {
                         let answer = receiver.on_packet(now, packet).ack;
                         receiver.on_read(now, || sender.srtt());
                         answer

@@ -7,7 +7,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::Experiment;
 use crate::experiment::setting::Kind;
-use crate::named::ParseError;
+use tmt_core::named::ParseError;
 
 /// Headings of help, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]

@@ -15,8 +15,8 @@ use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::{FeedbackDelay, LinkKind, PathKind, Probability};
-use crate::link::gateway::{CoupledLink, Hold, InOrder, LostFeedback};
-use crate::link::timeline::GeneratedSlots;
+use tmt_link::timeline::GeneratedSlots;
+use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Packing};
 
 impl Experiment {
     pub(in crate::experiment) fn coupled_link(
@@ -42,20 +42,20 @@ impl Experiment {
                 "{name} is a timeline of scheme {before}: {scheme} runs on top of it, with its LLDUs as slots"
             )));
         }
-        let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
+        if u32::try_from(trace.lldus_per_packet).is_err() {
             let message = format!(
                 "`packet` {}: expected fewer than 2^32 LLDUs per packet",
                 self.packet()
             );
             return refused("packet", message);
-        };
+        }
         let split = self.path() == PathKind::Split;
         let coupled = CoupledLink {
-            trace: Arc::clone(&trace.timeline),
+            trace: Arc::clone(&trace.timeline).into(),
             scheme,
             feedback_delay,
             lost_feedback: self.lost_feedback(link.rtt, feedback_delay)?,
-            data_units,
+            segmentation: Packing::Packet.segmentation(self.packet(), trace.payload),
             tail: self.tail(),
             in_order,
             // A proxy keeps a packet until the link has acknowledged it.
@@ -64,6 +64,7 @@ impl Experiment {
             } else {
                 self.hold()
             },
+            period: trace.period,
         };
         let looped = trace.period.and(self.duration);
         let ends = looped.map(|duration| link.begin.saturating_add(duration));
@@ -219,7 +220,7 @@ impl Experiment {
                 ),
             );
         };
-        let timeline = slots.timeline(self.seed().0);
+        let timeline = slots.trace(self.seed().0).rows();
         let said = match process {
             SlotChannel::Steps(_) => String::new(),
             SlotChannel::Timed(process) => process.note(slots.slot()),

@@ -8,8 +8,8 @@ use crate::experiment::counted::counted;
 use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::LinkKind;
-use crate::link::Packing;
-use crate::link::timeline::Timeline;
+use tmt_link::Packing;
+use tmt_link::timeline::Trace;
 
 impl Experiment {
     /// Warnings on a trace that was read: probes in place of slots, a unit that is probably wrong, a PHY trace in place of a timeline, and a size
@@ -18,7 +18,7 @@ impl Experiment {
         &self,
         kind: LinkKind,
         head: &Metadata,
-        timeline: &Timeline,
+        timeline: &Trace,
         usable_until: Time,
         (packing, per_packet): (Packing, u64),
     ) -> Vec<Note> {

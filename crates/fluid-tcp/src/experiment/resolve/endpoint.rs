@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use tmt_core::math::num::floor_u64;
 use tmt_core::types::{Bytes, Span, to_f64};
 
+use tmt_link::queue;
+
 use super::link::Link;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Endpoint, LossDetection, Recovery, RttSampling, TimerRestart};
@@ -82,7 +84,7 @@ impl Experiment {
     /// Refuses congestion controls that the host settings or the queue do not support.
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
-            let started = control.start(&endpoint.connection(self.packet()));
+            let started = crate::congestion::start(&control, &endpoint.connection(self.packet()));
             if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
@@ -100,10 +102,17 @@ impl Experiment {
                 );
             }
         }
-        if endpoint.ecn && self.queue().is_drop_tail() {
+        let queue = self.queue();
+        if endpoint.ecn && !queue.entry().make.marks {
+            let marking = queue::ENTRIES.iter().filter(|entry| entry.make.marks);
+            let marking: Vec<&str> = marking.map(|entry| entry.name).collect();
             return refused(
                 "ecn",
-                "`ecn` on needs `queue` codel: a drop-tail queue does not mark",
+                format!(
+                    "`ecn` on needs `queue` {}: a {} queue does not mark",
+                    marking.join(" or "),
+                    queue.entry().name
+                ),
             );
         }
         Ok(())

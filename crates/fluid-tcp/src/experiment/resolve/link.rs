@@ -19,8 +19,8 @@ use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::LinkKind;
-use crate::link::timeline::Timeline;
-use crate::link::{Overlap, Packing};
+use tmt_link::timeline::Trace;
+use tmt_link::{Overlap, Packing};
 
 /// RTT of a GEO link, assumed if neither parameter nor trace has one (docs/schemes.md, Sec. 9).
 pub const DEFAULT_RTT: Span = Span::from_millis(500);
@@ -287,7 +287,7 @@ impl Experiment {
         &self,
         kind: LinkKind,
         head: &Metadata,
-        timeline: &Timeline,
+        timeline: &Trace,
         end: Option<&EndLine>,
         generated: bool,
     ) -> (Option<f64>, &'static str) {

@@ -7,7 +7,7 @@ use tmt_core::types::{Bytes, Metadata, to_f64};
 use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::LinkKind;
-use crate::link::Packing;
+use tmt_link::Packing;
 
 /// Share of their LLDUs below which packets that begin an LLDU of their own waste enough capacity to mislead. The LLDU of
 /// 33 B, in which an ACK fills 40 of 64 B, is above it.

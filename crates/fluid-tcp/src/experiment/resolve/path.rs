@@ -12,8 +12,8 @@ use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::LinkPlan;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
-use crate::link::gateway::Buffer;
 use crate::simulation::{Path, SplitWindow};
+use tmt_link::queue::Buffer;
 
 /// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
 const MIN_FOR_FAST_RETRANSMIT: u64 = 4;

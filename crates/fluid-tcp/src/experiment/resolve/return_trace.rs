@@ -1,7 +1,5 @@
 //! The return link's own PHY trace or timeline.
 
-use std::sync::Arc;
-
 use tmt_core::types::{Bytes, Time};
 
 use super::doubts::probes;
@@ -13,9 +11,9 @@ use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
-use crate::link::Packing;
-use crate::link::return_link::ReturnTrace;
 use crate::simulation::ACK;
+use tmt_link::Packing;
+use tmt_link::hop::ReturnTrace;
 
 impl Experiment {
     /// Reads the return trace if there is one, and adds notes on it.
@@ -77,7 +75,7 @@ impl Experiment {
         }
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {
-                timeline: Arc::new(timeline),
+                timeline: timeline.into(),
                 segmentation,
                 period,
             },

@@ -7,10 +7,10 @@ use tmt_core::types::{EndLine, Metadata, Span, Time};
 
 use crate::experiment::error::{Result, data, unreadable};
 use crate::experiment::values::LinkKind;
-use crate::link::timeline::Timeline;
+use tmt_link::timeline::Trace;
 
 /// Drops the LLDUs of unknown fate.
-pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
+pub(super) fn keep_known(timeline: &mut Trace, usable_until: Time) -> Result<()> {
     let known = timeline.known(usable_until);
     if known.is_some_and(|known| timeline.truncate(known)) {
         Ok(())
@@ -20,7 +20,7 @@ pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<
 }
 
 /// Period of a looped trace: its length plus one mean slot.
-pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
+pub(super) fn loop_period(name: &str, timeline: &Trace) -> Result<Span> {
     let (first, last) = timeline.first().zip(timeline.last()).unwrap_or_default();
     let length = last.since(first).as_nanos();
     let slot = length.checked_div(timeline.len().saturating_sub(1));
@@ -37,7 +37,7 @@ pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
 /// of slots in the end line.
 pub(super) fn physical_slot_rate(
     head: &Metadata,
-    timeline: &Timeline,
+    timeline: &Trace,
     end: Option<&EndLine>,
 ) -> (Option<f64>, &'static str) {
     if let Some(rate) = head.slots_per_s() {
@@ -58,7 +58,7 @@ pub(super) fn physical_slot_rate(
 pub(super) fn decode_delay(
     kind: LinkKind,
     head: &Metadata,
-    timeline: &Timeline,
+    timeline: &Trace,
 ) -> (Span, &'static str) {
     let known = head.decode_delay_median();
     match known.filter(|_| kind == LinkKind::Timeline) {
@@ -75,7 +75,7 @@ pub(super) fn decode_delay(
 }
 
 /// Slots per second of a trace whose rows are slots: by the head, else from the first 10 000 rows.
-pub(super) fn slot_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
+pub(super) fn slot_rate(head: &Metadata, timeline: &Trace) -> (Option<f64>, &'static str) {
     let nominal = head.rate().and(head.lldu_bytes());
     let slots = nominal.and(head.slots_per_s());
     match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
@@ -90,7 +90,7 @@ pub(super) fn slot_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &
 
 /// Slot time by which deliveries are spaced, and a note on it. It derives from rate and LLDU in the head, else from the
 /// mean spacing of the first rows.
-pub(super) fn slot_time(head: &Metadata, timeline: &Timeline) -> Result<(Span, String)> {
+pub(super) fn slot_time(head: &Metadata, timeline: &Trace) -> Result<(Span, String)> {
     let known = head.rate().zip(head.lldu_bytes());
     let known = known.and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
     let mean = || {

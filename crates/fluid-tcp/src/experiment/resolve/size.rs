@@ -95,7 +95,7 @@ impl Experiment {
         let connection = endpoint.connection(self.packet());
         let data = |plan: &FlowPlan| plan.flow.packets.map_or(f64::INFINITY, to_f64);
         let window = |plan: &FlowPlan| {
-            let first = plan.flow.algorithm.start(&connection).cwnd();
+            let first = crate::congestion::start(&plan.flow.algorithm, &connection).cwnd();
             let data = plan.flow.packets.unwrap_or(u64::MAX);
             (first, to_f64(endpoint.rwnd.min(data)))
         };

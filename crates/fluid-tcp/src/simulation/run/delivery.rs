@@ -1,91 +1,74 @@
-//! Packets on their way to the receiver, as far as a run has to remember them.
-//!
-//! There are as many as the link holds, and each is written and read once, so memory is time: the event of a packet that is
-//! tallied has 40 bytes, that of others 96.
+//! Packets on their way to the receiver. One exists per packet in flight, so its size is what limits speed: the event of a
+//! packet that is tallied has 40 bytes, that of others 96.
 
 use std::fmt::Debug;
 
 use tmt_core::types::Time;
+use tmt_link::Packet;
+use tmt_link::hop::{Departure, Gateway, Served, Tallied};
 
-use crate::endpoint::receiver::Packet;
-use crate::link::Transmission;
-use crate::link::gateway::{Departure, Gateway, Leaving, Queued, Served, Tallied};
+use crate::endpoint::Transmission;
+use crate::endpoint::receiver::Segment;
+use crate::endpoint::transmission::segment;
 use crate::simulation::delay::DelayParts;
 
 /// A packet on its way to the receiver.
 pub(super) trait Delivery: Copy + Default + Debug {
     /// Writes a packet over another; these are the parts of its delay.
-    fn write(&mut self, packet: &Queued, delay: &DelayParts, marked: bool);
+    fn write(&mut self, packet: &Packet, delay: &DelayParts);
 
     /// Number of its flow, from 0.
     fn flow(&self) -> usize;
 
     /// What the receiver sees of it.
-    fn packet(&self) -> Packet;
+    fn segment(&self) -> Segment;
 
     /// Transmission that it is, and its delay; `None` if they are tallied.
     fn untallied(&self) -> Option<(Transmission, &DelayParts)>;
 }
 
 /// Departures of a gateway, with the kind of delivery that a run stores for them.
-pub(super) trait Remembered: Departure {
+pub(super) trait Form: Departure {
+    /// Whether packets are tallied as soon as their service is known, so that only their departure matters.
+    const IS_TALLIED: bool;
+
     /// What is stored of a packet that is served.
     type Delivery: Delivery;
 }
 
-/// What a run over gateway `G` remembers.
-pub(super) type DeliveryOf<G> = <<G as Gateway>::Departure as Remembered>::Delivery;
+/// What a run over gateway `G` stores of a packet that is served.
+pub(super) type DeliveryOf<G> = <<G as Gateway>::Departure as Form>::Delivery;
 
-impl Remembered for Served {
-    type Delivery = Whole;
+impl Form for Served {
+    const IS_TALLIED: bool = false;
+    type Delivery = (Packet, DelayParts);
 }
 
-impl Remembered for Leaving {
-    type Delivery = Whole;
-}
-
-impl Remembered for Tallied {
+impl Form for Tallied {
+    const IS_TALLIED: bool = true;
     type Delivery = Known;
 }
 
 /// A packet that is tallied when it arrives.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Whole {
-    transmission: Transmission,
-    sent: Time,
-    delay: DelayParts,
-    marked: bool,
-    cwr: bool,
-}
-
-impl Delivery for Whole {
+impl Delivery for (Packet, DelayParts) {
     #[inline]
-    fn write(&mut self, packet: &Queued, delay: &DelayParts, marked: bool) {
-        self.transmission = packet.transmission;
-        self.sent = packet.sent;
-        self.delay = *delay;
-        self.marked = marked;
-        self.cwr = packet.cwr;
+    fn write(&mut self, packet: &Packet, delay: &DelayParts) {
+        *self = (*packet, *delay);
     }
 
     #[inline]
     fn flow(&self) -> usize {
-        self.transmission.flow
+        self.0.flow as usize
     }
 
     #[inline]
-    fn packet(&self) -> Packet {
-        Packet {
-            number: self.transmission.packet,
-            sent: self.sent,
-            marked: self.marked,
-            cwr: self.cwr,
-        }
+    fn segment(&self) -> Segment {
+        segment(&self.0)
     }
 
     #[inline]
     fn untallied(&self) -> Option<(Transmission, &DelayParts)> {
-        Some((self.transmission, &self.delay))
+        Some((Transmission::of(&self.0), &self.1))
     }
 }
 
@@ -101,12 +84,20 @@ pub(super) struct Known {
 
 impl Delivery for Known {
     #[inline]
-    fn write(&mut self, packet: &Queued, _delay: &DelayParts, marked: bool) {
-        self.number = packet.transmission.packet;
-        self.sent = packet.sent;
-        self.flow = u32::try_from(packet.transmission.flow).unwrap_or(u32::MAX);
-        self.marked = marked;
-        self.cwr = packet.cwr;
+    fn write(&mut self, packet: &Packet, _delay: &DelayParts) {
+        let Segment {
+            number,
+            sent,
+            marked,
+            cwr,
+        } = segment(packet);
+        *self = Self {
+            number,
+            sent,
+            flow: packet.flow,
+            marked,
+            cwr,
+        };
     }
 
     #[inline]
@@ -115,8 +106,8 @@ impl Delivery for Known {
     }
 
     #[inline]
-    fn packet(&self) -> Packet {
-        Packet {
+    fn segment(&self) -> Segment {
+        Segment {
             number: self.number,
             sent: self.sent,
             marked: self.marked,
@@ -136,6 +127,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_tallied_is_small() {
-        assert_eq!((size_of::<Known>(), size_of::<Whole>()), (24, 80));
+        let sizes = (size_of::<Known>(), size_of::<(Packet, DelayParts)>());
+        assert_eq!(sizes, (24, 88));
     }
 }

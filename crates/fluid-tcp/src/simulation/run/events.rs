@@ -1,10 +1,9 @@
 //! Kinds of events of a run.
 
 use tmt_core::types::Time;
+use tmt_link::Packet;
 
 use crate::endpoint::receiver::Ack;
-use crate::link::Transmission;
-use crate::link::gateway::Queued;
 use crate::simulation::event::{Line, Schedule};
 
 /// An event that is rare and small.
@@ -15,7 +14,12 @@ pub(super) enum Alarm {
     /// The queue has an action that is due.
     #[default]
     Gateway,
+    /// A hop beside the gateway has an action that is due: its number among them.
+    Hop(usize),
 }
+
+/// In place of the number of a hop: a proxy offers the packet to the queue after it again.
+pub(super) const AGAIN: usize = usize::MAX;
 
 /// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
 macro_rules! kinds {
@@ -66,10 +70,13 @@ kinds! {
     DelayedAck: u32, delayed_acks, delayed_ack, take_delayed_ack;
     /// Pacing allows the next packet of a flow.
     Pace: u32, paces, pace, take_pace;
-    /// A packet reaches the gateway.
-    Arrival: Queued, arrivals, arrive, take_arrival;
-    /// A proxy learns that the link has delivered this transmission.
-    Release: Transmission, releases, release, take_release;
+    /// A packet has crossed the terrestrial path.
+    Arrival: Packet, arrivals, arrive, take_arrival;
+    /// A packet reaches a hop beside the gateway, the gateway after one, or the receiver: number of the hop, and the packet.
+    /// Or a proxy sends it again ([`AGAIN`]).
+    Transit: (usize, Packet), transits, transit, take_transit;
+    /// A proxy learns that the link has delivered this packet.
+    Release: Packet, releases, release, take_release;
     Alarm: Alarm, alarms, alarm, take_alarm;
 }
 
@@ -88,6 +95,7 @@ impl<D> Events<D> {
             && self.delayed_acks.is_empty()
             && self.paces.is_empty()
             && self.arrivals.is_empty()
+            && self.transits.is_empty()
             && self.releases.is_empty()
             && self.alarms.is_empty()
     }

@@ -1,52 +1,50 @@
 //! Events at the gateway: packets at the proxy and at the queue.
 
 use tmt_core::types::{Span, Time};
+use tmt_link::hop::{Departure as _, Event, Gateway, Served};
+use tmt_link::{Ecn, Packet, Service};
 
-use super::delivery::{Delivery as _, Remembered};
-use super::events::Alarm;
-use super::{Connection, Run, sooner};
+use super::delivery::{Delivery as _, Form};
+use super::events::{AGAIN, Alarm};
+use super::{Connection, Run, RunError, sooner};
+use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
-use crate::link::gateway::{Departure, Fate, Gateway, Queued, Served};
-use crate::link::{Service, Transmission};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::Count;
 
-impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
+/// Shortest time after which a proxy sends a packet again that the queue after it has dropped.
+const PROXY_PAUSE: Span = Span::from_millis(1);
+
+impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// A packet reaches the gateway.
     #[expect(
         clippy::inline_always,
         reason = "avoids a copy of the packet, which is 2 % of the time of a run"
     )]
     #[inline(always)]
-    pub(super) fn on_arrival(&mut self, now: Time, packet: Queued) {
-        if self.proxy.is_none() || self.proxy_accepts(now, packet.transmission) {
+    pub(super) fn on_arrival(&mut self, now: Time, packet: Packet) {
+        if self.proxy.is_none() || self.proxy_accepts(now, &packet) {
             self.enqueue(now, packet);
         }
     }
 
-    /// Whether the proxy, if there is one, accepts a packet. The proxy answers in any case.
-    #[expect(
-        clippy::inline_always,
-        reason = "as an argument, every packet would be stored in memory first"
-    )]
-    #[inline(always)]
-    fn proxy_accepts(&mut self, now: Time, transmission: Transmission) -> bool {
+    /// Whether the proxy accepts a packet. The proxy answers in any case.
+    #[inline(never)]
+    fn proxy_accepts(&mut self, now: Time, packet: &Packet) -> bool {
         let Some(proxy) = &mut self.proxy else {
             return true;
         };
+        let transmission = Transmission::of(packet);
         let (refused, ack) = proxy.on_packet(now, transmission.flow, transmission.packet.into());
         if let Some(why) = refused {
             let tally = &mut self.connections[transmission.flow].tally;
             tally.on_gone(transmission.ordinal);
-            self.count(
-                transmission,
-                match why {
-                    Refused::Full => Count::Dropped,
-                    Refused::Duplicate => Count::Spurious,
-                },
-            );
+            tally.count(match why {
+                Refused::Full => Count::Dropped,
+                Refused::Duplicate => Count::Spurious,
+            });
             self.probe.on_refused(now, transmission, why);
         }
         self.send_proxy_ack(now, transmission.flow, ack);
@@ -58,7 +56,7 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow, &ack);
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-        let arrives = now.checked_add(self.terrestrial(flow)[1]);
+        let arrives = now.checked_add(self.flow(flow).terrestrial_back);
         self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
 
@@ -76,25 +74,37 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
     /// Offers a packet to the queue.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, packet: Queued) {
+    pub(super) fn enqueue(&mut self, now: Time, packet: Packet) {
         if self.probe.watches() || self.gateway.departures_are_due() {
             self.process_departures(now);
         }
         let losses = self.queue_loss.as_mut();
-        let fate = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
-            Fate::Dropped(packet)
+        let event = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
+            Some(Event::Refused(packet))
         } else {
-            self.gateway.enqueue(now, packet)
+            self.gateway.push(now, packet)
         };
         if self.probe.watches() {
-            match fate {
-                Fate::Dropped(_) => self
-                    .probe
-                    .on_refused(now, packet.transmission, Refused::Full),
-                _ => self.probe.on_enqueued(now, packet.transmission),
+            let transmission = Transmission::of(&packet);
+            match event {
+                Some(Event::Refused(_)) if self.proxy.is_none() => {
+                    self.probe.on_refused(now, transmission, Refused::Full);
+                }
+                _ => self.probe.on_enqueued(now, transmission),
             }
         }
-        self.on_fate(fate);
+        if let Some(event) = event {
+            self.on_event(now, event);
+        }
+        self.wake_gateway(now);
+    }
+
+    /// A proxy offers a packet, which the queue after it has dropped, to the queue again.
+    pub(super) fn enqueue_again(&mut self, now: Time, packet: Packet) {
+        self.process_departures(now);
+        if let Some(event) = self.gateway.push(now, packet) {
+            self.on_event(now, event);
+        }
         self.wake_gateway(now);
     }
 
@@ -102,11 +112,6 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
     pub(super) fn queue_length(&self) -> u64 {
         let proxy = self.proxy.as_ref().map(Proxy::held);
         proxy.unwrap_or_else(|| self.gateway.len())
-    }
-
-    /// Delay of a packet from the sender of `flow` to the gateway, and of an ACK back.
-    pub(super) fn terrestrial(&self, flow: u32) -> [Span; 2] {
-        self.connections[flow as usize].terrestrial
     }
 
     /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
@@ -133,66 +138,90 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
 
     /// Performs the actions of the queue that are due, and schedules the next one.
     fn wake_gateway(&mut self, now: Time) {
-        while let Some(fate) = self.gateway.wake(now) {
+        while let Some(event) = self.gateway.wake(now) {
             if self.probe.watches()
-                && let Fate::Dropped(packet) = fate
+                && let Event::Dropped(packet) = event
+                && self.proxy.is_none()
             {
-                self.probe.on_dropped(now, packet.transmission);
+                self.probe.on_dropped(now, Transmission::of(&packet));
             }
-            self.on_fate(fate);
+            self.on_event(now, event);
         }
         let due = sooner(&mut self.gateway_event, self.gateway.due());
         self.events.alarm(due, |slot| *slot = Alarm::Gateway);
     }
 
-    /// Acts on the fate of a packet at the queue.
+    /// Acts on what becomes of a packet at the queue.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    fn on_fate(&mut self, fate: Fate) {
-        match fate {
-            Fate::Dropped(packet) => {
-                let Transmission { flow, ordinal, .. } = packet.transmission;
-                self.connections[flow].tally.on_gone(ordinal);
-                self.count(packet.transmission, Count::Dropped);
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Served(packet, service) => self.on_service(packet, service),
+            Event::Refused(packet) | Event::Dropped(packet) => self.on_drop(now, packet),
+            Event::Acknowledged(packet, known) => {
+                self.events.release(Some(known), |slot| *slot = packet);
             }
-            Fate::Served(packet, service, marked) => {
-                if marked {
-                    self.count(packet.transmission, Count::Marked);
-                }
-                if self.proxy.is_some()
-                    && !self.gateway.reports_acknowledgements()
-                    && let Some(arrival) = service.arrival
-                {
-                    let back = self
-                        .link_return_delay()
-                        .saturating_add(self.setup.path.feedback_delay);
-                    self.events.release(arrival.checked_add(back), |slot| {
-                        *slot = packet.transmission;
-                    });
-                }
-                let delay = DelayParts::of(packet.sent, packet.enqueued, &service);
-                if G::Departure::IS_TALLIED {
-                    self.tally_ahead(&packet, &service, delay.as_ref());
-                }
-                if let Some(delay) = delay {
-                    self.events.deliver(service.arrival, |slot| {
-                        slot.write(&packet, &delay, marked);
-                    });
-                }
+            Event::Failed(error) => {
+                let hop = self.gateway.name();
+                self.fail(RunError::Hop { hop, error });
             }
-            Fate::Acknowledged(packet, known) => {
+        }
+    }
+
+    /// The queue drops a packet. A proxy, which has acknowledged it, sends it again one round trip over the link later.
+    #[inline(never)]
+    fn on_drop(&mut self, now: Time, packet: Packet) {
+        if self.proxy.is_some() {
+            let at = now.checked_add(self.setup.rtt.max(PROXY_PAUSE));
+            self.events.transit(at, |slot| *slot = (AGAIN, packet));
+        } else {
+            self.connections[packet.flow as usize]
+                .tally
+                .on_gone(packet.id);
+        }
+        self.count(&packet, Count::Dropped);
+    }
+
+    /// The link serves a packet.
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
+    #[inline(always)]
+    fn on_service(&mut self, packet: Packet, service: Service) {
+        if packet.ecn == Ecn::Marked {
+            self.count(&packet, Count::Marked);
+        }
+        if self.proxy.is_some()
+            && !self.gateway.reports_acknowledgements()
+            && let Some(arrival) = service.arrival
+        {
+            let back = self
+                .link_return_delay()
+                .saturating_add(self.setup.path.feedback_delay);
+            self.events
+                .release(arrival.checked_add(back), |slot| *slot = packet);
+        }
+        let delay = DelayParts::of(packet.sent, packet.enqueued, &service);
+        if <G::Departure as Form>::IS_TALLIED {
+            self.tally_ahead(&packet, &service, delay.as_ref());
+        }
+        if let Some(delay) = delay {
+            if self.side.has_hops_after() {
+                self.side.leave_gateway(packet.id, delay);
+                let next = self.side.gateway() + 1;
                 self.events
-                    .release(Some(known), |slot| *slot = packet.transmission);
+                    .transit(service.arrival, |slot| *slot = (next, packet));
+                return;
             }
-            Fate::Waiting => {}
+            self.events.deliver(service.arrival, |slot| {
+                slot.write(&packet, &delay);
+            });
         }
     }
 
     /// Tallies what will happen to a packet before the run ends, at a time that is known.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    fn tally_ahead(&mut self, packet: &Queued, service: &Service, parts: Option<&DelayParts>) {
-        let tally = &mut self.connections[packet.transmission.flow].tally;
+    fn tally_ahead(&mut self, packet: &Packet, service: &Service, parts: Option<&DelayParts>) {
+        let tally = &mut self.connections[packet.flow as usize].tally;
         let end = self.setup.end;
         if service.start > end {
             return;
@@ -202,7 +231,7 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
         match (service.arrival, parts) {
             (Some(arrival), Some(parts)) if arrival <= end => {
                 let delay = arrival.since(packet.sent);
-                tally.on_delivered(packet.transmission.ordinal, delay, parts);
+                tally.on_delivered(packet.id, delay, parts);
             }
             (None, _) if service.end <= end => tally.count(Count::Lost),
             _ => {}
@@ -215,43 +244,49 @@ impl<G: Gateway<Departure: Remembered>, P: Probe> Run<'_, G, P> {
             self.probe.on_slot(&used);
         }
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
-        if G::Departure::IS_TALLIED {
-            return self.gateway.departed(now, |_| {});
-        }
-        self.gateway.departed(now, |packet| {
-            self.served += 1;
-            let left = packet.left().unwrap_or(packet.end());
-            on_served(connections, probe, packet, Some(left), packet.is_lost());
+        self.gateway.departed(now, |departure| {
+            if let Some(served) = departure.served() {
+                self.served += 1;
+                let left = served.left.unwrap_or(served.service.end);
+                let lost = served.service.arrival.is_none();
+                on_served(connections, probe, served, Some(left), lost);
+            }
         });
     }
 
-    fn count(&mut self, transmission: Transmission, what: Count) {
-        self.connections[transmission.flow].tally.count(what);
+    pub(super) fn count(&mut self, packet: &Packet, what: Count) {
+        self.connections[packet.flow as usize].tally.count(what);
+    }
+
+    /// The run ends without a result.
+    #[cold]
+    pub(super) fn fail(&mut self, failure: RunError) {
+        self.failure.get_or_insert(failure);
+        self.unfinished = 0;
     }
 }
 
 /// Tallies and reports a packet whose service has begun. It left the buffer at `left`, or is still there.
 #[expect(clippy::inline_always, reason = "every packet takes this way")]
 #[inline(always)]
-pub(super) fn on_served<D: Departure, P: Probe>(
+pub(super) fn on_served<P: Probe>(
     connections: &mut [Connection],
     probe: &mut P,
-    served: &D,
+    served: &Served,
     left: Option<Time>,
     lost: bool,
 ) {
-    let tally = &mut connections[served.flow()].tally;
-    tally.on_service(served.waited());
+    let Served {
+        packet, service, ..
+    } = served;
+    let tally = &mut connections[packet.flow as usize].tally;
+    tally.on_service(service.start.since(packet.enqueued));
     if lost {
         tally.count(Count::Lost);
-        tally.on_gone(served.ordinal());
+        tally.on_gone(packet.id);
     }
-    if probe.watches()
-        && let Some(Served {
-            packet, service, ..
-        }) = served.details()
-    {
-        let transmission = packet.transmission;
+    if probe.watches() {
+        let transmission = Transmission::of(packet);
         probe.on_service(transmission, service);
         if let Some(left) = left {
             probe.on_departure(left, transmission, lost);

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::types::{BitRate, Span};
 
+use tmt_link::queue::Buffer;
+
 use super::*;
 use crate::endpoint::Profile;
 
@@ -39,7 +41,7 @@ proptest! {
             ..Flow::new(cc.parse().unwrap(), endpoint).starting(Span::from_millis(*start))
         });
         let mut setup = Setup::new(flows.collect(), Span::from_millis(rtt), Span::from_millis(millis));
-        setup.buffer = buffer;
+        setup.buffer = Buffer::Packets(buffer);
         setup.path.terrestrial_rtt = Span::from_millis(terrestrial);
         if split {
             setup.path.split = Some(crate::simulation::path::SplitWindow::Whole);
@@ -49,6 +51,6 @@ proptest! {
         }
         let link = || setup.synthetic_link(BitRate(rate), losses(Use::Forward).filter(|_| !split)).unwrap();
         let watched = run(&setup, link(), &mut Watching);
-        prop_assert_eq!(run(&setup, link(), &mut NoProbe), watched);
+        prop_assert_eq!(run(&setup, link(), &mut NoProbe).unwrap(), watched.unwrap());
     }
 }

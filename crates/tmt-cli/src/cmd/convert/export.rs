@@ -9,7 +9,7 @@ use std::io::{self, Seek as _, Write};
 use tmt_core::format::export::{self, Export, ExportError, Exporter, Exporters, OUTPUT, Outputs};
 use tmt_core::format::import::{Effect, Given, ValueKind, render_keys};
 use tmt_core::format::{Compression, Options, Rows};
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 use tmt_core::types::{Metadata, TraceKind};
 use tmt_core::{Error, ErrorKind};
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::{FIRST_BYTES, Importer, Importers, ValueKind};
 use tmt_core::format::{FileKind, Format, recognise};
-use tmt_core::model::nearest;
+use tmt_core::named::nearest;
 
 use super::Args;
 use crate::exit::{Failure, Outcome};

@@ -1,7 +1,7 @@
 //! Progress of simulations in simulated time.
 
+use fluid_tcp::endpoint::Transmission;
 use fluid_tcp::experiment::Plan;
-use fluid_tcp::link::Transmission;
 use fluid_tcp::simulation::probe::Probe;
 use tmt_core::types::{Span, Time};
 

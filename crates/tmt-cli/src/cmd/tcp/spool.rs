@@ -9,10 +9,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fluid_tcp::experiment::{Collect, Error, Loaded, Note, Result, Storage};
-use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
 use tmt_core::types::{Lldu, Slot};
+use tmt_link::timeline::{Block, Builder, Store, Trace};
 
 use crate::exit::Failure;
 use crate::input::{open_trace, reading_notes};
@@ -174,7 +174,7 @@ impl Collect for Collector {
         self.add(|builder| builder.slots(slots));
     }
 
-    fn finish(self: Box<Self>) -> Result<Timeline> {
+    fn finish(self: Box<Self>) -> Result<Trace> {
         let Self {
             mut builder, spool, ..
         } = *self;
@@ -190,7 +190,7 @@ impl Collect for Collector {
 }
 
 /// Reads a whole timeline, of which up to `memory` bytes stay in memory.
-fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Timeline> {
+fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Trace> {
     let mut collector = Collector::new(memory);
     collect(reader, |rows| collector.add(|builder| builder.rows(rows)))
         .map_err(|error| storage(Failure::input(name, &error)))?;
@@ -200,12 +200,13 @@ fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Res
 #[cfg(test)]
 mod tests {
     use fluid_tcp::endpoint::Profile;
-    use fluid_tcp::link::{Segmentation, TimelineLink};
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
     use fluid_tcp::simulation::{self, Flow, Setup};
     use tmt_core::format::Options;
     use tmt_core::types::{Span, Time};
+    use tmt_link::queue::Buffer;
+    use tmt_link::{Segmentation, TimelineLink};
 
     use super::*;
 
@@ -233,19 +234,19 @@ mod tests {
     }
 
     /// A run over `timeline`, repeated or not.
-    fn ran(timeline: Timeline, looped: bool) -> RunReport {
+    fn ran(timeline: Trace, looped: bool) -> RunReport {
         let begin = timeline.first().unwrap();
         let flow = Flow::new("cubic".parse().unwrap(), Profile::Rfc.endpoint());
         let setup = Setup {
-            buffer: 20,
+            buffer: Buffer::Packets(20),
             begin,
             end: begin.saturating_add(Span::from_secs(90)),
             ..Setup::new(vec![flow], Span::from_millis(20), Span::ZERO)
         };
         let period = looped.then(|| Span::from_secs(61));
-        let whole = Segmentation::whole(47);
-        let link = TimelineLink::new(Arc::new(timeline), whole, Span::ZERO, period, begin).unwrap();
-        simulation::run(&setup, link, &mut NoProbe)
+        let whole = Segmentation::whole(setup.packet, 47);
+        let link = TimelineLink::new(timeline.into(), whole, Span::ZERO, period, begin).unwrap();
+        simulation::run(&setup, link, &mut NoProbe).unwrap()
     }
 
     #[test]
@@ -267,7 +268,7 @@ mod tests {
         };
         for looped in [false, true] {
             let (memory, file) = (read(usize::MAX), read(0));
-            let is_spooled = |timeline: &Timeline| format!("{timeline:?}").contains("Spool {");
+            let is_spooled = |timeline: &Trace| format!("{timeline:?}").contains("Spool {");
             assert!(!is_spooled(&memory) && is_spooled(&file) && file.blocks() > 3);
             let (memory, file) = (ran(memory, looped), ran(file, looped));
             assert!(memory.total.metrics.packets_lost > 0);

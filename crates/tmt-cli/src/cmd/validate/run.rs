@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fluid_tcp::endpoint::Transmission;
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::experiment::{InMemory, ParameterFile};
-use fluid_tcp::link::Transmission;
 use fluid_tcp::simulation::probe::{Probe, Refused, SenderEvent};
 use rayon::prelude::*;
 use tmt_core::types::{Span, Time, to_f64};

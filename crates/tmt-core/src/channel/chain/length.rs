@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::Base;
 use crate::math::num;
-use crate::model::nearest;
+use crate::types::named::nearest;
 use crate::types::{Span, to_f64};
 
 /// Shortest mean length of time, ns. Lengths are rounded to 1 ns, a thousandth of this.

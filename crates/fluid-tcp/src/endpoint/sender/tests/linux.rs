@@ -12,7 +12,7 @@ fn linux(cc: &str, initial_window: u32, change: impl FnOnce(&mut Endpoint)) -> S
     };
     change(&mut endpoint);
     let algorithm: Algorithm = cc.parse().unwrap();
-    let control = algorithm.start(&endpoint.connection(Bytes(1500)));
+    let control = crate::congestion::start(&algorithm, &endpoint.connection(Bytes(1500)));
     Sender::new(endpoint, control, None)
 }
 

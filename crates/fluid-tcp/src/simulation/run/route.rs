@@ -1,0 +1,236 @@
+//! Further hops of a path: before the gateway, such as a second bottleneck, and after it.
+
+use std::collections::HashMap;
+
+use tmt_core::types::Time;
+use tmt_link::Packet;
+use tmt_link::hop::{AnyHop, Event, Gateway, Hop};
+
+use super::delivery::{Delivery as _, Form};
+use super::events::Alarm;
+use super::{Run, RunError, sooner};
+use crate::endpoint::Transmission;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::probe::Probe;
+use crate::simulation::tally::Count;
+
+/// The hops between the senders and the receivers, in order: the terrestrial path of the setup, `before`, the gateway with
+/// its queue and `link`, and `after`. A link alone is a route without further hops.
+///
+/// A second bottleneck of 1 Mbit/s before the satellite link:
+///
+/// ```
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::simulation::{Flow, Route, Setup, probe::NoProbe, run};
+/// use tmt_core::{BitRate, Span, Time};
+/// use tmt_link::SyntheticLink;
+/// use tmt_link::hop::Queued;
+/// use tmt_link::queue::{Buffer, Fifo};
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(20));
+/// let slow = SyntheticLink::new(BitRate(1_000_000), setup.packet, Span::ZERO, None, Time::ZERO);
+/// let slow = Queued::new(slow.ok_or("no such link")?, Buffer::Packets(20), Box::<Fifo>::default());
+/// let link = setup.synthetic_link(BitRate(8_000_000), None).ok_or("no such link")?;
+/// let report = run(&setup, Route::new(link).behind(slow), &mut NoProbe)?;
+/// assert!(report.total.metrics.goodput_bps < Some(1_000_000.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Route<L> {
+    /// Hops before the gateway, in order.
+    pub before: Vec<Box<dyn Hop>>,
+    /// Link of the gateway.
+    pub link: L,
+    /// Hops after the gateway, in order.
+    pub after: Vec<Box<dyn Hop>>,
+}
+
+impl<L> Route<L> {
+    /// A route over `link` without further hops.
+    #[must_use]
+    pub const fn new(link: L) -> Self {
+        Self {
+            before: Vec::new(),
+            link,
+            after: Vec::new(),
+        }
+    }
+
+    /// The same route with `hop` as the last before the gateway.
+    #[must_use]
+    pub fn behind(mut self, hop: impl Hop + 'static) -> Self {
+        self.before.push(Box::new(hop));
+        self
+    }
+
+    /// The same route with `hop` as the last.
+    #[must_use]
+    pub fn then(mut self, hop: impl Hop + 'static) -> Self {
+        self.after.push(Box::new(hop));
+        self
+    }
+}
+
+impl<L> From<L> for Route<L> {
+    fn from(link: L) -> Self {
+        Self::new(link)
+    }
+}
+
+/// State of the hops beside the gateway. Hops are numbered from 0 along the path, the gateway included.
+#[derive(Debug, Default)]
+pub(super) struct SideHops {
+    hops: Vec<AnyHop<Box<dyn Hop>>>,
+    /// Time of the scheduled event of each.
+    alarms: Vec<Option<Time>>,
+    /// Number of hops before the gateway.
+    before: usize,
+    /// Packets between the gateway and the receiver, by number, with the parts of their delay up to the end of the gateway's
+    /// link.
+    under_way: HashMap<u64, DelayParts>,
+}
+
+impl SideHops {
+    pub(super) fn new(before: Vec<Box<dyn Hop>>, after: Vec<Box<dyn Hop>>) -> Self {
+        let number = before.len();
+        let hops: Vec<_> = before.into_iter().chain(after).map(AnyHop::new).collect();
+        Self {
+            alarms: vec![None; hops.len()],
+            hops,
+            before: number,
+            under_way: HashMap::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.hops.is_empty()
+    }
+
+    /// Number of the gateway.
+    pub(super) fn gateway(&self) -> usize {
+        self.before
+    }
+
+    #[inline]
+    pub(super) fn has_hops_after(&self) -> bool {
+        self.hops.len() > self.before
+    }
+
+    /// A packet leaves the link of the gateway, with these parts of its delay.
+    pub(super) fn leave_gateway(&mut self, packet: u64, parts: DelayParts) {
+        self.under_way.insert(packet, parts);
+    }
+}
+
+impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
+    /// A sender has sent a packet, which crosses the terrestrial path.
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
+    #[inline(always)]
+    pub(super) fn cross_terrestrial(&mut self, now: Time, packet: Packet) {
+        let Some(terrestrial) = &mut self.terrestrial else {
+            return self.enter(now, packet);
+        };
+        if let Some(Event::Served(mut packet, service)) = terrestrial.push(now, packet) {
+            packet.enqueued = service.arrival.unwrap_or(Time::MAX);
+            if service.propagation.is_zero() {
+                self.enter(now, packet);
+            } else {
+                self.events.arrive(service.arrival, |slot| *slot = packet);
+            }
+        }
+    }
+
+    /// A packet has crossed the terrestrial path.
+    #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
+    #[inline(always)]
+    pub(super) fn enter(&mut self, now: Time, packet: Packet) {
+        if self.side.is_empty() {
+            self.on_arrival(now, packet);
+        } else {
+            self.reach(now, 0, packet);
+        }
+    }
+
+    /// A packet reaches the hop of this number, or the receiver after the last.
+    #[inline(never)]
+    pub(super) fn reach(&mut self, now: Time, number: usize, mut packet: Packet) {
+        let gateway = self.side.gateway();
+        if number == gateway {
+            packet.enqueued = now;
+            self.on_arrival(now, packet);
+        } else if number <= self.side.hops.len() {
+            let index = number - usize::from(number > gateway);
+            if let Some(event) = self.side.hops[index].push(now, packet) {
+                self.on_side_event(now, index, event);
+            }
+            self.wake_side_hop(now, index);
+        } else if let Some(mut parts) = self.side.under_way.remove(&packet.id) {
+            // The time at the hops after the gateway counts as propagation.
+            let more = now.since(packet.sent).saturating_sub(parts.total());
+            parts.propagation = parts.propagation.saturating_add(more);
+            self.events
+                .deliver(Some(now), |slot| slot.write(&packet, &parts));
+        }
+    }
+
+    /// A hop beside the gateway has an action that is due.
+    pub(super) fn on_side_hop(&mut self, now: Time, index: usize) {
+        if self.side.alarms[index] == Some(now) {
+            self.side.alarms[index] = None;
+            self.wake_side_hop(now, index);
+        }
+    }
+
+    /// Performs the actions of a hop that are due, and schedules the next one.
+    fn wake_side_hop(&mut self, now: Time, index: usize) {
+        self.side.hops[index].departed(now, |_| {});
+        while let Some(event) = self.side.hops[index].poll(now) {
+            self.on_side_event(now, index, event);
+        }
+        // What is due already was not done: it waits for the next packet.
+        let due = self.side.hops[index].due().filter(|due| *due > now);
+        let due = sooner(&mut self.side.alarms[index], due);
+        self.events.alarm(due, |slot| *slot = Alarm::Hop(index));
+    }
+
+    /// Acts on what becomes of a packet at a hop beside the gateway.
+    fn on_side_event(&mut self, now: Time, index: usize, event: Event) {
+        let gone = match event {
+            Event::Served(packet, service) if service.arrival.is_some() => {
+                let next = index + 1 + usize::from(index >= self.side.gateway());
+                self.events
+                    .transit(service.arrival, |slot| *slot = (next, packet));
+                return;
+            }
+            Event::Served(packet, _) => (packet, Count::Lost),
+            Event::Refused(packet) | Event::Dropped(packet) => (packet, Count::Dropped),
+            Event::Acknowledged(..) => return,
+            Event::Failed(error) => {
+                let hop = self.side.hops[index].name();
+                return self.fail(RunError::Hop { hop, error });
+            }
+        };
+        let (packet, what) = gone;
+        self.side.under_way.remove(&packet.id);
+        self.connections[packet.flow as usize]
+            .tally
+            .on_gone(packet.id);
+        self.count(&packet, what);
+        self.probe.on_dropped(now, Transmission::of(&packet));
+    }
+
+    /// Fails the run if a hop holds packets for which nothing is due. Called when nothing but timers of senders is scheduled.
+    pub(super) fn check_stalled(&mut self) {
+        if !self.events.has_only_timers() {
+            return;
+        }
+        let side = self.side.hops.iter().map(|hop| (hop.stalled(), hop.name()));
+        let gateway = (self.gateway.stalled(), self.gateway.name());
+        let stalled = side.chain([gateway]).find(|(packets, _)| *packets > 0);
+        if let Some((packets, hop)) = stalled {
+            self.fail(RunError::Stalled { hop, packets });
+        }
+    }
+}

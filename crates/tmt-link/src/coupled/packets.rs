@@ -1,0 +1,297 @@
+//! Packets of a coupled link, from the queue to their fate. They are the unit source of the engine.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tmt_core::scheme::engine::UnitSource;
+use tmt_core::types::{Span, Time};
+
+use super::CoupledLink;
+use crate::hop::Served;
+use crate::link::Service;
+use crate::packet::Packet;
+
+/// Division of a packet into codewords (docs/schemes.md, Sec. 10.1).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shape {
+    /// Data units per packet, padding included.
+    pub(super) data_units: u32,
+    /// Units of its first transmission, repair units included.
+    pub(super) units: u64,
+    /// Codewords per packet.
+    pub(super) codewords: u64,
+}
+
+/// Outcome of a packet so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Neither complete nor lost.
+    Open,
+    /// A codeword failed in the slot sent at this time.
+    Lost(Time),
+    /// All LLDUs are delivered; the latest arrival among them, without propagation.
+    Complete(Time),
+}
+
+/// A packet that the queue has accepted.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "events in the life of a packet, in any order"
+)]
+pub(super) struct TrackedPacket {
+    /// Number of its first codeword, and number of its codewords.
+    first: u64,
+    codewords: u64,
+    /// Codewords that the engine has taken.
+    taken: u64,
+    /// Data units that the engine has not taken.
+    untaken: u32,
+    /// Units of the first transmission that have not been sent.
+    pub(super) unsent: u64,
+    /// Data units whose LLDUs are not settled.
+    unsettled: u32,
+    /// Latest arrival of the settled LLDUs, without propagation.
+    arrival: Time,
+    /// Whether its first unit has been sent.
+    pub(super) begun: bool,
+    pub(super) served: Served,
+    pub(super) outcome: Outcome,
+    /// Time of the last unit sent, or of the last attempt that was judged.
+    pub(super) judged: Time,
+    /// Codewords that the link's sender is not yet done with (docs/schemes.md, Sec. 10.6).
+    pub(super) unacknowledged: u64,
+    /// Latest time at which it was done with one of the others.
+    pub(super) acknowledged_at: Time,
+    /// Whether the time at which the link's sender learns of the arrival is needed and not yet known.
+    pub(super) ack_pending: bool,
+    /// Whether its fate has been reported.
+    pub(super) reported: bool,
+    /// Whether it is in the list of departures.
+    pub(super) in_departures: bool,
+    /// Whether no packet waits for it any more.
+    pub(super) released: bool,
+}
+
+impl TrackedPacket {
+    /// Numbers of the codewords that the engine has taken.
+    pub(super) fn taken(&self) -> Range<u64> {
+        self.first..self.first + self.taken
+    }
+
+    /// Records that `units` units of the first transmission were sent, in slots of these numbers and from `first` to
+    /// `last`. Returns whether they were the last units of the first transmission.
+    pub(super) fn on_sent(
+        &mut self,
+        units: u64,
+        numbers: Range<u64>,
+        (first, last): (Time, Time),
+    ) -> bool {
+        let service = &mut self.served.service;
+        if !self.begun {
+            self.begun = true;
+            service.start = first;
+            service.first_unit = numbers.start;
+        }
+        service.end = last;
+        service.last_unit = numbers.end - 1;
+        self.judged = last;
+        self.unsent -= units;
+        self.unsent == 0
+    }
+
+    /// Records that `lldus` LLDUs are delivered, the latest of them at `arrival`.
+    pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
+        self.arrival = self.arrival.max(arrival);
+        self.unsettled -= lldus;
+    }
+
+    /// Marks the packet as complete if all LLDUs are delivered and all units of its first transmission are sent. Returns
+    /// true only once.
+    pub(super) fn try_complete(&mut self) -> bool {
+        let complete = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
+        if complete {
+            self.outcome = Outcome::Complete(self.arrival);
+        }
+        complete
+    }
+}
+
+/// Accepted packets in order, numbered from 0.
+#[derive(Debug)]
+pub(super) struct Packets {
+    link: CoupledLink,
+    /// Division of packets of the size that the link is made for.
+    shape: Shape,
+    propagation: Span,
+    tracked: VecDeque<TrackedPacket>,
+    /// Number of the first packet in `tracked`.
+    base: u64,
+    /// Number of the first packet that the engine has not taken completely.
+    source: u64,
+    /// Number of the next codeword.
+    next_codeword: u64,
+    /// Codewords that the engine has not taken.
+    pub(super) codewords_queued: u64,
+    /// Packet that [`Self::packet_of`] found last.
+    hint: u64,
+}
+
+impl Packets {
+    pub(super) fn new(link: &CoupledLink, propagation: Span) -> Self {
+        Self {
+            shape: link.shape(link.segmentation.size()),
+            link: link.clone(),
+            propagation,
+            tracked: VecDeque::new(),
+            base: 0,
+            source: 0,
+            next_codeword: 0,
+            codewords_queued: 0,
+            hint: 0,
+        }
+    }
+
+    /// Adds a packet and returns its number. `ack_pending` states whether the time of its acknowledgement is needed.
+    pub(super) fn push(&mut self, packet: Packet, ack_pending: bool) -> u64 {
+        let shape = if packet.size == self.link.segmentation.size() {
+            self.shape
+        } else {
+            self.link.shape(packet.size)
+        };
+        let service = Service {
+            start: packet.enqueued,
+            end: packet.enqueued,
+            arrival: None,
+            propagation: self.propagation,
+            first_unit: 0,
+            last_unit: 0,
+        };
+        self.tracked.push_back(TrackedPacket {
+            first: 0,
+            codewords: shape.codewords,
+            taken: 0,
+            untaken: shape.data_units,
+            unsent: shape.units,
+            unsettled: shape.data_units,
+            arrival: Time::ZERO,
+            begun: false,
+            served: Served {
+                packet,
+                service,
+                left: None,
+            },
+            outcome: Outcome::Open,
+            judged: Time::ZERO,
+            unacknowledged: shape.codewords,
+            acknowledged_at: Time::ZERO,
+            ack_pending,
+            reported: false,
+            in_departures: false,
+            released: false,
+        });
+        self.codewords_queued += shape.codewords;
+        self.base + self.tracked.len() as u64 - 1
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&TrackedPacket> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.tracked.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut TrackedPacket> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.tracked.get_mut(index)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &TrackedPacket> {
+        self.tracked.iter()
+    }
+
+    /// Time at which the packet with the next codeword was enqueued; `None` if all codewords are taken.
+    pub(super) fn head_enqueued_at(&self) -> Option<Time> {
+        Some(self.get(self.source)?.served.packet.enqueued)
+    }
+
+    /// Packet with the next codeword at `now`, and its data units that are not taken.
+    pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
+        let tracked = self.get(self.source)?;
+        (tracked.served.packet.enqueued <= now).then_some((self.source, tracked.untaken))
+    }
+
+    /// Data units of each codeword that can be taken at `now`; at most `most` per codeword.
+    pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
+        let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
+        let waiting = self.tracked.range(taken.min(self.tracked.len())..);
+        waiting
+            .take_while(move |tracked| tracked.served.packet.enqueued <= now)
+            .flat_map(move |tracked| {
+                let full = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
+                full.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
+            })
+    }
+
+    /// Takes `codewords` codewords with `data_units` data units in total from the packet that is next.
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut TrackedPacket> {
+        let (number, next) = (self.source, self.next_codeword);
+        self.next_codeword += codewords;
+        self.codewords_queued -= codewords;
+        let all_taken = self.get(number)?.untaken == data_units;
+        self.source += u64::from(all_taken);
+        let tracked = self.get_mut(number)?;
+        if tracked.taken == 0 {
+            tracked.first = next;
+        }
+        tracked.taken += codewords;
+        tracked.untaken -= data_units;
+        Some(tracked)
+    }
+
+    /// Packet that this codeword belongs to; `None` if it is no longer tracked.
+    pub(super) fn packet_of(&mut self, codeword: u64) -> Option<u64> {
+        let here = |tracked: &TrackedPacket| tracked.taken().contains(&codeword);
+        if !self.get(self.hint).is_some_and(here) {
+            let not_after =
+                |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
+            let before = self.tracked.partition_point(not_after) as u64;
+            self.hint = self.base + before.saturating_sub(1);
+        }
+        self.get(self.hint).is_some_and(here).then_some(self.hint)
+    }
+
+    /// Marks a packet as lost by the slot sent `at`, so that the engine takes no more of it. Returns the codewords that
+    /// the engine has.
+    pub(super) fn mark_lost(&mut self, number: u64, at: Time) -> Range<u64> {
+        let Some(tracked) = self.get_mut(number) else {
+            return 0..0;
+        };
+        tracked.outcome = Outcome::Lost(at);
+        tracked.untaken = 0;
+        let (left, taken) = (tracked.codewords - tracked.taken, tracked.taken());
+        self.codewords_queued -= left;
+        if left > 0 {
+            self.source += 1;
+        }
+        taken
+    }
+
+    /// Removes packets from the front that are finished and not needed for later reports.
+    pub(super) fn remove_finished(&mut self) {
+        while self
+            .tracked
+            .pop_front_if(|tracked| tracked.released && !tracked.ack_pending)
+            .is_some()
+        {
+            self.base += 1;
+        }
+    }
+}
+
+impl UnitSource for Packets {
+    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
+        let (_, ahead) = self.source(now)?;
+        let data_units = ahead.min(most);
+        self.take(1, data_units)?;
+        Some(data_units)
+    }
+}

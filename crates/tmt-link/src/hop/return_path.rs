@@ -1,0 +1,186 @@
+//! Return path of the ACKs: a rate, or a timeline of its own (`--return-trace`), and losses. Its queue is unlimited. ACKs
+//! take the LLDUs of a timeline as packets take those of a timeline link (docs/simulator.md, Sec. 2.1).
+
+use tmt_core::channel::Losses;
+use tmt_core::types::{BitRate, Span, Time};
+
+use super::{Event, Hop};
+use crate::link::{Link as _, Service, TimelineLink};
+use crate::packet::Packet;
+use crate::packing::Segmentation;
+use crate::timeline::Timeline;
+
+/// Timeline of the return link, and what an ACK takes of it.
+#[derive(Debug, Clone)]
+pub struct ReturnTrace {
+    /// LLDUs of the return link.
+    pub timeline: Timeline,
+    /// Segmentation of ACKs; one needs at least 1 LLDU and no more than the timeline has.
+    pub segmentation: Segmentation,
+    /// Period with which the timeline is repeated; `None` if it is used once.
+    pub period: Option<Span>,
+}
+
+/// Settings of the return path, shared by all flows. By default it has neither losses nor a queue.
+#[derive(Debug, Clone, Default)]
+pub struct ReturnPath {
+    /// Process that loses ACKs, each on air while it is sent at the rate, or for an instant; they have used the path
+    /// nevertheless.
+    pub loss: Option<Losses>,
+    /// Rate of the path, with an unlimited queue; `None` for no limit.
+    pub rate: Option<BitRate>,
+    /// Timeline whose LLDUs the ACKs take, instead of a rate.
+    pub trace: Option<ReturnTrace>,
+}
+
+impl ReturnPath {
+    /// Whether ACKs are neither lost nor wait.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.loss.is_none() && self.rate.is_none() && self.trace.is_none()
+    }
+}
+
+/// What carries the ACKs.
+#[derive(Debug)]
+enum Carrier {
+    /// Nothing that takes time.
+    Free,
+    Rate(BitRate),
+    /// `None` if the timeline is too short for one ACK or cannot be read.
+    Trace(Option<Box<TimelineLink>>),
+}
+
+/// The return path as a hop, without propagation. It says at once when an ACK arrives.
+#[derive(Debug)]
+pub struct ReturnHop {
+    carrier: Carrier,
+    loss: Option<Losses>,
+    /// End of the last service.
+    free: Time,
+}
+
+impl ReturnHop {
+    /// Return path of a run that starts at `begin`.
+    #[must_use]
+    pub fn new(path: &ReturnPath, begin: Time) -> Self {
+        let carrier = match (&path.trace, path.rate) {
+            (Some(trace), _) => {
+                let (timeline, period) = (trace.timeline.clone(), trace.period);
+                let link =
+                    TimelineLink::new(timeline, trace.segmentation, Span::ZERO, period, begin);
+                Carrier::Trace(link.map(Box::new))
+            }
+            (None, Some(rate)) => Carrier::Rate(rate),
+            (None, None) => Carrier::Free,
+        };
+        Self {
+            carrier,
+            loss: path.loss.clone(),
+            free: begin,
+        }
+    }
+}
+
+impl Hop for ReturnHop {
+    fn name(&self) -> String {
+        "return path".to_owned()
+    }
+
+    fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
+        let start = now.max(self.free);
+        let mut service = Service {
+            start: now,
+            end: now,
+            arrival: Some(now),
+            propagation: Span::ZERO,
+            first_unit: packet.id,
+            last_unit: packet.id,
+        };
+        match &mut self.carrier {
+            Carrier::Free => {}
+            Carrier::Rate(rate) => {
+                // Past the largest time, an ACK never arrives.
+                let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
+                let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
+                (service.start, service.end, service.arrival) = (start, end, Some(end));
+                self.free = end;
+            }
+            Carrier::Trace(link) => {
+                let served = link.as_mut().and_then(|link| link.serve(start, &packet));
+                service.arrival = served.and_then(|served| served.arrival);
+                self.free = served.map_or(self.free, |served| served.end);
+            }
+        }
+        let on_air = service.end.since(service.start);
+        let losses = self.loss.as_mut();
+        if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
+            service.arrival = None;
+        }
+        Some(Event::Served(packet, service))
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Event> {
+        None
+    }
+
+    fn due(&self) -> Option<Time> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+
+    use proptest::prelude::*;
+    use tmt_core::types::Bytes;
+
+    use super::*;
+    use crate::packing::Packing;
+    use crate::timeline::Builder;
+
+    proptest! {
+        /// Compares with the rule applied to a list of bytes, or of whole LLDUs: an ACK takes the first free ones and needs
+        /// all of them.
+        #[test]
+        fn acks_take_the_first_free_lldus(
+            steps in prop::collection::vec((0u64..20, 0u64..60), 1..80),
+            (size, room) in prop_oneof![(1usize..4, Just(1usize)), (1usize..60, 2usize..90)],
+            waits in prop::collection::vec(prop_oneof![Just(0u64), 0u64..50], 1..60),
+            begin in 0u64..100,
+        ) {
+            let segmentation = Packing::Bytes.segmentation(Bytes(size as u64), NonZeroU64::new(room as u64).unwrap());
+            prop_assume!(segmentation.lldus() <= steps.len() as u64);
+            let mut at = 0;
+            let rows: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(10)) }).collect();
+            let mut builder = Builder::default();
+            for &(at, delay) in &rows {
+                builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
+            }
+            let rows: Vec<(u64, u64)> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, room)).collect();
+            let trace = ReturnTrace { timeline: builder.finish().into(), segmentation, period: None };
+            let path = ReturnPath { trace: Some(trace), ..ReturnPath::default() };
+            let mut link = ReturnHop::new(&path, Time::from_nanos(begin).unwrap());
+            let (mut now, mut next) = (begin, 0);
+            for wait in waits {
+                now += wait;
+                while next < rows.len() && rows[next].0 < now {
+                    next += 1;
+                }
+                let taken = rows.get(next..next + size);
+                let there = taken.and_then(|taken| {
+                    let lost = taken.iter().any(|(_, delay)| *delay == 0);
+                    let latest = taken.iter().map(|(at, delay)| at + delay).max();
+                    latest.filter(|_| !lost)
+                });
+                next = if taken.is_some() { next + size } else { rows.len() };
+                let ack = Packet { size: Bytes(size as u64), ..Packet::default() };
+                let Some(Event::Served(_, service)) = link.push(Time::from_nanos(now).unwrap(), ack) else {
+                    panic!("the return path keeps no packet");
+                };
+                prop_assert_eq!(service.arrival.map(Time::as_nanos), there);
+            }
+        }
+    }
+}
