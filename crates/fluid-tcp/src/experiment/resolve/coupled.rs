@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tmt_core::channel::{SlotChannel, unused_positions};
+use tmt_core::scheme::engine::Ideal;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::stats::{early_repeat, or_interleaver};
 use tmt_core::types::{Metadata, Span};
@@ -53,6 +54,7 @@ impl Experiment {
         let coupled = CoupledLink {
             trace: Arc::clone(&trace.timeline).into(),
             scheme,
+            code: Ideal,
             feedback_delay,
             lost_feedback: self.lost_feedback(link.rtt, feedback_delay)?,
             segmentation: Packing::Packet.segmentation(self.packet(), trace.payload),
