@@ -35,7 +35,7 @@ use std::io::{self, BufRead};
 
 pub use catalogue::{CATALOGUE, known};
 pub(crate) use finding::counted;
-pub use finding::{Effect, Finding, Known, Place, Remark, Severity};
+pub use finding::{Effect, Finding, FindingKind, Place, Remark, Severity};
 pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
 pub(crate) use lines::line_ends;
