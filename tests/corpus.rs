@@ -48,7 +48,7 @@ fn in_time(alpha: f64, beta: f64, interval_s: f64) -> (f64, f64) {
 fn default(scenario: &str, key: &str) -> &'static str {
     let setting = named(scenario).unwrap().setting(key).unwrap();
     assert_eq!(setting.origin, Origin::Fitted, "{scenario}: {key}");
-    setting.value
+    &setting.value
 }
 
 /// Three digits, as many as the standard errors of any fit could need.
@@ -83,7 +83,7 @@ fn scenarios_have_the_numbers_of_the_fits() {
             .settings
             .iter()
             .any(|setting| setting.origin == Origin::Fitted);
-        any && of_fading(one.name)
+        any && of_fading(&one.name)
     });
     assert_eq!(fitted.count(), seen);
     for row in fits.iter().filter(|row| cell(row, "scenario").is_empty()) {

@@ -204,13 +204,13 @@ fn every_format_is_written_listed_and_has_its_own_help() {
     let folder = folder();
     let list = tmt("convert --list").run().ok();
     for exporter in Exporters::default().iter() {
-        let name = exporter.name();
+        let name = exporter.name;
         let row = |line: &str| line.starts_with(name) && line.contains(" out ");
         assert!(list.text().lines().any(row), "{name}");
         let help = tmt(&format!("convert --to {name} --help")).run().ok();
         for known in Exporters::default().keys() {
             let flag = format!("--{} ", known.0.name);
-            let is_own = exporter.keys().iter().any(|key| key.name == known.0.name);
+            let is_own = exporter.keys.iter().any(|key| key.name == known.0.name);
             let is_shown = help
                 .text()
                 .lines()
@@ -219,7 +219,7 @@ fn every_format_is_written_listed_and_has_its_own_help() {
             assert_eq!(is_shown, is_own, "{name} {flag}");
         }
         let files = exporter
-            .keys()
+            .keys
             .iter()
             .filter(|key| key.kind == ValueKind::File);
         let files: Vec<String> = files

@@ -266,7 +266,7 @@ fn text(found: &Value, field: &str) -> String {
 #[test]
 fn every_format_has_a_sample_in_which_lint_finds_what_convert_warns_of() {
     let checks = used(&sources("crates/tmt-core/src/pipeline/lint"));
-    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     assert!(
         SAMPLES
             .iter()

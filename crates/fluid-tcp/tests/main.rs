@@ -8,4 +8,5 @@ mod closed_forms;
 mod extending;
 mod hybrid_paths;
 mod kernel;
+mod models;
 mod peers;

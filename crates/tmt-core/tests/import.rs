@@ -6,8 +6,8 @@ use std::io::{self, BufRead, Cursor};
 use tmt_core::format::Carries;
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Key, Lines, Remark,
-    Rule, Slots, ValueKind, render_keys,
+    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots,
+    ValueKind, render_keys,
 };
 use tmt_core::types::{Metadata, Slot, Span, Time, TraceKind};
 use tmt_core::{Error, Result};
@@ -27,48 +27,22 @@ impl Files for Texts {
 }
 
 /// A format that another crate adds: one line per packet, the gap to the packet before, in a given unit.
-struct Gaps;
-
-impl Importer for Gaps {
-    fn name(&self) -> &'static str {
-        "gaps"
-    }
-
-    fn about(&self) -> &'static str {
-        "the gap before each packet, one packet per line"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING
-    }
-
-    fn recognises(&self, _: &[u8]) -> bool {
-        false
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        const KEYS: [Key; 2] = [
-            Key::new("trace", ValueKind::Input, "the trace"),
-            Key::new(
-                "unit",
-                ValueKind::OneOf(&["s", "ms", "us", "ns"]),
-                "unit of the gaps",
-            )
-            .when(Rule::Required("the file does not contain it")),
-        ];
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        _: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+static GAPS: Importer = Importer {
+    name: "gaps",
+    about: "the gap before each packet, one packet per line",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING,
+    keys: &[
+        Key::new("trace", ValueKind::Input, "the trace"),
+        Key::new(
+            "unit",
+            ValueKind::OneOf(&["s", "ms", "us", "ns"]),
+            "unit of the gaps",
+        )
+        .when(Rule::Required("the file does not contain it")),
+    ],
+    recognises: |_| false,
+    open: |given, files, _| {
         Ok(Import {
             head: Metadata::new(),
             settings: given.clone(),
@@ -78,8 +52,8 @@ impl Importer for Gaps {
                 now: Time::ZERO,
             }),
         })
-    }
-}
+    },
+};
 
 struct GapSlots {
     lines: Lines<Box<dyn BufRead + Send>>,
@@ -127,9 +101,9 @@ fn refused(format: &str, pairs: &[(&str, &str)]) -> String {
 
 #[test]
 fn a_format_from_outside_the_crate_is_registered_and_opened() {
-    let importers = Importers::default().with(&Gaps);
-    let names: Vec<&str> = importers.iter().map(Importer::name).collect();
-    let built_in: Vec<&str> = import::FORMATS.iter().map(|known| known.name()).collect();
+    let importers = Importers::default().with(&GAPS);
+    let names = importers.names();
+    let built_in: Vec<&str> = import::FORMATS.iter().map(|known| known.name).collect();
     assert_eq!(names, [&built_in[..], &["gaps"]].concat());
     let (_, formats) = importers
         .keys()
@@ -245,9 +219,9 @@ fn formats_that_share_a_key_agree_on_its_kind_and_rules_name_existing_keys() {
     let importers = Importers::default();
     let mut taken: BTreeMap<&str, ValueKind> = BTreeMap::new();
     for importer in importers.iter() {
-        let names: BTreeSet<&str> = importer.keys().iter().map(|key| key.name).collect();
-        assert_eq!(names.len(), importer.keys().len(), "{}", importer.name());
-        for key in importer.keys() {
+        let names: BTreeSet<&str> = importer.keys.iter().map(|key| key.name).collect();
+        assert_eq!(names.len(), importer.keys.len(), "{}", importer.name);
+        for key in importer.keys {
             assert_eq!(
                 *taken.entry(key.name).or_insert(key.kind),
                 key.kind,

@@ -22,6 +22,7 @@ mod queue_driven;
 mod radio;
 mod reading;
 mod reconfiguration;
+mod samples;
 mod slice;
 mod text;
 mod text_numbers;

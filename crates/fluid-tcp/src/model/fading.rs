@@ -212,20 +212,4 @@ mod tests {
             0.01,
         );
     }
-
-    #[test]
-    fn corners_are_answered_or_refused() {
-        assert!(get("X=0", "mean_good").is_infinite() && get("X=0", "f").abs() < f64::MIN_POSITIVE);
-        assert!(get("X=1", "delay_lower").is_infinite());
-        assert!(get("X=1", "e2e_upper_norm").abs() < f64::MIN_POSITIVE);
-        assert!(get("X=1", "split_upper_norm").abs() < f64::MIN_POSITIVE);
-        assert!(gives("T2=0").is_err() && gives("m=0").is_err());
-        assert!(
-            gives("m=1")
-                .unwrap()
-                .remarks()
-                .iter()
-                .any(|remark| remark.contains("fades"))
-        );
-    }
 }

@@ -69,42 +69,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::tests::agree;
-
-    #[test]
-    fn a_rate_computed_by_hand() {
-        // P = 0.01, b = 2: √(4e-2/3) = .115470, 3√.0075 = .259808, 1 + 32e-4 = 1.0032.
-        let trips = 0.115_470_053_837_925 + 4.0 * 0.259_807_621_135_332 * 0.01 * 1.0032;
-        agree(
-            sending_rate(0.01, 0.5, 60.0, 2.0),
-            60.0 / (0.5 * trips),
-            1e-13,
-        );
-        agree(
-            receiving_rate(0.01, 0.5, 60.0, 2.0),
-            59.4 / (0.5 * trips),
-            1e-13,
-        );
-    }
-
-    #[test]
-    fn limits_are_exact() {
-        assert!(sending_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
-        assert!(receiving_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
-        // P = 1: timeouts of 4 · 33 round trips per packet.
-        agree(
-            sending_rate(1.0, 0.5, 60.0, 2.0),
-            120.0 / (132.0 + (4.0f64 / 3.0).sqrt()),
-            1e-14,
-        );
-        assert!(receiving_rate(1.0, 0.5, 60.0, 2.0).abs() < f64::MIN_POSITIVE);
-        // Rare losses: the inverse square root law, √(3/(2bP)) packets per round trip.
-        agree(
-            receiving_rate(1e-14, 0.1, 1.0, 1.0),
-            10.0 * (1.5e14f64).sqrt(),
-            1e-11,
-        );
-    }
 
     proptest! {
         #[test]

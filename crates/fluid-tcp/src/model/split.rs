@@ -103,36 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::tests::{agree, prints};
-    use tmt_core::model::Outcome;
-
-    fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-        MODEL.run(arguments)
-    }
-
-    fn get(arguments: &str, name: &str) -> f64 {
-        gives(arguments).unwrap().get(name).unwrap()
-    }
-
-    #[test]
-    fn the_published_throughputs() {
-        // Computed independently for T1 = .1, p = .1.
-        for (t2, printed) in [
-            ("0.01", [0.1895, 0.3789, 0.9, 0.9]),
-            ("0.5", [0.0529, 0.1059, 0.2647, 0.5294]),
-        ] {
-            for (buffer, printed) in [10, 20, 50, 100].into_iter().zip(printed) {
-                let norm = get(&format!("T2={t2} B={buffer}"), "norm");
-                prints(norm, printed, if printed > 0.8 { 1 } else { 4 });
-            }
-        }
-        // Saturation at p = .1 is exact.
-        agree(get("T2=0.01 B=50", "norm"), 0.9, 1e-15);
-        // Sec. V-D: a buffer of 30 segments is too small for 10 connections.
-        let found = gives("B=30 connections=10").unwrap();
-        assert!(found.remarks().iter().any(|remark| remark.contains("(58)")));
-        assert!(gives("B=40 connections=10").unwrap().remarks().is_empty());
-    }
+    use crate::model::tests::agree;
 
     #[test]
     fn the_advertised_window_converges_to_the_mean_queue() {
@@ -155,19 +126,6 @@ mod tests {
         }
         agree(q, split.split_queue(), 1e-6);
         agree(x / split.terrestrial, split.arrivals(), 1e-6);
-    }
-
-    #[test]
-    fn corners_are_answered_or_refused() {
-        // (54): min(1, β) without a terrestrial path.
-        agree(get("T1=0 B=50", "efficiency"), 0.4, 1e-15);
-        agree(get("T1=0 B=500", "efficiency"), 1.0, 0.0);
-        assert!(get("T2=0", "alpha").is_infinite());
-        agree(get("T2=0 B=10", "throughput"), 10.0 / 0.2, 1e-14);
-        agree(get("p=1", "efficiency"), 0.4, 1e-15);
-        assert!(get("p=1", "norm").abs() < f64::MIN_POSITIVE);
-        agree(get("p=1", "q_mean"), 50.0, 1e-15);
-        assert!(gives("T1=0 T2=0").is_err() && gives("p=1 T2=0").is_err());
     }
 
     proptest! {

@@ -95,7 +95,7 @@ impl TypedValueParser for FormatParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names: Vec<&str> = Importers::default().iter().map(Importer::name).collect();
+        let names = Importers::default().names();
         Some(Box::new(names.into_iter().map(PossibleValue::new)))
     }
 }
@@ -117,7 +117,7 @@ impl TypedValueParser for TargetParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names: Vec<&str> = Exporters::default().iter().map(Exporter::name).collect();
+        let names = Exporters::default().names();
         Some(Box::new(names.into_iter().map(PossibleValue::new)))
     }
 }
@@ -142,11 +142,11 @@ impl clap::Args for Args {
         let (importers, exporters) = (Importers::default(), Exporters::default());
         let read: Vec<_> = importers
             .iter()
-            .map(|format| (format.name(), format.about()))
+            .map(|format| (format.name, format.about))
             .collect();
         let written: Vec<_> = exporters
             .iter()
-            .map(|format| (format.name(), format.about()))
+            .map(|format| (format.name, format.about))
             .collect();
         let width = read
             .iter()
@@ -194,8 +194,8 @@ pub(super) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
     }
     let importer = word_of(&words, "--from").and_then(|name| Importers::default().find(name));
     let exporter = word_of(&words, "--to").and_then(|name| Exporters::default().find(name));
-    let read = importer.map_or(&[][..], Importer::keys);
-    let written = exporter.map_or(&[][..], Exporter::keys);
+    let read = importer.map_or(&[][..], |importer| importer.keys);
+    let written = exporter.map_or(&[][..], |exporter| exporter.keys);
     let all = keys::all();
     tmt.mut_subcommand("convert", |convert| {
         let convert = convert.mut_args(|arg| {
@@ -220,19 +220,19 @@ pub(super) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
         });
         let mut after = Vec::new();
         if let Some(importer) = importer {
-            let kind = match importer.kind() {
+            let kind = match importer.kind {
                 TraceKind::Capacity => "delivery opportunity (kind capacity)",
                 TraceKind::Probe => "sample of delay and loss (kind probe)",
             };
-            let (name, about) = (importer.name(), importer.about());
-            let carried = carried(importer.carries());
+            let (name, about) = (importer.name, importer.about);
+            let carried = carried(importer.carries);
             after.push(format!(
                 "Format {name}: {about}.\nIt carries {carried}; a row of the trace is a {kind}."
             ));
         }
         if let Some(exporter) = exporter {
-            let (name, about) = (exporter.name(), exporter.about());
-            let carried = carried(exporter.carries());
+            let (name, about) = (exporter.name, exporter.about);
+            let carried = carried(exporter.carries);
             after.push(format!("Output {name}: {about}.\nIt carries {carried} of a trace."));
         }
         if after.is_empty() {
@@ -312,9 +312,9 @@ pub(super) fn typed(name: &str) -> String {
 }
 
 /// The format that `--from` names.
-fn importer(args: &Args) -> Outcome<&'static dyn Importer> {
+fn importer(args: &Args) -> Outcome<&'static Importer> {
     let importers = Importers::default();
-    let names: Vec<&str> = importers.iter().map(Importer::name).collect();
+    let names = importers.names();
     let known = names.join(", ");
     let Some(name) = &args.common.from else {
         return importer_missing(args);
@@ -331,7 +331,7 @@ fn importer(args: &Args) -> Outcome<&'static dyn Importer> {
 
 /// The refusal of a conversion without a format.
 fn importer_missing<T>(args: &Args) -> Outcome<T> {
-    let names: Vec<&str> = Importers::default().iter().map(Importer::name).collect();
+    let names = Importers::default().names();
     let guess = inputs::guess(&args.given);
     Err(Failure::usage(format!(
         "--from is missing: expected a format, one of {}{guess}",
@@ -352,12 +352,12 @@ fn own(given: &Given, keys: &[Key]) -> Given {
 
 /// Refuses options that no format of the conversion has, with the names of those that have them.
 fn refuse_foreign_options(
-    importer: Option<&dyn Importer>,
-    exporter: Option<&dyn Exporter>,
+    importer: Option<&Importer>,
+    exporter: Option<&Exporter>,
     given: &Given,
 ) -> Outcome {
-    let read = importer.map_or(&[][..], Importer::keys);
-    let written = exporter.map_or(&[][..], Exporter::keys);
+    let read = importer.map_or(&[][..], |importer| importer.keys);
+    let written = exporter.map_or(&[][..], |exporter| exporter.keys);
     let is_own = |key: &Key| {
         let is_trace = importer.is_none() && key.kind == ValueKind::Input;
         is_trace || read.iter().chain(written).any(|own| own.name == key.name)
@@ -367,7 +367,10 @@ fn refuse_foreign_options(
         .iter()
         .find(|known| given.has(known.key.name) && !is_own(known.key));
     foreign.map_or(Ok(()), |known| {
-        let names = [importer.map(Importer::name), exporter.map(Exporter::name)];
+        let names = [
+            importer.map(|importer| importer.name),
+            exporter.map(|exporter| exporter.name),
+        ];
         let names: Vec<&str> = names.into_iter().flatten().collect();
         Err(Failure::usage(format!(
             "{} does not apply to {}: it is an option of {}",
@@ -390,7 +393,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     refuse_foreign_options(importer, exporter, &args.given)?;
     match (importer, exporter) {
         (Some(importer), None) => {
-            let given = own(&args.given, importer.keys());
+            let given = own(&args.given, importer.keys);
             let mut inputs = Inputs::new(importer, &given, args.common.strict);
             inputs.check(args.output.output.as_deref())?;
             args.output.form()?;
@@ -402,7 +405,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Ok(())
         }
         (Some(importer), Some(exporter)) => {
-            let given = own(&args.given, importer.keys());
+            let given = own(&args.given, importer.keys);
             let mut inputs = Inputs::new(importer, &given, args.common.strict);
             let target = export::Target::open(args, exporter, inputs.paths())?;
             inputs.check(None)?;
@@ -434,7 +437,7 @@ struct Started {
 /// Starts a conversion to slots.
 fn start(
     args: &Args,
-    importer: &dyn Importer,
+    importer: &Importer,
     given: &Given,
     inputs: &mut Inputs<'_>,
 ) -> Outcome<Started> {
@@ -444,14 +447,14 @@ fn start(
     let mut import = open(importer, given, inputs, &mut say)?;
     let mut command = format!("tmt convert --from {}", inputs.format);
     let is_input = |kind| matches!(kind, ValueKind::Input | ValueKind::File);
-    for key in importer.keys().iter().filter(|key| !is_input(key.kind)) {
+    for key in importer.keys.iter().filter(|key| !is_input(key.kind)) {
         match import.settings.text(key.name) {
             Some("") => command.push_str(&format!(" --{}", key.name)),
             Some(value) => command.push_str(&format!(" --{} {value}", key.name)),
             None => {}
         }
     }
-    let by_format = import.head.trace_kind().unwrap_or(importer.kind());
+    let by_format = import.head.trace_kind().unwrap_or(importer.kind);
     let kind = args.common.kind.unwrap_or(by_format);
     if let Some(kind) = args.common.kind {
         command.push_str(&format!(" --kind {kind}"));
@@ -489,7 +492,7 @@ fn say(remark: Remark) {
 
 /// Starts a conversion.
 fn open(
-    importer: &dyn Importer,
+    importer: &Importer,
     given: &Given,
     inputs: &mut Inputs<'_>,
     note: &mut dyn FnMut(Remark),
@@ -501,7 +504,7 @@ fn open(
 }
 
 /// Reads the whole input, and fails if something was assumed or cannot be carried.
-fn refuse_assumptions(importer: &dyn Importer, given: &Given, inputs: &mut Inputs<'_>) -> Outcome {
+fn refuse_assumptions(importer: &Importer, given: &Given, inputs: &mut Inputs<'_>) -> Outcome {
     let mut said: Vec<(Effect, String)> = Vec::new();
     let mut import = open(importer, given, inputs, &mut |remark| {
         said.push((remark.effect, remark.text));

@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let look = match source.content {
         Content::Foreign(importer) => {
             if args.common.from.is_none() {
-                let format = importer.name();
+                let format = importer.name;
                 headline!(
                     "lint",
                     "{} looks like {format} by its content (--from {format})",

@@ -35,9 +35,9 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// Writes the slots with all keys or with the files alone, and the first or the last word of each.
-fn write(exporter: &dyn Exporter, everything: bool, choice: usize, slots: &[Slot]) {
+fn write(exporter: &Exporter, everything: bool, choice: usize, slots: &[Slot]) {
     let mut given = Given::default();
-    for key in exporter.keys() {
+    for key in exporter.keys {
         let is_wanted = match key.rule {
             Rule::Required(_) => true,
             Rule::Without(other) => everything && !given.has(other),

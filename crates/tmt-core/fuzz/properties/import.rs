@@ -29,8 +29,8 @@ const MOST_SLOTS: usize = 100_000;
 /// Any bytes, for every format, with all of its keys and with only the required ones.
 pub(crate) fn check(data: &[u8]) {
     for importer in Importers::default().iter() {
-        importer.recognises(&data[..data.len().min(import::FIRST_BYTES)]);
-        let keys = importer.keys();
+        (importer.recognises)(&data[..data.len().min(import::FIRST_BYTES)]);
+        let keys = importer.keys;
         let files = keys
             .iter()
             .filter(|key| matches!(key.kind, ValueKind::Input | ValueKind::File));
@@ -66,7 +66,7 @@ pub(crate) fn check(data: &[u8]) {
                 let Ok(Some(slot)) = import.slots.next_slot() else {
                     break;
                 };
-                assert!(slot.tx_time() >= last, "{}", importer.name());
+                assert!(slot.tx_time() >= last, "{}", importer.name);
                 last = slot.tx_time();
             }
             for finding in import.slots.findings() {

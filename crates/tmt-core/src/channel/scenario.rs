@@ -5,21 +5,15 @@
 //! is a process like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on
 //! a trace and on a coupled link.
 
-mod capacity;
-mod corpus;
-mod gilbert_elliott;
-mod land_mobile;
 mod link;
-mod papers;
 mod registry;
 mod sets;
 mod share;
-mod starlink;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use registry::{LINK, LinkKey, Origin, Scenario, Setting};
+pub use registry::{LINK, LinkKey, Origin, Scenario, Setting, scenarios};
 pub use sets::{PARAMETER_SETS, ParameterSet};
 
 use self::link::slot_link;
@@ -59,20 +53,6 @@ pub(super) static FAMILY: Family = Family {
     },
 };
 
-/// All scenarios, in the order in which lists show them.
-pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    [
-        land_mobile::SCENARIOS,
-        gilbert_elliott::SCENARIOS,
-        papers::SCENARIOS,
-        starlink::SCENARIOS,
-        corpus::SCENARIOS,
-        capacity::SCENARIOS,
-    ]
-    .into_iter()
-    .flatten()
-}
-
 /// The scenario called `name`.
 ///
 /// # Errors
@@ -80,7 +60,7 @@ pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
 pub fn named(name: &str) -> Result<&'static Scenario, ChannelError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
-        let names: Vec<&str> = scenarios().map(|scenario| scenario.name).collect();
+        let names: Vec<&str> = scenarios().map(|scenario| scenario.name.as_str()).collect();
         let meant = nearest(name, names.iter().copied())
             .map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
         ChannelError(format!(
@@ -116,14 +96,14 @@ impl Scenario {
 
     /// The scenario's own default of a parameter; `None` if it is that of the family.
     #[must_use]
-    pub fn setting(&self, key: &str) -> Option<&'static Setting> {
+    pub fn setting(&self, key: &str) -> Option<&Setting> {
         self.settings.iter().find(|setting| setting.key == key)
     }
 
     /// The default of a parameter, and who chose it.
-    fn default(&self, key: &str) -> (&'static str, Origin, &'static str) {
+    fn default(&self, key: &str) -> (&str, Origin, &str) {
         if let Some(setting) = self.setting(key) {
-            return (setting.value, setting.origin, setting.remark);
+            return (&setting.value, setting.origin, &setting.remark);
         }
         let keys = self.family().map_or(&[][..], |family| family.keys);
         let key = keys.iter().find(|known| known.name == key);
@@ -233,7 +213,7 @@ impl Configured {
     /// # Errors
     /// The scenario has no radio channel, or its error curve is not known for every Es/N0 of the fade.
     pub fn on_series(mut self, series: Series) -> Result<Self, ChannelError> {
-        let name = self.scenario.name;
+        let name = &self.scenario.name;
         let Some(radio) = self.process.radio() else {
             return Err(ChannelError(format!(
                 "scenario {name}: found a channel of family {}, expected one with an Es/N0 to replace by a measured fade",

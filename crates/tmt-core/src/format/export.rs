@@ -19,53 +19,50 @@ use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
 use crate::types::{Bytes, Metadata, Slot, Span};
 
 /// All formats of this crate.
-pub static FORMATS: &[&dyn Exporter] = &[
-    &mahimahi::Format,
-    &cellreplay::Format,
-    &delay_loss::Format,
-    &netem::Format,
-    &ns3::Format,
+pub static FORMATS: &[&Exporter] = &[
+    &mahimahi::FORMAT,
+    &cellreplay::FORMAT,
+    &delay_loss::FORMAT,
+    &netem::FORMAT,
+    &ns3::FORMAT,
 ];
 
 /// The output of a format that writes one file, for [`Outputs::create`].
 pub const OUTPUT: &str = "output";
 
-/// Exporter to a format of another tool.
-pub trait Exporter: Sync {
+/// A format of another tool that is written: its description, and how to create its files.
+#[derive(Debug, Clone, Copy)]
+pub struct Exporter {
     /// Name of the format on the command line.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Content of its files, in one line.
-    fn about(&self) -> &'static str;
-
+    pub about: &'static str,
     /// What of a trace its files hold.
-    fn carries(&self) -> Carries;
-
+    pub carries: Carries,
     /// Its keys. Those of kind [`ValueKind::File`] are its outputs; without any it writes one, [`OUTPUT`].
     ///
     /// A key that an importer has, too, means the same and takes the same kind of value.
-    fn keys(&self) -> &'static [Key];
-
-    /// Starts to write a trace with this head, with the values of `given`, which have been checked against
-    /// [`Exporter::keys`].
+    pub keys: &'static [Key],
+    /// Starts to write a trace with a head, with given values, which have been checked against [`Self::keys`].
     ///
-    /// What is assumed, and what cannot be carried whatever the slots are, is reported to `note`, with keys between
-    /// backticks.
-    ///
-    /// # Errors
-    /// Values that do not fit together or to the head, or I/O errors.
-    fn open(
-        &self,
-        given: &Given,
-        head: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError>;
+    /// Assumptions, and what cannot be carried whatever the slots are, are reported as [`Remark`]s, with keys between
+    /// backticks. It fails for values that do not fit together or to the head, and for I/O errors.
+    pub open: Opening,
+}
 
+/// Function that starts to write a trace.
+pub type Opening = fn(
+    &Given,
+    &Metadata,
+    &mut dyn Outputs,
+    &mut dyn FnMut(Remark),
+) -> Result<Box<dyn Export>, ExportError>;
+
+impl Exporter {
     /// Whether the format writes several files, each with its key.
-    fn has_several_files(&self) -> bool {
-        let mut keys = self.keys().iter();
-        keys.any(|key| key.kind == ValueKind::File)
+    #[must_use]
+    pub fn has_several_files(&self) -> bool {
+        self.keys.iter().any(|key| key.kind == ValueKind::File)
     }
 }
 
@@ -109,7 +106,7 @@ pub enum ExportError {
 
 /// Registry of exporters: those of this crate and those that a caller adds.
 #[derive(Clone)]
-pub struct Exporters(Vec<&'static dyn Exporter>);
+pub struct Exporters(Vec<&'static Exporter>);
 
 impl Default for Exporters {
     fn default() -> Self {
@@ -120,30 +117,36 @@ impl Default for Exporters {
 impl Exporters {
     /// Adds a format of the caller; it replaces one of the same name.
     #[must_use]
-    pub fn with(mut self, exporter: &'static dyn Exporter) -> Self {
-        self.0.retain(|known| known.name() != exporter.name());
+    pub fn with(mut self, exporter: &'static Exporter) -> Self {
+        self.0.retain(|known| known.name != exporter.name);
         self.0.push(exporter);
         self
     }
 
     /// All exporters, in the order in which help lists them.
-    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Exporter> {
+    pub fn iter(&self) -> impl Iterator<Item = &'static Exporter> {
         self.0.iter().copied()
+    }
+
+    /// Names of all formats, in the same order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|exporter| exporter.name).collect()
     }
 
     /// The exporter of the format with this name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&'static dyn Exporter> {
-        self.iter().find(|exporter| exporter.name() == name)
+    pub fn find(&self, name: &str) -> Option<&'static Exporter> {
+        self.iter().find(|exporter| exporter.name == name)
     }
 
     /// All exporters as a list of formats.
     pub fn described(&self) -> impl Iterator<Item = ForeignFormat> {
         self.iter().map(|exporter| ForeignFormat {
-            name: exporter.name(),
-            about: exporter.about(),
+            name: exporter.name,
+            about: exporter.about,
             reads: None,
-            writes: Some(exporter.carries()),
+            writes: Some(exporter.carries),
         })
     }
 
@@ -152,10 +155,10 @@ impl Exporters {
     pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
         let mut keys: Vec<(&Key, Vec<&str>)> = Vec::new();
         for exporter in self.iter() {
-            for key in exporter.keys() {
+            for key in exporter.keys {
                 match keys.iter_mut().find(|(known, _)| known.name == key.name) {
-                    Some((_, names)) => names.push(exporter.name()),
-                    None => keys.push((key, vec![exporter.name()])),
+                    Some((_, names)) => names.push(exporter.name),
+                    None => keys.push((key, vec![exporter.name])),
                 }
             }
         }
@@ -168,21 +171,21 @@ impl Exporters {
 /// # Errors
 /// An unknown key, a missing one, or two that exclude each other; otherwise as [`Exporter::open`].
 pub fn open(
-    exporter: &dyn Exporter,
+    exporter: &Exporter,
     given: &Given,
     head: &Metadata,
     outputs: &mut dyn Outputs,
     note: &mut dyn FnMut(Remark),
 ) -> Result<Box<dyn Export>, ExportError> {
     given
-        .check(exporter.name(), exporter.keys())
+        .check(exporter.name, exporter.keys)
         .map_err(ExportError::Refused)?;
     if head.get("scheme").is_some() {
         note(Remark::assumed(
             "the trace is a timeline: its rows are LLDUs, and those that were lost or censored count as lost",
         ));
     }
-    exporter.open(given, head, outputs, note)
+    (exporter.open)(given, head, outputs, note)
 }
 
 /// Key of the size of a slot, for traces whose head does not have it.
@@ -250,9 +253,9 @@ mod tests {
     #[test]
     fn an_own_format_replaces_one_of_its_name() {
         let count = Exporters::default().iter().count();
-        let all = Exporters::default().with(&ns3::Format);
+        let all = Exporters::default().with(&ns3::FORMAT);
         assert_eq!(all.iter().count(), count);
-        assert_eq!(all.iter().last().unwrap().name(), "ns3");
+        assert_eq!(all.iter().last().unwrap().name, "ns3");
         assert!(all.find("mahimahi").is_some() && all.find("Mahimahi").is_none());
     }
 }
@@ -313,7 +316,7 @@ mod testing {
 
     /// Exports slots behind a head with these values of keys.
     pub(super) fn export(
-        exporter: &dyn Exporter,
+        exporter: &Exporter,
         keys: &[(&'static str, &str)],
         head: &[(&str, &str)],
         slots: &[Slot],

@@ -35,7 +35,7 @@ use std::io::{self, BufRead};
 
 pub use catalogue::{CATALOGUE, known};
 pub(crate) use finding::counted;
-pub use finding::{Effect, Finding, Known, Place, Remark, Severity};
+pub use finding::{Effect, Finding, FindingKind, Place, Remark, Severity};
 pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
 pub(crate) use lines::line_ends;
@@ -45,65 +45,53 @@ use crate::format::foreign::{Carries, ForeignFormat};
 use crate::types::{Bytes, Error, Metadata, Result, Slot, Span, TraceKind};
 
 /// All formats of this crate.
-pub static FORMATS: &[&dyn Importer] = &[
-    &delay_loss::Format,
-    &mahimahi::Format,
-    &ping::Format,
-    &crawdad::Format,
-    &irtt::Format,
-    &iperf3::Format,
-    &leocc::Format,
-    &lens::Format,
-    &pcap::Format,
-    &sigfox::Format,
-    &cellreplay::Format,
-    &leoreplayer::Format,
-    &linkem::Format,
-    &opensand::Format,
-    &sns3::Format,
-    &ns2::Format,
-    &ns3::Format,
+pub static FORMATS: &[&Importer] = &[
+    &delay_loss::FORMAT,
+    &mahimahi::FORMAT,
+    &ping::FORMAT,
+    &crawdad::FORMAT,
+    &irtt::FORMAT,
+    &iperf3::FORMAT,
+    &leocc::FORMAT,
+    &lens::FORMAT,
+    &pcap::FORMAT,
+    &sigfox::FORMAT,
+    &cellreplay::FORMAT,
+    &leoreplayer::FORMAT,
+    &linkem::FORMAT,
+    &opensand::FORMAT,
+    &sns3::FORMAT,
+    &ns2::FORMAT,
+    &ns3::FORMAT,
 ];
 
 /// Bytes from the start of a file that [`Importer::recognises`] gets; fewer if the file is shorter.
 pub const FIRST_BYTES: usize = 4096;
 
-/// Importer of a format of another tool.
-pub trait Importer: Sync {
+/// A format of another tool that is read: its description, and how to open its files.
+#[derive(Debug, Clone, Copy)]
+pub struct Importer {
     /// Name of the format on the command line.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Content of its files, in one line.
-    fn about(&self) -> &'static str;
-
+    pub about: &'static str,
     /// What a row of its traces is: a delivery opportunity, or a probe.
-    fn kind(&self) -> TraceKind;
-
+    pub kind: TraceKind,
     /// What a conversion takes from its files.
-    fn carries(&self) -> Carries;
-
-    /// Whether a file that starts with `first`, its first [`FIRST_BYTES`] bytes, decompressed, is probably of this format.
-    /// Only a guess for messages: a format is never chosen by it.
-    fn recognises(&self, first: &[u8]) -> bool;
-
+    pub carries: Carries,
     /// Its keys, in the order in which the recorded command line lists them.
     ///
     /// A key that several formats have takes the same kind of value in all of them.
-    fn keys(&self) -> &'static [Key];
-
-    /// Starts a conversion with the values of `given`, which have been checked against [`Importer::keys`].
+    pub keys: &'static [Key],
+    /// Whether a file that starts with these bytes, its first [`FIRST_BYTES`], decompressed, is probably of this format.
+    /// Only a guess for messages: a format is never chosen by it.
+    pub recognises: fn(&[u8]) -> bool,
+    /// Starts a conversion with given values, which have been checked against [`Self::keys`].
     ///
-    /// What is assumed, and what cannot be carried, is reported to `note`, with keys between backticks ([`render_keys`]).
-    /// The head needs no `trace_kind`: [`open`] writes it.
-    ///
-    /// # Errors
-    /// Values that do not fit together, or an input that must be read first and is invalid.
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError>;
+    /// Assumptions, and what cannot be carried, are reported as [`Remark`]s, with keys between backticks
+    /// ([`render_keys`]). The head needs no `trace_kind`: [`open`] writes it. It fails for values that do not fit
+    /// together, or an input that must be read first and is invalid.
+    pub open: fn(&Given, &mut dyn Files, &mut dyn FnMut(Remark)) -> Result<Import, ImportError>,
 }
 
 /// Opens the inputs of a conversion by their keys.
@@ -157,7 +145,7 @@ pub enum ImportError {
 
 /// Registry of importers: those of this crate and those that a caller adds.
 #[derive(Clone)]
-pub struct Importers(Vec<&'static dyn Importer>);
+pub struct Importers(Vec<&'static Importer>);
 
 impl Default for Importers {
     fn default() -> Self {
@@ -168,29 +156,35 @@ impl Default for Importers {
 impl Importers {
     /// Adds a format of the caller; it replaces one of the same name.
     #[must_use]
-    pub fn with(mut self, importer: &'static dyn Importer) -> Self {
-        self.0.retain(|known| known.name() != importer.name());
+    pub fn with(mut self, importer: &'static Importer) -> Self {
+        self.0.retain(|known| known.name != importer.name);
         self.0.push(importer);
         self
     }
 
     /// All importers, in the order in which help lists them.
-    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Importer> {
+    pub fn iter(&self) -> impl Iterator<Item = &'static Importer> {
         self.0.iter().copied()
+    }
+
+    /// Names of all formats, in the same order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|importer| importer.name).collect()
     }
 
     /// The importer of the format with this name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&'static dyn Importer> {
-        self.iter().find(|importer| importer.name() == name)
+    pub fn find(&self, name: &str) -> Option<&'static Importer> {
+        self.iter().find(|importer| importer.name == name)
     }
 
     /// All importers as a list of formats.
     pub fn described(&self) -> impl Iterator<Item = ForeignFormat> {
         self.iter().map(|importer| ForeignFormat {
-            name: importer.name(),
-            about: importer.about(),
-            reads: Some(importer.carries()),
+            name: importer.name,
+            about: importer.about,
+            reads: Some(importer.carries),
             writes: None,
         })
     }
@@ -198,8 +192,8 @@ impl Importers {
     /// Names of the formats that recognise a file by its first bytes ([`FIRST_BYTES`]).
     #[must_use]
     pub fn recognise(&self, first: &[u8]) -> Vec<&'static str> {
-        let matching = self.iter().filter(|importer| importer.recognises(first));
-        matching.map(Importer::name).collect()
+        let matching = self.iter().filter(|importer| (importer.recognises)(first));
+        matching.map(|importer| importer.name).collect()
     }
 
     /// The keys of all formats, each once, with the names of the formats that have it.
@@ -207,10 +201,10 @@ impl Importers {
     pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
         let mut keys: Vec<(&Key, Vec<&str>)> = Vec::new();
         for importer in self.iter() {
-            for key in importer.keys() {
+            for key in importer.keys {
                 match keys.iter_mut().find(|(known, _)| known.name == key.name) {
-                    Some((_, names)) => names.push(importer.name()),
-                    None => keys.push((key, vec![importer.name()])),
+                    Some((_, names)) => names.push(importer.name),
+                    None => keys.push((key, vec![importer.name])),
                 }
             }
         }
@@ -223,17 +217,17 @@ impl Importers {
 /// # Errors
 /// An unknown key, a missing one, or two that exclude each other; otherwise as [`Importer::open`].
 pub fn open(
-    importer: &dyn Importer,
+    importer: &Importer,
     given: &Given,
     files: &mut dyn Files,
     note: &mut dyn FnMut(Remark),
 ) -> Result<Import, ImportError> {
     given
-        .check(importer.name(), importer.keys())
+        .check(importer.name, importer.keys)
         .map_err(ImportError::Refused)?;
-    let mut import = importer.open(given, files, note)?;
+    let mut import = (importer.open)(given, files, note)?;
     let mut head = Metadata::new();
-    head.set(TraceKind::KEY, importer.kind().to_string());
+    head.set(TraceKind::KEY, importer.kind.to_string());
     for (key, value) in import.head.iter() {
         head.set(key, value);
     }

@@ -165,12 +165,6 @@ mod tests {
         let frame = FrameArq::new(&code(1.0, 4, 1), Some(5.0));
         assert!((frame.attempts - 6.0).abs() < 1e-14);
         assert!((frame.given_up - 1.0).abs() < 1e-14);
-        let outcome = MODEL
-            .evaluate(&MODEL.arguments([("beta", "1")]).unwrap())
-            .unwrap();
-        assert_eq!(outcome.get("mean_attempts"), Some(f64::INFINITY));
-        assert_eq!(outcome.get("delay"), None);
-        assert_eq!(outcome.get("residual_loss"), Some(1.0));
     }
 
     proptest! {

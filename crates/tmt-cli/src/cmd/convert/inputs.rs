@@ -27,15 +27,15 @@ pub(super) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// The inputs of a format; with `keep` each can be opened more than once.
-    pub(super) fn new(importer: &dyn Importer, given: &'a Given, keep: bool) -> Self {
+    pub(super) fn new(importer: &Importer, given: &'a Given, keep: bool) -> Self {
         let path = |key: &'static Key| match key.kind {
             ValueKind::Input => Some((key, given.text(key.name).unwrap_or("-"))),
             ValueKind::File => Some((key, given.text(key.name)?)),
             _ => None,
         };
         Self {
-            format: importer.name(),
-            files: importer.keys().iter().filter_map(path).collect(),
+            format: importer.name,
+            files: importer.keys.iter().filter_map(path).collect(),
             kept: keep.then(Vec::new),
         }
     }

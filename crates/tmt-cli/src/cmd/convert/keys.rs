@@ -4,24 +4,24 @@ use tmt_core::format::export::Exporters;
 use tmt_core::format::import::{Importers, Key};
 
 /// A key with the formats that have it.
-pub(super) struct Known {
+pub(super) struct FormatKey {
     pub(super) key: &'static Key,
     /// Names of formats that are read, and `--to NAME` for those that are written.
     pub(super) formats: Vec<String>,
 }
 
 /// The keys of all formats, each once: first of those that are read.
-pub(super) fn all() -> Vec<Known> {
-    let mut all: Vec<Known> = Vec::new();
+pub(super) fn all() -> Vec<FormatKey> {
+    let mut all: Vec<FormatKey> = Vec::new();
     for (key, formats) in Importers::default().keys() {
         let formats = formats.into_iter().map(str::to_owned).collect();
-        all.push(Known { key, formats });
+        all.push(FormatKey { key, formats });
     }
     for (key, formats) in Exporters::default().keys() {
         let mut formats: Vec<String> = formats.iter().map(|name| format!("--to {name}")).collect();
         match all.iter_mut().find(|known| known.key.name == key.name) {
             Some(known) => known.formats.append(&mut formats),
-            None => all.push(Known { key, formats }),
+            None => all.push(FormatKey { key, formats }),
         }
     }
     all

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Command, FromArgMatches};
-use tmt_core::format::import::{Given, Importer, Importers, Key, ValueKind};
+use tmt_core::format::import::{Given, Importers, Key, ValueKind};
 
 use crate::cmd::convert::{FormatParser, capital, flag};
 use crate::input::ReadArgs;
@@ -110,7 +110,7 @@ pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
             if !keys.iter().any(|(key, _)| arg.get_id() == key.name) {
                 return arg;
             }
-            let own = importer.map_or(&[][..], Importer::keys).iter();
+            let own = importer.map_or(&[][..], |importer| importer.keys).iter();
             match own.into_iter().find(|key| arg.get_id() == key.name) {
                 Some(key) => arg.help(capital(key.help)),
                 None => arg.hide(true),

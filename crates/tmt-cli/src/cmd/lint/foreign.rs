@@ -73,14 +73,14 @@ impl Opened<'_> {
 }
 
 /// Reads a file to its end, or to what cannot be read.
-pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source) -> Outcome<Look> {
+pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> Outcome<Look> {
     let mut given = args.given.clone();
     let is_guess = args.common.from.is_none();
     let key = key_of_file(importer);
     let path = args.common.file.as_deref();
     if path.is_some()
         || !importer
-            .keys()
+            .keys
             .iter()
             .any(|known| given.has(known.name) && known.kind == import::ValueKind::File)
     {
@@ -95,11 +95,11 @@ pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source)
         name: plain.name,
         is_positional: plain.reader.is_some(),
         // Opportunities are read twice for their rate only: in one pass times that fall are found, and not refused.
-        once: importer.carries().capacity,
+        once: importer.carries.capacity,
         open: plain.reader,
     };
     let mut import = import::open(importer, &given, &mut files, &mut |_| {});
-    let has_interval = importer.keys().iter().any(|key| key.name == "interval");
+    let has_interval = importer.keys.iter().any(|key| key.name == "interval");
     let can_retry = has_interval && !given.has("interval") && path.is_some_and(is_file);
     if matches!(import, Err(ImportError::Refused(_))) && can_retry {
         // The refusal is that the file has no times.
@@ -120,9 +120,9 @@ pub(super) fn look(importer: &'static dyn Importer, args: &Args, source: Source)
 }
 
 /// Sets what a look needs no answer for. Returns whether times are known.
-fn prepare(importer: &dyn Importer, given: &mut Given) -> bool {
+fn prepare(importer: &Importer, given: &mut Given) -> bool {
     let mut has_times = true;
-    for key in importer.keys() {
+    for key in importer.keys {
         let applies = match key.rule {
             Rule::With(other) => given.has(other),
             Rule::Without(other) => !given.has(other),
@@ -147,8 +147,8 @@ fn prepare(importer: &dyn Importer, given: &mut Given) -> bool {
 }
 
 /// Refuses options that the format does not have.
-fn refuse_foreign_options(importer: &dyn Importer, given: &Given) -> Outcome {
-    let is_own = |name: &str| importer.keys().iter().any(|own| own.name == name);
+fn refuse_foreign_options(importer: &Importer, given: &Given) -> Outcome {
+    let is_own = |name: &str| importer.keys.iter().any(|own| own.name == name);
     let keys = Importers::default().keys();
     let foreign = keys
         .iter()
@@ -157,14 +157,14 @@ fn refuse_foreign_options(importer: &dyn Importer, given: &Given) -> Outcome {
         Err(Failure::usage(format!(
             "--{} does not apply to {}: it is an option of {}",
             key.name,
-            importer.name(),
+            importer.name,
             formats.join(", ")
         )))
     })
 }
 
 fn read(
-    importer: &dyn Importer,
+    importer: &Importer,
     mut import: Import,
     files: &Opened<'_>,
     has_times: bool,
@@ -192,10 +192,10 @@ fn read(
             head.set(key, value);
         }
     }
-    let mut linted = lint.finish(&head, Some(importer.kind()), has_times);
+    let mut linted = lint.finish(&head, Some(importer.kind), has_times);
     linted.add(import.slots.findings().into_iter().map(settled).collect());
     Look {
-        format: importer.name(),
+        format: importer.name,
         recognised,
         has_times,
         linted,

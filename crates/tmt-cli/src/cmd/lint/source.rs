@@ -25,7 +25,7 @@ pub(super) enum Content {
     /// A trace of this program, or a table like one.
     Trace,
     /// A file of another tool.
-    Foreign(&'static dyn Importer),
+    Foreign(&'static Importer),
 }
 
 /// The open positional file, if there is one.
@@ -45,9 +45,9 @@ pub(super) struct Plain {
 }
 
 /// The importer of this name.
-fn importer(name: &str) -> Outcome<&'static dyn Importer> {
+fn importer(name: &str) -> Outcome<&'static Importer> {
     let importers = Importers::default();
-    let names: Vec<&str> = importers.iter().map(Importer::name).collect();
+    let names = importers.names();
     importers.find(name).ok_or_else(|| {
         let meant = nearest(name, names.iter().copied());
         let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
@@ -66,7 +66,7 @@ impl Source {
         let has_files = args.paths().count() > usize::from(path.is_some());
         if let Some(importer) = named.filter(|_| path.is_none() && has_files) {
             return Ok(Self {
-                name: importer.name().to_owned(),
+                name: importer.name.to_owned(),
                 content: Content::Foreign(importer),
                 plain: None,
                 is_text: true,
@@ -182,8 +182,8 @@ fn guessed(name: &str, first: &[u8]) -> Outcome<Content> {
 }
 
 /// The key of the file of a format without a positional one that a recognised file is: the losses, or the first.
-pub(super) fn key_of_file(importer: &dyn Importer) -> &'static str {
-    let keys = importer.keys();
+pub(super) fn key_of_file(importer: &Importer) -> &'static str {
+    let keys = importer.keys;
     let input = keys.iter().find(|key| key.kind == ValueKind::Input);
     let losses = || keys.iter().find(|key| key.name == "loss");
     let first = || keys.iter().find(|key| key.kind == ValueKind::File);

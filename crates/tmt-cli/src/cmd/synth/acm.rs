@@ -19,7 +19,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = scenario::command(args, &configured, seed)?;
     let refuse = |error: &dyn std::fmt::Display| Failure::usage(format!("--acm: {error}"));
-    let name = configured.scenario().name;
+    let name = &configured.scenario().name;
     let radio = configured.process().radio();
     let channel = radio.map(|radio| radio.parameters().clone()).ok_or_else(|| {
         refuse(&format!(

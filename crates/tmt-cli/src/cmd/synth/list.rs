@@ -137,7 +137,7 @@ fn parameters(one: &Configured) -> String {
     ];
     let mut text: String = lines.iter().map(|line| wrap(line, "  ") + "\n").collect();
     text.push_str(&format!("\n{report}"));
-    for note in scenario.notes {
+    for note in &scenario.notes {
         text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
     }
     text

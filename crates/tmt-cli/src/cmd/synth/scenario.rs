@@ -246,7 +246,7 @@ pub(super) fn made(args: &Args, configured: Configured) -> Outcome<Made> {
         BitRate(num::floor_u64(to_f64(link.rate.0) * offered + 0.5).max(1))
     });
     let head = head(&link, rate, command, seed);
-    for text in scenario.notes {
+    for text in &scenario.notes {
         note!("synth", "{}: {text}", scenario.name);
     }
     let channel = SlotChannel::Timed(Arc::new(configured));

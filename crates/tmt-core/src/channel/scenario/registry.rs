@@ -1,29 +1,94 @@
-//! What a scenario is, as data. A new scenario is an entry in one of the tables beside this file.
+//! What a scenario is, as data. A new scenario is an entry in one of the TOML files beside this file.
+
+use std::sync::LazyLock;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
 
 use crate::types::Bytes;
 
+/// Files of scenarios, in the order in which lists show them.
+pub(super) const FILES: [&str; 6] = [
+    include_str!("land_mobile.toml"),
+    include_str!("gilbert_elliott.toml"),
+    include_str!("papers.toml"),
+    include_str!("starlink.toml"),
+    include_str!("corpus.toml"),
+    include_str!("capacity.toml"),
+];
+
+static SCENARIOS: LazyLock<[Result<Vec<Scenario>, toml::de::Error>; 6]> =
+    LazyLock::new(|| FILES.map(read));
+
+/// All scenarios, in the order in which lists show them.
+pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
+    // A test reads every file.
+    SCENARIOS.iter().flatten().flatten()
+}
+
+/// A file of scenarios.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScenarioFile {
+    /// What all of them share.
+    #[serde(default)]
+    common: Table,
+    scenario: Vec<Table>,
+}
+
+/// The scenarios of a file.
+pub(super) fn read(text: &str) -> Result<Vec<Scenario>, toml::de::Error> {
+    let ScenarioFile { common, scenario } = toml::from_str(text)?;
+    let completed = |own| complete(own, &common).try_into();
+    scenario.into_iter().map(completed).collect()
+}
+
+/// A scenario with what all of its file share. Its own values come first; lists are joined.
+fn complete(mut own: Table, common: &Table) -> Table {
+    for (key, shared) in common {
+        match (own.get_mut(key), shared) {
+            (Some(Value::Array(own)), Value::Array(shared)) => own.extend_from_slice(shared),
+            (Some(_), _) => {}
+            (None, _) => {
+                own.insert(key.clone(), shared.clone());
+            }
+        }
+    }
+    own
+}
+
+/// A size as a text with its unit.
+fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map(Some).map_err(D::Error::custom)
+}
+
 /// A named scenario: a link, an erasure process on its slots, and the load that its paper puts on it.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Name, as users type it.
-    pub name: &'static str,
+    pub name: String,
     /// Description, one line.
-    pub about: &'static str,
+    pub about: String,
     /// Where it comes from: label of docs/bibliography.md with its section, or `ours`.
-    pub source: &'static str,
+    pub source: String,
     /// Name of the family of its erasure process.
-    pub family: &'static str,
+    pub family: String,
     /// Whether slots that the process takes are withheld instead of erased: the link does not offer them, so that packets wait
     /// for others.
+    #[serde(default)]
     pub withholds: bool,
     /// Header of an LLDU, part of its size; `None` if later stages choose it.
+    #[serde(default, deserialize_with = "size")]
     pub lldu_header: Option<Bytes>,
     /// A value for each key of [`LINK`], and for the keys of the family whose default is not that of the scenario.
-    pub settings: &'static [Setting],
+    pub settings: Vec<Setting>,
     /// Flags of `tmt apply` and `tmt tcp` that put the load of the source on the link.
-    pub load: &'static str,
+    pub load: String,
     /// What a user has to know before using it.
-    pub notes: &'static [&'static str],
+    pub notes: Vec<String>,
 }
 
 /// A parameter of every scenario: one of its link.
@@ -56,7 +121,8 @@ pub static LINK: &[LinkKey] = &[
 ];
 
 /// Who chose a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Origin {
     /// The source states it.
@@ -76,48 +142,16 @@ impl Origin {
 }
 
 /// Default of a parameter in a scenario.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Setting {
     /// Name of the parameter.
-    pub key: &'static str,
+    pub key: String,
     /// Its value, as users type it.
-    pub value: &'static str,
+    pub value: String,
     /// Who chose the value.
     pub origin: Origin,
     /// Where the value is from, the range that the source gives, or the reason for the choice; may be empty.
-    pub remark: &'static str,
-}
-
-/// A value that the source states.
-pub(super) const fn published(
-    key: &'static str,
-    value: &'static str,
-    remark: &'static str,
-) -> Setting {
-    Setting {
-        key,
-        value,
-        origin: Origin::Published,
-        remark,
-    }
-}
-
-/// A value that was estimated from a trace.
-pub(super) const fn fitted(
-    key: &'static str,
-    value: &'static str,
-    remark: &'static str,
-) -> Setting {
-    Setting {
-        origin: Origin::Fitted,
-        ..published(key, value, remark)
-    }
-}
-
-/// A value that the source leaves open.
-pub(super) const fn ours(key: &'static str, value: &'static str, remark: &'static str) -> Setting {
-    Setting {
-        origin: Origin::Ours,
-        ..published(key, value, remark)
-    }
+    #[serde(default)]
+    pub remark: String,
 }

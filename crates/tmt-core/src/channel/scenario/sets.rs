@@ -61,7 +61,7 @@ impl ParameterSet {
 
     /// Whether the set is meant for `scenario`.
     pub(super) fn fits(&self, scenario: &Scenario) -> bool {
-        self.scenarios.is_empty() || self.scenarios.contains(&scenario.name)
+        self.scenarios.is_empty() || self.scenarios.contains(&scenario.name.as_str())
     }
 
     /// The set called `name` for `scenario`; the first without a name.

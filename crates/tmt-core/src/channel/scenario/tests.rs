@@ -19,9 +19,26 @@ fn slots(configured: &Configured, seed: u64, len: usize) -> Vec<Slot> {
 }
 
 #[test]
+fn every_file_is_read_and_unknown_keys_are_refused() {
+    for file in registry::FILES {
+        let found = registry::read(file).unwrap();
+        assert_eq!(found.len(), file.matches("[[scenario]]").count());
+        for (known, odd) in [
+            ("[[scenario]]\n", "[[scenario]]\nodd = 1\n"),
+            ("{ key", "{ odd = 1, key"),
+        ] {
+            assert!(file.contains(known));
+            let odd = file.replacen(known, odd, 1);
+            assert!(registry::read(&odd).is_err(), "{odd}");
+        }
+    }
+    assert!(registry::read("odd = 1\n[[scenario]]\n").is_err());
+}
+
+#[test]
 fn every_scenario_has_a_value_for_every_parameter_and_reads_its_own_text() {
     for scenario in scenarios() {
-        let name = scenario.name;
+        let name = &scenario.name;
         let family = scenario
             .family()
             .unwrap_or_else(|| panic!("{name}: {}", scenario.family));
@@ -29,7 +46,7 @@ fn every_scenario_has_a_value_for_every_parameter_and_reads_its_own_text() {
         for key in LINK {
             assert!(scenario.setting(key.name).is_some(), "{name}: {}", key.name);
         }
-        for setting in scenario.settings {
+        for setting in &scenario.settings {
             let known = scenario
                 .keys()
                 .filter(|(key, _)| *key == setting.key)
@@ -67,7 +84,7 @@ fn every_scenario_has_a_value_for_every_parameter_and_reads_its_own_text() {
 
 #[test]
 fn names_are_those_of_the_contract() {
-    let names: Vec<&str> = scenarios().map(|scenario| scenario.name).collect();
+    let names: Vec<&str> = scenarios().map(|scenario| scenario.name.as_str()).collect();
     for name in [
         "distribution-up",
         "distribution-down",

@@ -57,36 +57,15 @@ const KEYS: [Key; 8] = [
 ];
 
 /// Exporter to files of CellReplay.
-#[derive(Debug)]
-pub struct Format;
-
-impl Exporter for Format {
-    fn name(&self) -> &'static str {
-        "cellreplay"
-    }
-
-    fn about(&self) -> &'static str {
-        "opportunities of 1400 B in ms (heavy), and trains with their delay (light)"
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity().delay()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        head: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError> {
+pub static FORMAT: Exporter = Exporter {
+    name: "cellreplay",
+    about: "opportunities of 1400 B in ms (heavy), and trains with their delay (light)",
+    carries: Carries::NOTHING.capacity().delay(),
+    keys: &KEYS,
+    open: |given, head, outputs, note| {
         let (has_heavy, has_light) = (given.has(HEAVY), given.has(LIGHT));
         if !has_heavy && !has_light {
-            let refusal = format!("{} needs `{HEAVY}`, `{LIGHT}` or both", self.name());
+            let refusal = format!("{} needs `{HEAVY}`, `{LIGHT}` or both", FORMAT.name);
             return Err(ExportError::Refused(refusal));
         }
         for (key, is_given, what) in [
@@ -112,8 +91,8 @@ impl Exporter for Format {
             None
         };
         Ok(Box::new(CellReplay { heavy, light }))
-    }
-}
+    },
+};
 
 /// Files that are being written.
 struct CellReplay {
@@ -345,14 +324,14 @@ mod tests {
             for (key, value) in [("light", "l"), ("propagation", "0s")] {
                 given.set(key, value);
             }
-            let format = &import::cellreplay::Format;
+            let format = &import::cellreplay::FORMAT;
             let mut import = import::open(format, &given, &mut Text(text.clone()), &mut |_| {}).unwrap();
             let mut slots = Vec::new();
             while let Some(slot) = import.slots.next_slot().unwrap() {
                 slots.push(slot);
             }
             let keys = [(LIGHT, "l"), ("train", "5")];
-            let exported = export(&Format, &keys, &[("propagation_removed_ns", "0")], &slots).unwrap();
+            let exported = export(&FORMAT, &keys, &[("propagation_removed_ns", "0")], &slots).unwrap();
             prop_assert_eq!(&exported.files[LIGHT], &text);
         }
     }
@@ -364,7 +343,7 @@ mod tests {
             .collect();
         let head = [("lldu_bytes", "1400"), ("rtt_ns", "40000000")];
         let keys = [(LIGHT, "l"), (HEAVY, "h"), ("train", "3")];
-        let exported = export(&Format, &keys, &head, &slots).unwrap();
+        let exported = export(&FORMAT, &keys, &head, &slots).unwrap();
         assert_eq!(
             exported.files[LIGHT],
             "0 23 0 11 20\n200 23 0 11 20\n400 23 0 11 20\n"
@@ -383,15 +362,15 @@ mod tests {
     #[test]
     fn too_few_trains_and_no_files_are_refused() {
         let slots = [slot(0, 1), slot(200 * MS, 1)];
-        let refused = export(&Format, &[(LIGHT, "l")], &[], &slots);
+        let refused = export(&FORMAT, &[(LIGHT, "l")], &[], &slots);
         assert!(matches!(refused, Err(ExportError::Trace(_))));
         assert!(matches!(
-            export(&Format, &[], &[], &slots),
+            export(&FORMAT, &[], &[], &slots),
             Err(ExportError::Refused(_))
         ));
         let keys = [(LIGHT, "l"), ("train-every", "10us")];
         assert!(matches!(
-            export(&Format, &keys, &[], &slots),
+            export(&FORMAT, &keys, &[], &slots),
             Err(ExportError::Refused(_))
         ));
     }

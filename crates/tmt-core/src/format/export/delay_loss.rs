@@ -4,10 +4,10 @@
 use std::io::{BufWriter, Write};
 
 use super::seen::Seen;
-use super::{ADD_PROPAGATION, Export, ExportError, Exporter, Outputs, propagation};
+use super::{ADD_PROPAGATION, Export, ExportError, Exporter, propagation};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
-use crate::types::{Metadata, Slot, Span};
+use crate::format::import::{Finding, Key, Remark, ValueKind};
+use crate::types::{Slot, Span};
 
 const DELAY: &str = "to-delay";
 const LOSS: &str = "to-loss";
@@ -27,36 +27,15 @@ const KEYS: [Key; 3] = [
 ];
 
 /// Exporter to pairs of delay and loss files.
-#[derive(Debug)]
-pub struct Format;
-
-impl Exporter for Format {
-    fn name(&self) -> &'static str {
-        "delay-loss"
-    }
-
-    fn about(&self) -> &'static str {
-        "a file of delays and a file of losses, one packet per line"
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        head: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError> {
+pub static FORMAT: Exporter = Exporter {
+    name: "delay-loss",
+    about: "a file of delays and a file of losses, one packet per line",
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    open: |given, head, outputs, note| {
         let (has_delay, has_loss) = (given.has(DELAY), given.has(LOSS));
         if !has_delay && !has_loss {
-            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", self.name());
+            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", FORMAT.name);
             return Err(ExportError::Refused(refusal));
         }
         let added = if has_delay {
@@ -88,8 +67,8 @@ impl Exporter for Format {
             least: 0,
             seen: Seen::default(),
         }))
-    }
-}
+    },
+};
 
 type File = BufWriter<Box<dyn Write + Send>>;
 
@@ -154,7 +133,7 @@ mod tests {
 
     use super::super::testing::{Exported, export, slot};
     use super::*;
-    use crate::format::import::{self, Effect, Files};
+    use crate::format::import::{self, Effect, Files, Given};
 
     const BOTH: [(&str, &str); 2] = [(DELAY, "d"), (LOSS, "l")];
 
@@ -184,7 +163,7 @@ mod tests {
             given.set(key, value);
         }
         let mut import = import::open(
-            &import::delay_loss::Format,
+            &import::delay_loss::FORMAT,
             &given,
             &mut Pair(pair),
             &mut |_| {},
@@ -203,7 +182,7 @@ mod tests {
             let slots: Vec<Slot> = (0_u64..).zip(&delays).map(|(at, delay)| slot(at * 10_000_000, *delay)).collect();
             let typed = format!("{propagation}ns");
             let head = [("propagation_removed_ns", &*propagation.to_string())];
-            let exported = export(&Format, &BOTH, &head, &slots).unwrap();
+            let exported = export(&FORMAT, &BOTH, &head, &slots).unwrap();
             prop_assert_eq!(read(exported, &typed), slots);
         }
     }
@@ -228,7 +207,7 @@ mod tests {
             ),
         ] {
             let keys = [&BOTH[..], keys].concat();
-            let exported = export(&Format, &keys, head, &slots).unwrap();
+            let exported = export(&FORMAT, &keys, head, &slots).unwrap();
             assert_eq!(exported.files[DELAY], delays, "{head:?}");
             assert_eq!(exported.files[LOSS], "0\n1\n0\n");
             let has_assumed = exported
@@ -242,7 +221,7 @@ mod tests {
     #[test]
     fn one_file_alone_says_what_is_missing_and_none_is_refused() {
         let slots = [slot(0, 5), slot(11, 0), slot(20, 7)];
-        let exported = export(&Format, &[(LOSS, "l")], &[], &slots).unwrap();
+        let exported = export(&FORMAT, &[(LOSS, "l")], &[], &slots).unwrap();
         assert_eq!(exported.files.len(), 1);
         assert_eq!(exported.remarks[0].effect, Effect::NotCarried);
         assert_eq!(
@@ -250,7 +229,7 @@ mod tests {
             Effect::NotCarried
         );
         assert!(matches!(
-            export(&Format, &[], &[], &slots),
+            export(&FORMAT, &[], &[], &slots),
             Err(ExportError::Refused(_))
         ));
     }

@@ -5,48 +5,27 @@
 //! that its recorder writes hold what arrived, so an erased slot is no opportunity.
 
 use super::opportunities::{ERASED, Opportunities, RESCALE, propagation_hint};
-use super::{Export, ExportError, Exporter, LLDU, OUTPUT, Outputs};
+use super::{Export, ExportError, Exporter, LLDU, OUTPUT};
 use crate::format::foreign::Carries;
+use crate::format::import::Finding;
 use crate::format::import::mahimahi::OPPORTUNITY;
-use crate::format::import::{Finding, Given, Key, Remark};
-use crate::types::{Metadata, Slot};
+use crate::types::Slot;
 
 /// Exporter to mahimahi traces.
-#[derive(Debug)]
-pub struct Format;
-
-impl Exporter for Format {
-    fn name(&self) -> &'static str {
-        "mahimahi"
-    }
-
-    fn about(&self) -> &'static str {
-        "one delivery opportunity of 1504 B per line, in whole milliseconds"
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &[ERASED, RESCALE, LLDU]
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        head: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError> {
+pub static FORMAT: Exporter = Exporter {
+    name: "mahimahi",
+    about: "one delivery opportunity of 1504 B per line, in whole milliseconds",
+    carries: Carries::NOTHING.capacity(),
+    keys: &[ERASED, RESCALE, LLDU],
+    open: |given, head, outputs, note| {
         if let Some(remark) = propagation_hint(head, "mm-delay adds one") {
             note(remark);
         }
         let out = outputs.create(OUTPUT)?;
-        let file = Opportunities::open(self.name(), OPPORTUNITY, given, head, out, note)?;
+        let file = Opportunities::open(FORMAT.name, OPPORTUNITY, given, head, out, note)?;
         Ok(Box::new(Mahimahi(file)))
-    }
-}
+    },
+};
 
 /// A file that is being written.
 struct Mahimahi(Opportunities);
@@ -74,7 +53,7 @@ mod tests {
     const HEAD: [(&str, &str); 1] = [("lldu_bytes", "1504")];
 
     fn written(keys: &[(&'static str, &str)], slots: &[Slot]) -> Exported {
-        export(&Format, keys, &HEAD, slots).unwrap()
+        export(&FORMAT, keys, &HEAD, slots).unwrap()
     }
 
     /// The slots of a file.
@@ -135,13 +114,13 @@ mod tests {
         let slots: Vec<Slot> = (1..=1000).map(|ms| slot(ms * 1_000_000, 1)).collect();
         for (lldu, lines) in [("100", 66), ("1504", 1000), ("4512", 3000), ("33", 21)] {
             let head = [("lldu_bytes", lldu)];
-            let refused = export(&Format, &[], &head, &slots);
+            let refused = export(&FORMAT, &[], &head, &slots);
             assert_eq!(refused.is_err(), lldu != "1504", "{lldu}");
-            let exported = export(&Format, &[("rescale", "")], &head, &slots).unwrap();
+            let exported = export(&FORMAT, &[("rescale", "")], &head, &slots).unwrap();
             assert_eq!(exported.text().lines().count(), lines, "{lldu}");
         }
-        assert!(export(&Format, &[("rescale", "")], &[], &slots).is_err());
-        let assumed = export(&Format, &[], &[], &slots).unwrap();
+        assert!(export(&FORMAT, &[("rescale", "")], &[], &slots).is_err());
+        let assumed = export(&FORMAT, &[], &[], &slots).unwrap();
         assert_eq!(assumed.remarks[0].effect, Effect::Assumed);
     }
 
@@ -159,7 +138,7 @@ mod tests {
     #[test]
     fn a_trace_without_opportunities_after_0_ms_is_refused() {
         for slots in [&[][..], &[slot(5_000_000, 0)], &[slot(100, 1)]] {
-            let refused = export(&Format, &[], &HEAD, slots);
+            let refused = export(&FORMAT, &[], &HEAD, slots);
             assert!(matches!(refused, Err(ExportError::Trace(_))), "{slots:?}");
         }
     }
@@ -167,7 +146,7 @@ mod tests {
     #[test]
     fn probes_are_no_capacity() {
         let head = [HEAD[0], ("trace_kind", "probe")];
-        let exported = export(&Format, &[], &head, &[slot(1_000_000, 1)]).unwrap();
+        let exported = export(&FORMAT, &[], &head, &[slot(1_000_000, 1)]).unwrap();
         assert_eq!(
             exported.found("rate-of-probes").unwrap().effect,
             Effect::Assumed

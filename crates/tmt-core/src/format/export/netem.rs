@@ -19,11 +19,9 @@ mod table;
 use std::io::{BufWriter, Write};
 
 use super::seen::Seen;
-use super::{
-    ADD_PROPAGATION, Export, ExportError, Exporter, LLDU, OUTPUT, Outputs, lldu, propagation,
-};
+use super::{ADD_PROPAGATION, Export, ExportError, Exporter, LLDU, OUTPUT, lldu, propagation};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Key, Remark, ValueKind};
 use crate::stats::distribution::{Distribution, EXACT_UP_TO};
 use crate::types::{Metadata, Slot, Span, Time};
 use losses::Losses;
@@ -46,33 +44,12 @@ const LOSS_MODEL: Key = Key::new(
 );
 
 /// Exporter to tables of netem.
-#[derive(Debug)]
-pub struct Format;
-
-impl Exporter for Format {
-    fn name(&self) -> &'static str {
-        "netem"
-    }
-
-    fn about(&self) -> &'static str {
-        "a table for `distribution` of netem, with the tc line that uses it and the losses"
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity().delay().loss()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &[TABLE, LOSS_MODEL, ADD_PROPAGATION, LLDU]
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        head: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError> {
+pub static FORMAT: Exporter = Exporter {
+    name: "netem",
+    about: "a table for `distribution` of netem, with the tc line that uses it and the losses",
+    carries: Carries::NOTHING.capacity().delay().loss(),
+    keys: &[TABLE, LOSS_MODEL, ADD_PROPAGATION, LLDU],
+    open: |given, head, outputs, note| {
         let is_slots = given.text(TABLE.name) == Some("slot");
         let model = given.text(LOSS_MODEL.name).unwrap_or("gemodel");
         let slot = lldu(given, head);
@@ -108,8 +85,8 @@ impl Exporter for Format {
             seen: Seen::default(),
             head: head.clone(),
         }))
-    }
-}
+    },
+};
 
 /// A time for tc: in us, since not every version takes ns.
 fn tc_time(nanos: u64) -> String {
@@ -257,7 +234,7 @@ mod tests {
             .map(|(at, delay)| slot(at, delay))
             .collect();
         let head = [("propagation_removed_ns", "20000000")];
-        let exported = export(&Format, &[], &head, &slots).unwrap();
+        let exported = export(&FORMAT, &[], &head, &slots).unwrap();
         let words = words(&exported);
         assert_eq!(&words[0..1], ["delay"]);
         assert_eq!(words[3..5], ["distribution", "tmt"]);
@@ -288,7 +265,7 @@ mod tests {
         let slots: Vec<Slot> = (0..100_000)
             .map(|at| slot(at, 1 + at * 7 % 100_000))
             .collect();
-        let exported = export(&Format, &[], &[], &slots).unwrap();
+        let exported = export(&FORMAT, &[], &[], &slots).unwrap();
         let table = read_table(exported.text());
         assert_eq!(table.len(), table::MOST_ENTRIES);
         assert!(table.is_sorted());
@@ -308,11 +285,11 @@ mod tests {
 
     #[test]
     fn equal_delays_need_no_table_and_none_are_refused() {
-        let exported = export(&Format, &[], &[], &[slot(0, 500), slot(9, 500)]).unwrap();
+        let exported = export(&FORMAT, &[], &[], &[slot(0, 500), slot(9, 500)]).unwrap();
         assert_eq!(words(&exported), ["delay", "0.5us"]);
-        let refused = export(&Format, &[], &[], &[slot(0, 0)]);
+        let refused = export(&FORMAT, &[], &[], &[slot(0, 0)]);
         assert!(matches!(refused, Err(ExportError::Trace(_))));
-        let refused = export(&Format, &[], &[], &[slot(0, 1), slot(1, 20_000_000_000)]);
+        let refused = export(&FORMAT, &[], &[], &[slot(0, 1), slot(1, 20_000_000_000)]);
         assert!(matches!(refused, Err(ExportError::Trace(_))));
     }
 
@@ -320,7 +297,7 @@ mod tests {
     fn times_between_slots_are_a_table_too() {
         let slots = [slot(0, 1), slot(1000, 0), slot(4000, 1), slot(5000, 9)];
         let exported = export(
-            &Format,
+            &FORMAT,
             &[("table", "slot")],
             &[("lldu_bytes", "1500")],
             &slots,
@@ -367,7 +344,7 @@ mod tests {
             ("random 3%", "random"),
         ] {
             let slots = trace(source, PACKETS);
-            let exported = export(&Format, &[("loss-model", written)], &[], &slots).unwrap();
+            let exported = export(&FORMAT, &[("loss-model", written)], &[], &slots).unwrap();
             let words = words(&exported);
             let at = words.iter().position(|word| word == "loss").unwrap();
             let line: Vec<&str> = words[at + 1..].iter().map(String::as_str).collect();
@@ -387,9 +364,9 @@ mod tests {
     #[test]
     fn losses_in_bursts_are_not_random() {
         let slots = trace("gemodel 1% 16.7%", 100_000);
-        let exported = export(&Format, &[("loss-model", "random")], &[], &slots).unwrap();
+        let exported = export(&FORMAT, &[("loss-model", "random")], &[], &slots).unwrap();
         assert_eq!(exported.found("bursts").unwrap().effect, Effect::NotCarried);
-        let none = export(&Format, &[("loss-model", "none")], &[], &slots).unwrap();
+        let none = export(&FORMAT, &[("loss-model", "none")], &[], &slots).unwrap();
         assert!(none.found("losses-not-carried").is_some() && !none.text().contains("loss "));
     }
 }

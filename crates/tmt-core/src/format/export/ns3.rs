@@ -4,10 +4,10 @@
 use std::io::{BufWriter, Write};
 
 use super::seen::Seen;
-use super::{Export, ExportError, Exporter, OUTPUT, Outputs};
+use super::{Export, ExportError, Exporter, OUTPUT};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
-use crate::types::{Metadata, Slot};
+use crate::format::import::{Finding, Key, Remark, ValueKind};
+use crate::types::Slot;
 
 /// Ordinals per line.
 const PER_LINE: u64 = 16;
@@ -19,33 +19,12 @@ const AS: Key = Key::new(
 );
 
 /// Exporter to lists of losses.
-#[derive(Debug)]
-pub struct Format;
-
-impl Exporter for Format {
-    fn name(&self) -> &'static str {
-        "ns3"
-    }
-
-    fn about(&self) -> &'static str {
-        "positions of lost packets from 0, for ReceiveListErrorModel of ns-3"
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.loss()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &[AS]
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        _: &Metadata,
-        outputs: &mut dyn Outputs,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Box<dyn Export>, ExportError> {
+pub static FORMAT: Exporter = Exporter {
+    name: "ns3",
+    about: "positions of lost packets from 0, for ReceiveListErrorModel of ns-3",
+    carries: Carries::NOTHING.loss(),
+    keys: &[AS],
+    open: |given, _, outputs, note| {
         note(Remark::not_carried(
             "the list says nothing of packets after the last lost one: ns-3 receives all that follow",
         ));
@@ -63,8 +42,8 @@ impl Exporter for Format {
             )?;
         }
         Ok(Box::new(list))
-    }
-}
+    },
+};
 
 /// A list that is being written.
 struct List {
@@ -130,7 +109,7 @@ mod tests {
 
     use super::super::testing::{export, slot};
     use super::*;
-    use crate::format::import::{self, Files};
+    use crate::format::import::{self, Files, Given};
 
     struct Text(String);
 
@@ -149,14 +128,14 @@ mod tests {
         fn a_list_out_and_in_is_the_same(lost in prop::collection::vec(any::<bool>(), 1..200)) {
             let fate = |(at, lost): (u64, &bool)| slot(at * 1_000_000, u64::from(!lost));
             let slots: Vec<Slot> = (0..).zip(&lost).map(fate).collect();
-            let list = export(&Format, &[], &[], &slots).unwrap().text().to_owned();
+            let list = export(&FORMAT, &[], &[], &slots).unwrap().text().to_owned();
             let mut given = Given::default();
             let packets = lost.len().to_string();
             for (key, value) in [("interval", "1ms"), ("decode-delay", "1ns"), ("packets", &packets)] {
                 given.set(key, value);
             }
             let mut import =
-                import::open(&import::ns3::Format, &given, &mut Text(list), &mut |_| {}).unwrap();
+                import::open(&import::ns3::FORMAT, &given, &mut Text(list), &mut |_| {}).unwrap();
             let mut read = Vec::new();
             while let Some(slot) = import.slots.next_slot().unwrap() {
                 read.push(slot);
@@ -173,7 +152,7 @@ mod tests {
 
     #[test]
     fn positions_count_from_0_and_include_received_packets() {
-        let exported = export(&Format, &[], &[], &slots(&[0, 7, 8])).unwrap();
+        let exported = export(&FORMAT, &[], &[], &slots(&[0, 7, 8])).unwrap();
         assert_eq!(exported.text(), "0,7,8\n");
         assert_eq!(exported.found("list").unwrap().count, 3);
         assert!(exported.found("delays-not-carried").is_none());
@@ -182,12 +161,12 @@ mod tests {
     #[test]
     fn long_lists_have_lines_and_code_an_initialiser() {
         let lost: Vec<u64> = (0..18).collect();
-        let list = export(&Format, &[], &[], &slots(&lost)).unwrap();
+        let list = export(&FORMAT, &[], &[], &slots(&lost)).unwrap();
         assert_eq!(
             list.text(),
             "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,\n16,17\n"
         );
-        let code = export(&Format, &[("as", "cpp")], &[], &slots(&[3, 5])).unwrap();
+        let code = export(&FORMAT, &[("as", "cpp")], &[], &slots(&[3, 5])).unwrap();
         assert!(
             code.text().ends_with("losses->SetList({\n    3, 5});\n"),
             "{}",
@@ -197,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_trace_without_losses_gives_an_empty_list() {
-        assert_eq!(export(&Format, &[], &[], &slots(&[])).unwrap().text(), "\n");
-        let code = export(&Format, &[("as", "cpp")], &[], &slots(&[])).unwrap();
+        assert_eq!(export(&FORMAT, &[], &[], &slots(&[])).unwrap().text(), "\n");
+        let code = export(&FORMAT, &[("as", "cpp")], &[], &slots(&[])).unwrap();
         assert!(code.text().ends_with("SetList({});\n"));
     }
 }

@@ -1,14 +1,14 @@
 //! All findings by name, those of importers and those of traces of this program: what each means, from when on it is
 //! found, and what to do about it. docs/lint.md has the same table.
 
-use super::finding::{Known, Severity};
+use super::finding::{FindingKind, Severity};
 
 /// Makes a constant of each row, and the table of all.
 macro_rules! catalogue {
     ($($row:ident = $name:literal, $severity:ident, $meaning:literal, $threshold:literal, $remedy:literal;)+) => {
         $(
             #[doc = $meaning]
-            pub(crate) static $row: Known = Known {
+            pub(crate) static $row: FindingKind = FindingKind {
                 name: $name,
                 severity: Severity::$severity,
                 meaning: $meaning,
@@ -18,7 +18,7 @@ macro_rules! catalogue {
         )+
 
         /// All findings, those of text and numbers first.
-        pub static CATALOGUE: &[&Known] = &[$(&$row),+];
+        pub static CATALOGUE: &[&FindingKind] = &[$(&$row),+];
     };
 }
 
@@ -231,7 +231,7 @@ catalogue! {
 
 /// What is known of the finding of this name.
 #[must_use]
-pub fn known(name: &str) -> Option<&'static Known> {
+pub fn known(name: &str) -> Option<&'static FindingKind> {
     CATALOGUE.iter().copied().find(|known| known.name == name)
 }
 

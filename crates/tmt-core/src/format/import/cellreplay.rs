@@ -11,10 +11,7 @@ use std::io::BufRead;
 use super::mahimahi::Mahimahi;
 use super::over_time::{Points, Sampled, Step};
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
-use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, ValueKind,
-    whole_lines,
-};
+use super::{Files, Finding, Given, Importer, Key, Lines, RTT, Remark, ValueKind, whole_lines};
 use crate::format::foreign::Carries;
 use crate::format::text::shown;
 use crate::types::{Bytes, Error, ErrorKind, Result, Span, TraceKind};
@@ -43,27 +40,13 @@ const KEYS: [Key; 5] = [
 ];
 
 /// Importer of files of CellReplay.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "cellreplay"
-    }
-
-    fn about(&self) -> &'static str {
-        "trains with their delay (light), and opportunities of 1400 B in ms (heavy)"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity().delay()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "cellreplay",
+    about: "trains with their delay (light), and opportunities of 1400 B in ms (heavy)",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.capacity().delay(),
+    keys: &KEYS,
+    recognises: |first| {
         let mut lines = 0;
         let mut last = 0;
         let trains = whole_lines(first).all(|line| match train(line.trim_ascii()) {
@@ -75,29 +58,13 @@ impl Importer for Format {
             None => false,
         });
         trains && lines > 0
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         note(Remark::not_carried(
             "lost packets are not in the files; every slot is received",
         ));
         if !given.has(HEAVY) {
-            let shape = Shape {
-                format: self.name(),
-                inputs: &[LIGHT],
-                has_delays: true,
-                places: (LIGHT, LIGHT),
-                make: &Trains::open,
-            };
+            let shape = Shape::new(&FORMAT, Some(LIGHT), &Trains::open);
             return probe::open(&shape, given, given.clone(), files, note);
         }
         note(Remark::not_carried(
@@ -116,8 +83,8 @@ impl Importer for Format {
         over_time.open(given, files, note, |input| {
             Box::new(Mahimahi::new(input, Span::NANOSECOND))
         })
-    }
-}
+    },
+};
 
 /// Time, delay and opportunities of a train, ms.
 fn train(line: &[u8]) -> Option<(u64, u64, Vec<u64>)> {
@@ -222,78 +189,5 @@ impl Records for Trains {
 
     fn findings(&self) -> Vec<Finding> {
         self.lines.finding(LIGHT).into_iter().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{converted, refusal_of_files as refusal};
-    use super::*;
-
-    const TRAINS: &str = "0 21 0 2 5\n200 23 0 1\n400 22 0 0 4\n";
-
-    #[test]
-    fn the_packets_of_a_train_are_sent_at_once() {
-        let slots = converted(&Format, &[(LIGHT, TRAINS)], &[("propagation", "20ms")]).slots;
-        let expected = [
-            (0, 1),
-            (0, 3),
-            (0, 6),
-            (200, 3),
-            (200, 4),
-            (400, 2),
-            (400, 2),
-            (400, 6),
-        ];
-        assert_eq!(
-            slots,
-            expected.map(|(at, delay)| (at * MILLISECOND, delay * MILLISECOND))
-        );
-    }
-
-    #[test]
-    fn with_a_heavy_file_delays_are_interpolated_and_repeated() {
-        let files = [
-            (LIGHT, "0 21 0\n200 23 0\n400 22 0\n"),
-            (HEAVY, "0\n100\n200\n300\n450\n"),
-        ];
-        let converted = converted(&Format, &files, &[("propagation", "20ms")]);
-        let expected = [
-            (0, 1_000_000),
-            (100, 2_000_000),
-            (200, 3_000_000),
-            (300, 2_500_000),
-            (450, 1_500_000),
-        ];
-        assert_eq!(
-            converted.slots,
-            expected.map(|(at, delay)| (at * MILLISECOND, delay))
-        );
-        assert_eq!(converted.head.get("trace_kind"), Some("capacity"));
-        assert_eq!(converted.head.get("lldu_bytes"), Some("1400"));
-        assert!(
-            converted
-                .findings
-                .iter()
-                .any(|found| found.name == "delays-repeated")
-        );
-    }
-
-    #[test]
-    fn lines_that_cellreplay_refuses_are_refused() {
-        for text in [
-            "0 21\n",
-            "0 21 0\n\n",
-            "5 21 0\n0 21 0\n",
-            "0 21 5 1\n",
-            "0 x 0\n",
-        ] {
-            let error = refusal(&Format, &[(LIGHT, text)], &[("propagation", "0s")]);
-            assert!(error.contains("expected"), "{text:?} {error}");
-        }
-        assert!(Format.recognises(TRAINS.as_bytes()));
-        for text in ["1\n2\n", "1 2\n", "0 1 5 2\n", "1,2,3\n"] {
-            assert!(!Format.recognises(text.as_bytes()), "{text:?}");
-        }
     }
 }

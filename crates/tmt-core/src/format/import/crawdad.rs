@@ -10,8 +10,8 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PACKETS, Record, Records, Shape, Totals};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
-    Rule, TRACE, ValueKind, whole_lines,
+    DECODE_DELAY, Files, Finding, Given, Importer, Key, Lines, RTT, Rule, TRACE, ValueKind,
+    whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::FRAMES_IN_ERROR;
@@ -32,53 +32,23 @@ const KEYS: [Key; 6] = [
 ];
 
 /// Importer of lists of received frames.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "crawdad"
-    }
-
-    fn about(&self) -> &'static str {
-        "received frames, `number rssi` per line, as in CRAWDAD rutgers/noise; missing numbers are lost"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "crawdad",
+    about: "received frames, `number rssi` per line, as in CRAWDAD rutgers/noise; missing numbers are lost",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.loss(),
+    keys: &KEYS,
+    recognises: |first| {
         let numbers: Option<Vec<u64>> = whole_lines(first)
             .map(|line| frame(line.trim_ascii()).map(|(number, _)| number))
             .collect();
         numbers.is_some_and(|numbers| numbers.is_sorted())
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: false,
-            places: (TRACE.name, TRACE.name),
-            make: &Frames::open,
-        };
+    },
+    open: |given, files, note| {
+        let shape = Shape::new(&FORMAT, None, &Frames::open);
         probe::open(&shape, given, given.clone(), files, note)
-    }
-}
+    },
+};
 
 /// Number and RSSI of a line.
 fn frame(line: &[u8]) -> Option<(u64, u8)> {

@@ -10,8 +10,8 @@ use super::probe::{
     self, DELAY_UNIT, Fate, LLDU, LOST, PROPAGATION, ROUND_TRIP, Record, Records, Shape,
 };
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
-    Rule, ValueKind, whole_lines,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Rule, ValueKind,
+    whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::FILLER_DELAYS;
@@ -46,44 +46,20 @@ const KEYS: [Key; 10] = [
 ];
 
 /// Importer of pairs of delay and loss files.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "delay-loss"
-    }
-
-    fn about(&self) -> &'static str {
-        "a file of delays and a file of losses, one packet per line"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "delay-loss",
+    about: "a file of delays and a file of losses, one packet per line",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    recognises: |first| {
         // Losses; a file of delays alone may be anything.
         whole_lines(first).all(|line| matches!(line.trim_ascii(), b"0" | b"1"))
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let has_delays = given.has(DELAY);
         if !has_delays && !given.has(LOSS) {
-            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", self.name());
+            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", FORMAT.name);
             return Err(ImportError::Refused(refusal));
         }
         let mut settings = given.clone();
@@ -95,16 +71,10 @@ impl Importer for Format {
         if given.has(LOSS) {
             settings.assume(LOST, "1", "1 means lost", note);
         }
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[DELAY, LOSS],
-            has_delays,
-            places: (DELAY, LOSS),
-            make: &DelayLoss::open,
-        };
+        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), &DelayLoss::open);
         probe::open(&shape, given, settings, files, note)
-    }
-}
+    },
+};
 
 type File = Lines<Box<dyn BufRead + Send>>;
 
@@ -276,168 +246,4 @@ fn advance_value(lines: &mut File, expected: &str) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::open;
-    use super::probe::INTERVAL;
-    use super::*;
-
-    /// An interval of 10 ms, a propagation of 100 ns, and `more`.
-    fn settings(more: &[(&'static str, &str)]) -> Given {
-        let mut given = Given::default();
-        for (key, value) in [(INTERVAL.name, "10ms"), (PROPAGATION.name, "100ns")] {
-            given.set(key, value);
-        }
-        for (key, value) in more {
-            given.set(key, *value);
-        }
-        given
-    }
-
-    struct Texts(Option<&'static str>, Option<&'static str>);
-
-    impl Files for Texts {
-        fn open(&mut self, key: &'static str) -> std::io::Result<Box<dyn BufRead + Send>> {
-            let text = if key == DELAY { self.0 } else { self.1 };
-            Ok(Box::new(text.unwrap().as_bytes()))
-        }
-
-        fn can_reopen(&self, _: &'static str) -> bool {
-            true
-        }
-    }
-
-    fn convert(
-        delay: Option<&'static str>,
-        loss: Option<&'static str>,
-        mut settings: Given,
-    ) -> Result<(Vec<u64>, Vec<String>)> {
-        for (key, text) in [(DELAY, delay), (LOSS, loss)] {
-            if text.is_some() {
-                settings.set(key, "");
-            }
-        }
-        if delay.is_none() {
-            settings.remove(PROPAGATION.name);
-            settings.set(DECODE_DELAY.name, "1ns");
-        }
-        let mut import = match open(&Format, &settings, &mut Texts(delay, loss), &mut |_| {}) {
-            Ok(import) => import,
-            Err(ImportError::Input(error)) => return Err(error),
-            Err(ImportError::Refused(refusal)) => panic!("{refusal}"),
-        };
-        let mut delays = Vec::new();
-        while let Some(slot) = import.slots.next_slot()? {
-            delays.push(slot.decode_delay().as_nanos());
-        }
-        let findings = import.slots.findings();
-        Ok((
-            delays,
-            findings.into_iter().map(|found| found.text).collect(),
-        ))
-    }
-
-    #[test]
-    fn propagation_is_taken_off_and_lost_packets_are_erased() {
-        let (delays, _) = convert(
-            Some("350\n350\n90\n100\n"),
-            Some("0\r\n1\r\n0\r\n0\r\n"),
-            settings(&[]),
-        )
-        .unwrap();
-        assert_eq!(delays, [250, 0, 1, 1]);
-    }
-
-    #[test]
-    fn crlf_fillers_and_low_delays_are_reported() {
-        let (_, findings) = convert(
-            Some("350\n350\n90\n"),
-            Some("0\r\n1\r\n0\r\n"),
-            settings(&[]),
-        )
-        .unwrap();
-        let expected = [
-            "1 lost packet with a filler delay (1 equal",
-            "3 lines end in CRLF",
-            "the largest delay is 350ns: are the delays in another unit",
-            "1 delay below",
-            "a slot is one probe",
-        ];
-        assert_eq!(findings.len(), expected.len(), "{findings:?}");
-        for (found, expected) in findings.iter().zip(expected) {
-            assert!(found.contains(expected), "{findings:?}");
-        }
-    }
-
-    #[test]
-    fn delays_in_a_wrong_unit_and_the_rate_of_probes_are_doubted() {
-        for (delay, unit, doubted) in [
-            ("9999\n", "ns", true),
-            ("10000\n", "ns", false),
-            ("1499\n9000\n", "ms", false),
-            ("1500\n9000\n", "ms", true),
-            // 3.6 ms in ns, read as us.
-            ("3646000\n4000000\n", "us", true),
-        ] {
-            let settings = settings(&[
-                (DELAY_UNIT, unit),
-                (PROPAGATION.name, "0s"),
-                (LLDU.name, "1500B"),
-            ]);
-            let (_, findings) = convert(Some(delay), None, settings).unwrap();
-            assert_eq!(
-                findings.len(),
-                usize::from(doubted),
-                "{delay:?} {findings:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_mostly_lost_file_raises_the_question_of_polarity() {
-        let (_, findings) = convert(None, Some("1\n1\n0\n"), settings(&[])).unwrap();
-        assert!(findings[1].contains("perhaps 0 means lost"), "{findings:?}");
-        let (delays, findings) =
-            convert(None, Some("1\n1\n0\n"), settings(&[(LOST, "0")])).unwrap();
-        assert_eq!((delays, findings.len()), (vec![1, 1, 0], 1));
-        assert!(findings[0].contains("a slot is one probe"), "{findings:?}");
-    }
-
-    #[test]
-    fn a_lost_packet_may_hold_anything_for_a_delay() {
-        let (delays, _) = convert(
-            Some("200\n\nnan\n300\n"),
-            Some("0\n1\n1\n0\n\n"),
-            settings(&[]),
-        )
-        .unwrap();
-        assert_eq!(delays, [100, 0, 0, 200]);
-    }
-
-    #[test]
-    fn round_trips_are_halved() {
-        let (delays, _) =
-            convert(Some("1000\n"), None, settings(&[(ROUND_TRIP.name, "")])).unwrap();
-        assert_eq!(delays, [400]);
-    }
-
-    #[test]
-    fn files_of_different_lengths_and_odd_lines_are_refused() {
-        for (delay, loss) in [
-            ("1\n2\n", "0\n"),
-            ("1\n", "0\n0\n"),
-            ("1\n", "2\n"),
-            ("x\n", "0\n"),
-            ("-1\n", "0\n"),
-            ("1\n1\n1\n", "0\n\n0\n"),
-        ] {
-            assert!(
-                convert(Some(delay), Some(loss), settings(&[])).is_err(),
-                "{delay:?} {loss:?}"
-            );
-        }
-        assert!(convert(Some("1\n\n2\n"), None, settings(&[])).is_err());
-    }
 }

@@ -51,9 +51,9 @@ pub enum Severity {
     Warning,
 }
 
-/// What is known of a finding, whatever its count.
+/// Entry of the catalogue: what all findings of a name have in common.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct FindingKind {
     /// Name, which stays the same between versions.
     pub name: &'static str,
     /// Whether it casts doubt on the slots.
@@ -99,7 +99,7 @@ pub struct Finding {
 impl Finding {
     /// One of the catalogue.
     pub(crate) fn of(
-        known: &Known,
+        known: &FindingKind,
         count: u64,
         unit: &'static str,
         text: impl Into<String>,

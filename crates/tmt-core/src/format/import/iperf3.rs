@@ -12,8 +12,8 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, Record, Records, Shape};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
-    Rule, TRACE, ValueKind, whole_lines,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Remark, Rule,
+    TRACE, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{LOSSES_OUT_OF_RANGE, SILENT_INTERVALS};
@@ -48,44 +48,20 @@ const KEYS: [Key; 6] = [
 ];
 
 /// Importer of reports of iperf3.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "iperf3"
-    }
-
-    fn about(&self) -> &'static str {
-        "report of `iperf3 -u` of the receiver, text or JSON (-J); counts per interval only, so that --spread is needed"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "iperf3",
+    about: "report of `iperf3 -u` of the receiver, text or JSON (-J); counts per interval only, so that --spread is needed",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.loss(),
+    keys: &KEYS,
+    recognises: |first| {
         let has = |words: &[u8]| memchr::memmem::find(first, words).is_some();
         if super::json::begins(first, b'{') {
             return has(b"\"intervals\"") || has(b"iperf 3");
         }
         whole_lines(first).any(|line| text::is_heading(line) || text::interval(line).is_some())
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let mut settings = given.clone();
         if settings.text(SPREAD) == Some("random") {
             let words = "the losses of an interval are put at random with seed 1";
@@ -97,16 +73,10 @@ impl Importer for Format {
         note(Remark::not_carried(format!(
             "which datagrams were lost, and when they were sent, is not in the report: losses are spread over each interval (`{SPREAD}`), send times are evenly spaced in it"
         )));
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: false,
-            places: (TRACE.name, TRACE.name),
-            make: &Datagrams::open,
-        };
+        let shape = Shape::new(&FORMAT, None, &Datagrams::open);
         probe::open(&shape, given, settings, files, note)
-    }
-}
+    },
+};
 
 /// Counts of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

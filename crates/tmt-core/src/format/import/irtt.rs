@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use super::json;
 use super::probe::{self, DIRECTION, Direction, INTERVAL, LLDU, PROPAGATION, Shape};
-use super::{Files, Given, Import, ImportError, Importer, Key, RTT, Remark, TRACE};
+use super::{ImportError, Importer, Key, RTT, TRACE};
 use crate::format::foreign::Carries;
 use crate::types::TraceKind;
 use packets::Packets;
@@ -17,41 +17,17 @@ use packets::Packets;
 const KEYS: [Key; 6] = [TRACE, DIRECTION, INTERVAL, PROPAGATION, RTT, LLDU];
 
 /// Importer of JSON of irtt.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "irtt"
-    }
-
-    fn about(&self) -> &'static str {
-        "JSON of `irtt client -o`, one round trip per packet; one-way delays with --direction"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "irtt",
+    about: "JSON of `irtt client -o`, one round trip per packet; one-way delays with --direction",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss(),
+    keys: &KEYS,
+    recognises: |first| {
         let holds = |words: &[u8]| memchr::memmem::find(first, words).is_some();
         json::begins(first, b'{') && (holds(b"\"irtt\"") || holds(b"\"round_trips\""))
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let mut settings = given.clone();
         let direction = Direction::complete(&mut settings, note);
         if direction == Direction::Down && given.has(INTERVAL.name) {
@@ -61,18 +37,12 @@ impl Importer for Format {
             );
             return Err(ImportError::Refused(refusal));
         }
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: true,
-            places: (TRACE.name, TRACE.name),
-            make: &Packets::open,
-        };
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Packets::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         direction.describe(&mut import.head);
         Ok(import)
-    }
-}
+    },
+};
 
 /// A file of irtt.
 type File = json::Elements<Box<dyn BufRead + Send>>;

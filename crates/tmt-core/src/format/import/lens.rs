@@ -9,10 +9,7 @@ use std::io::BufRead;
 use super::probe::{
     self, DIRECTION, Direction, LLDU, Lost, PROPAGATION, Record, Records, Shape, Trip, Ways,
 };
-use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, TRACE,
-    whole_lines,
-};
+use super::{Files, Finding, Given, Importer, Key, Lines, RTT, Remark, TRACE, whole_lines};
 use crate::format::foreign::Carries;
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
@@ -24,40 +21,14 @@ const COLUMNS: [&str; 4] = ["timestamp", "rtt", "uplink", "downlink"];
 const KEYS: [Key; 5] = [TRACE, DIRECTION, PROPAGATION, RTT, LLDU];
 
 /// Importer of tables of LENS.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "lens"
-    }
-
-    fn about(&self) -> &'static str {
-        "table timestamp,rtt,uplink,downlink of LENS; -1 marks which was lost"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
-        whole_lines(first).next().is_some_and(is_header)
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+pub static FORMAT: Importer = Importer {
+    name: "lens",
+    about: "table timestamp,rtt,uplink,downlink of LENS; -1 marks which was lost",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss(),
+    keys: &KEYS,
+    recognises: |first| whole_lines(first).next().is_some_and(is_header),
+    open: |given, files, note| {
         let mut settings = given.clone();
         let direction = Direction::complete(&mut settings, note);
         if direction == Direction::Down {
@@ -65,18 +36,12 @@ impl Importer for Format {
                 "an answer is taken to be sent when the client sent the packet: the table has no other times",
             ));
         }
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: true,
-            places: (TRACE.name, TRACE.name),
-            make: &Table::open,
-        };
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Table::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         direction.describe(&mut import.head);
         Ok(import)
-    }
-}
+    },
+};
 
 /// Fields of a line.
 fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -188,71 +153,8 @@ impl Records for Table {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{convert, only, refusal};
+    use super::super::testing::convert;
     use super::*;
-
-    /// Times in ms and delays in ms of a table, in a direction.
-    fn read(text: &str, direction: &str) -> (Vec<(u64, u64)>, Vec<&'static str>) {
-        let found = convert(
-            &Format,
-            text,
-            &[("direction", direction), ("propagation", "0s")],
-        );
-        let slots = found.slots.iter();
-        let slots = slots
-            .map(|(at, delay)| (at / 1_000_000, delay / 1_000_000))
-            .collect();
-        (slots, found.names())
-    }
-
-    #[test]
-    fn each_direction_has_its_own_losses() {
-        let text = "timestamp(ns),rtt,uplink,downlink\n\
-            1705744800000000000,60.5,20,40.5\r\n\
-            1705744800010000000,0,-1,0\n\
-            1705744800020000000,0,0,-1\n\
-            1705744800030000000,-1,0,0\n\
-            1705744800040000000,80,30,50\n";
-        let (slots, _) = read(text, "round-trip");
-        assert_eq!(slots, [(0, 30), (10, 0), (20, 0), (30, 0), (40, 40)]);
-        let (slots, names) = read(text, "up");
-        assert_eq!(slots, [(0, 20), (10, 0), (20, 20), (30, 0), (40, 30)]);
-        assert!(names.contains(&"delays-unknown") && names.contains(&"loss-direction-unknown"));
-        let (slots, names) = read(text, "down");
-        assert_eq!(slots, [(0, 40), (20, 0), (30, 0), (40, 50)]);
-        assert!(names.contains(&"never-sent") && names.contains(&"mixed-line-ends"));
-    }
-
-    #[test]
-    fn clocks_that_differ_give_negative_delays_that_are_no_losses() {
-        let text = "1705744800000000000,16,-1,17\n1705744800010000000,16,10487,-10471\n";
-        let (slots, names) = read(text, "down");
-        assert_eq!((slots.len(), slots[0].1), (2, 17));
-        assert!(
-            names.contains(&"clock-offset") && names.contains(&"negative-delays"),
-            "{names:?}"
-        );
-    }
-
-    #[test]
-    fn lines_of_another_kind_are_refused() {
-        for (text, words) in [
-            (
-                "timestamp,rtt,uplink,downlink\n1,2,3\n",
-                "2:1: found '1,2,3', expected 4 fields",
-            ),
-            ("1,2,3,4,5\n", "4 fields"),
-            ("x,2,1,1\n", "timestamp: found 'x'"),
-            ("1,2,nan,1\n", "uplink: found 'nan'"),
-            ("1,-2,1,1\n", "a round trip of 0 ms or more"),
-            ("1,-1,-1,0\n", "a round trip of 0 ms or more"),
-            ("1,2,1,1\n\n", "2:1: found ''"),
-            ("99999999999999999999,2,1,1\n", "timestamp: found"),
-        ] {
-            let found = refusal(&Format, only(text), &[]);
-            assert!(found.contains(words), "{text:?}: {found}");
-        }
-    }
 
     proptest! {
         #[test]
@@ -278,7 +180,7 @@ mod tests {
                 let delay = ((up + down) / 2).max(1);
                 expected.push((at * 10_000_000, if *fate < 3 { 0 } else { delay }));
             }
-            let found = convert(&Format, &text, &[("propagation", "0s")]);
+            let found = convert(&FORMAT, &text, &[("propagation", "0s")]);
             prop_assert_eq!(found.slots, expected);
         }
     }

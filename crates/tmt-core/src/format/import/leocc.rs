@@ -7,7 +7,7 @@
 
 use super::leoreplayer::{self, BANDWIDTH, DELAY};
 use super::probe::PROPAGATION;
-use super::{Files, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule, ValueKind};
+use super::{Importer, Key, RTT, Rule, ValueKind};
 use crate::format::foreign::Carries;
 use crate::types::{Span, TraceKind};
 
@@ -33,54 +33,28 @@ const KEYS: [Key; 5] = [
 ];
 
 /// Importer of pairs of bandwidth and delay.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "leocc"
-    }
-
-    fn about(&self) -> &'static str {
-        "a bandwidth trace (mahimahi) and a file of delays over time together, as LeoReplayer replays them"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Capacity
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity().delay().order()
-    }
-
+pub static FORMAT: Importer = Importer {
+    name: "leocc",
+    about: "a bandwidth trace (mahimahi) and a file of delays over time together, as LeoReplayer replays them",
+    kind: TraceKind::Capacity,
+    carries: Carries::NOTHING.capacity().delay().order(),
+    keys: &KEYS,
     // One of the two files says nothing of the other: opportunities are of mahimahi, delays alone of leoreplayer.
-    fn recognises(&self, _: &[u8]) -> bool {
-        false
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    recognises: |_| false,
+    open: |given, files, note| {
         let mut settings = given.clone();
         settings.assume(BIN, "10ms", "a line of the delay file covers 10ms", note);
         let bin = settings.get(BIN).unwrap_or(Span::from_millis(10));
         leoreplayer::pair(bin, &settings, files, note)
-    }
-}
+    },
+};
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Effect;
     use super::super::testing::{Converted, Inputs, refusal, try_convert};
+    use super::super::{Effect, Remark};
     use super::*;
 
     fn inputs(bandwidth: &str, delay: &str) -> Inputs {
@@ -94,7 +68,7 @@ mod tests {
 
     fn convert(bandwidth: &str, delay: &str, keys: &[(&'static str, &str)]) -> Converted {
         let keys = [&BOTH, keys].concat();
-        try_convert(&Format, inputs(bandwidth, delay), &keys).unwrap_or_else(|e| panic!("{e}"))
+        try_convert(&FORMAT, inputs(bandwidth, delay), &keys).unwrap_or_else(|e| panic!("{e}"))
     }
 
     #[test]
@@ -150,10 +124,10 @@ mod tests {
             ("2\n1\n", "7\n", "2:1: tx_time"),
             ("0\n", "7\n", "a last opportunity at 0 ms"),
         ] {
-            let found = refusal(&Format, inputs(bandwidth, delay), &BOTH);
+            let found = refusal(&FORMAT, inputs(bandwidth, delay), &BOTH);
             assert!(found.contains(words), "{found}");
         }
-        let alone = refusal(&Format, inputs("1\n", ""), &BOTH[..1]);
+        let alone = refusal(&FORMAT, inputs("1\n", ""), &BOTH[..1]);
         assert!(alone.contains("leocc needs `delay`"), "{alone}");
     }
 

@@ -39,27 +39,13 @@ const KEYS: [Key; 6] = [
 ];
 
 /// Importer of delays of LeoReplayer.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "leoreplayer"
-    }
-
-    fn about(&self) -> &'static str {
-        "a delay per 10 ms, in whole ms, and opportunities as in mahimahi"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity().delay().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "leoreplayer",
+    about: "a delay per 10 ms, in whole ms, and opportunities as in mahimahi",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.capacity().delay().order(),
+    keys: &KEYS,
+    recognises: |first| {
         let delays: Option<Vec<u64>> = whole_lines(first)
             .map(|line| std::str::from_utf8(line.trim_ascii()).ok()?.parse().ok())
             .collect();
@@ -67,37 +53,21 @@ impl Importer for Format {
         delays.is_some_and(|delays| {
             !delays.is_sorted() && delays.iter().all(|delay| (2..10_000).contains(delay))
         })
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let mut settings = given.clone();
         settings.assume(INTERVAL.name, "10ms", "a delay holds for 10ms", note);
         note(Remark::not_carried(
             "losses are not in the files: LeoReplayer has one rate of random losses",
         ));
         if !given.has(BANDWIDTH) {
-            let shape = Shape {
-                format: self.name(),
-                inputs: &[DELAY],
-                has_delays: true,
-                places: (DELAY, DELAY),
-                make: &Delays::open,
-            };
+            let shape = Shape::new(&FORMAT, Some(DELAY), &Delays::open);
             return probe::open(&shape, given, settings, files, note);
         }
         let interval = settings.get(INTERVAL.name).unwrap_or(Span::MAX);
         pair(interval, &settings, files, note)
-    }
-}
+    },
+};
 
 /// Starts a conversion of both files of a replay, whose delays hold for `interval` each.
 ///
@@ -188,55 +158,5 @@ impl Records for Delays {
 
     fn findings(&self) -> Vec<Finding> {
         self.0.finding(DELAY).into_iter().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{converted, refusal_of_files as refusal};
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    #[test]
-    fn line_i_holds_for_10_ms() {
-        let files = [
-            (DELAY, "12\n12\n16\n"),
-            (BANDWIDTH, "0\n9\n10\n20\n29\n30\n"),
-        ];
-        let found = converted(&Format, &files, &[("propagation", "10ms")]);
-        let expected = [(0, 2), (9, 2), (10, 2), (20, 6), (29, 6), (30, 2)];
-        assert_eq!(
-            found.slots,
-            expected.map(|(at, delay)| (at * MS, delay * MS))
-        );
-        assert_eq!(found.head.get("trace_kind"), Some("capacity"));
-        // 6 opportunities of 1504 B in 30 ms.
-        assert_eq!(found.head.get("rate_bps"), Some("2406400"));
-        assert_eq!(found.head.get("rtt_ns"), Some("20000000"));
-        let repeated = found
-            .findings
-            .iter()
-            .find(|found| found.name == "delays-repeated");
-        assert_eq!(repeated.unwrap().count, 1);
-    }
-
-    #[test]
-    fn delays_alone_are_probes() {
-        let found = converted(&Format, &[(DELAY, "12\n12\n16\n")], &[]);
-        assert_eq!(found.slots, [(0, 1), (10 * MS, 1), (20 * MS, 4 * MS)]);
-        assert_eq!(found.head.get("trace_kind"), Some("probe"));
-    }
-
-    #[test]
-    fn fractions_and_blank_lines_are_refused() {
-        for text in ["12\n\n13\n", "12.5\n", "-3\n", "+3\n", "x\n"] {
-            for more in [&[][..], &[(BANDWIDTH, "1\n")]] {
-                let files = [&[(DELAY, text)], more].concat();
-                let error = refusal(&Format, &files, &[("propagation", "0s")]);
-                assert!(error.contains("whole number"), "{text:?}: {error}");
-            }
-        }
-        assert!(Format.recognises(b"12\n16\n12\n") && !Format.recognises(b"1\n2\n3\n"));
     }
 }

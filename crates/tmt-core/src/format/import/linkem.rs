@@ -9,8 +9,7 @@ use super::finding::counted;
 use super::over_time::MOST;
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule,
-    ValueKind,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, RTT, Rule, ValueKind,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{CRLF, DELAYS_LEFT, DELAYS_REPEATED};
@@ -39,27 +38,13 @@ const KEYS: [Key; 7] = [
 ];
 
 /// Importer of traces of Link'Em.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "linkem"
-    }
-
-    fn about(&self) -> &'static str {
-        "a digit per packet, 0 = lost, and a delay in ms per delivered packet, as in Link'Em"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "linkem",
+    about: "a digit per packet, 0 = lost, and a delay in ms per delivered packet, as in Link'Em",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    recognises: |first| {
         let text = first
             .strip_prefix(b"\xef\xbb\xbf")
             .unwrap_or(first)
@@ -75,33 +60,17 @@ impl Importer for Format {
             && words().count() > 3
             && words().all(|word| word.len() < 6 && word.iter().all(u8::is_ascii_digit));
         is_loss || is_delay
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let has_delays = given.has(DELAY);
         if !has_delays && !given.has(LOSS) {
-            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", self.name());
+            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", FORMAT.name);
             return Err(ImportError::Refused(refusal));
         }
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[DELAY, LOSS],
-            has_delays,
-            places: (DELAY, LOSS),
-            make: &LinkEm::open,
-        };
+        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), &LinkEm::open);
         probe::open(&shape, given, given.clone(), files, note)
-    }
-}
+    },
+};
 
 /// The words of a file, whatever its lines are.
 struct Words {
@@ -333,14 +302,14 @@ impl Records for LinkEm {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{converted, refusal_of_files as refusal};
+    use super::super::testing::converted;
     use super::*;
 
     const MS: u64 = 1_000_000;
 
     fn delays(delay: &str, loss: &str) -> Vec<u64> {
         let keys = [("interval", "10ms"), ("propagation", "0s")];
-        let found = converted(&Format, &[(DELAY, delay), (LOSS, loss)], &keys);
+        let found = converted(&FORMAT, &[(DELAY, delay), (LOSS, loss)], &keys);
         assert!(
             found
                 .slots
@@ -349,53 +318,6 @@ mod tests {
                 .all(|(n, slot)| slot.0 == n as u64 * 10 * MS)
         );
         found.slots.iter().map(|slot| slot.1 / MS).collect()
-    }
-
-    #[test]
-    fn only_delivered_packets_have_a_delay_and_0_is_lost() {
-        assert_eq!(delays("42 39 25 ", "1011"), [42, 0, 39, 25]);
-        // Line ends are blanks, and both files repeat.
-        assert_eq!(
-            delays("42 39\n25\n", "10\r\n111\n1"),
-            [42, 0, 39, 25, 42, 39]
-        );
-    }
-
-    #[test]
-    fn one_file_is_enough() {
-        let keys = [("interval", "10ms"), ("decode-delay", "1ns")];
-        let lost = converted(&Format, &[(LOSS, "1101110111")], &keys);
-        let erased: Vec<usize> = (0..10).filter(|&at| lost.slots[at].1 == 0).collect();
-        assert_eq!(erased, [2, 6]);
-        let keys = [("interval", "10ms"), ("propagation", "0s")];
-        let all = converted(&Format, &[(DELAY, "4 5 6")], &keys);
-        assert_eq!(all.slots.len(), 3);
-    }
-
-    #[test]
-    fn other_bytes_are_refused_at_their_place() {
-        let keys = [("interval", "10ms"), ("propagation", "0s")];
-        for (delay, loss) in [
-            ("4 x", "11"),
-            ("4 5.5", "11"),
-            ("4", "12"),
-            ("", "1"),
-            ("4 -5", "11"),
-        ] {
-            let error = refusal(&Format, &[(DELAY, delay), (LOSS, loss)], &keys);
-            assert!(
-                error.contains("expected") || error.contains("empty"),
-                "{delay:?} {error}"
-            );
-        }
-    }
-
-    #[test]
-    fn its_files_are_told_from_others() {
-        assert!(Format.recognises(b"1101110111") && Format.recognises(b"42 39 25 40 "));
-        for text in ["0\n1\n0\n", "1\n2\n3\n", "42 39\n200 23 0\n", ""] {
-            assert!(!Format.recognises(text.as_bytes()), "{text:?}");
-        }
     }
 
     proptest! {

@@ -9,8 +9,8 @@ use std::io::BufRead;
 
 use super::finding::counted;
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark,
-    Slots, TRACE, decode_delay, rate_bps, set_rtt, whole_lines,
+    DECODE_DELAY, Files, Finding, Import, Importer, Lines, RTT, Remark, Slots, TRACE, decode_delay,
+    rate_bps, set_rtt, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::UNSORTED_TIMES;
@@ -18,27 +18,13 @@ use crate::format::unit::Unit;
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time, TraceKind};
 
 /// Importer of mahimahi traces.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "mahimahi"
-    }
-
-    fn about(&self) -> &'static str {
-        "one delivery opportunity of 1504 B per line, in whole milliseconds"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Capacity
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.capacity()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "mahimahi",
+    about: "one delivery opportunity of 1504 B per line, in whole milliseconds",
+    kind: TraceKind::Capacity,
+    carries: Carries::NOTHING.capacity(),
+    keys: &[TRACE, DECODE_DELAY, RTT],
+    recognises: |first| {
         let lines = whole_lines(first).map(<[u8]>::trim_ascii);
         let times: Option<Vec<u64>> = lines
             .clone()
@@ -51,18 +37,8 @@ impl Importer for Format {
         }
         // Lines of 0 and 1 are losses.
         times.is_some_and(|times| times.is_sorted() && times.last().is_some_and(|last| *last > 1))
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &[TRACE, DECODE_DELAY, RTT]
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let mut settings = given.clone();
         let delay = decode_delay(&mut settings, note);
         let mut head = Metadata::new();
@@ -85,8 +61,8 @@ impl Importer for Format {
             settings,
             slots,
         })
-    }
-}
+    },
+};
 
 /// Mean rate of the trace of a key, bit/s, over the period after which mahimahi repeats it, which is its last time.
 pub(super) fn mean_rate_of(key: &'static str, files: &mut dyn Files) -> Result<Option<u64>> {
@@ -192,42 +168,5 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
 
     fn be_lenient(&mut self) {
         self.is_lenient = true;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Vec<u64>> {
-        let mut trace = Mahimahi::new(text.as_bytes(), Span::from_nanos(1).unwrap());
-        let mut times = Vec::new();
-        while let Some(slot) = trace.next_slot()? {
-            times.push(slot.tx_time().as_nanos());
-        }
-        Ok(times)
-    }
-
-    #[test]
-    fn opportunities_are_slots_and_may_share_a_millisecond() {
-        assert_eq!(
-            read("1\n1\r\n4").unwrap(),
-            [1_000_000, 1_000_000, 4_000_000]
-        );
-    }
-
-    #[test]
-    fn traces_that_mahimahi_refuses_are_refused() {
-        for text in [
-            "1\n\n2\n",
-            "2\n1\n",
-            "0\n0\n",
-            "1.5\n",
-            "-1\n",
-            "a\n",
-            "99999999999999999999\n",
-        ] {
-            assert!(read(text).is_err(), "{text:?}");
-        }
     }
 }

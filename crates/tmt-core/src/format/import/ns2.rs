@@ -12,8 +12,7 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, Rule, TRACE,
-    ValueKind, whole_lines,
+    Files, Finding, Given, Importer, Key, Lines, RTT, Remark, Rule, TRACE, ValueKind, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{ARRIVALS_UNSENT, QUEUE_DROPS};
@@ -49,54 +48,24 @@ const KEYS: [Key; 5] = [
 ];
 
 /// Importer of traces of ns-2.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "ns2"
-    }
-
-    fn about(&self) -> &'static str {
-        "packet trace of ns-2 (`r + - d e` lines, also of satellite links), one link of it"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "ns2",
+    about: "packet trace of ns-2 (`r + - d e` lines, also of satellite links), one link of it",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    recognises: |first| {
         let mut lines = whole_lines(first).peekable();
         lines.peek().is_some() && lines.all(|line| event(line.trim_ascii()).is_some())
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         note(Remark::fact(
             "a packet is sent when it leaves the queue of the link: drops and waiting before are not part of it",
         ));
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: true,
-            places: (TRACE.name, TRACE.name),
-            make: &Link::open,
-        };
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Link::open);
         probe::open(&shape, given, given.clone(), files, note)
-    }
-}
+    },
+};
 
 /// A line of a trace.
 #[derive(Debug, PartialEq)]
@@ -342,80 +311,8 @@ impl Records for Link {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{converted, refusal_of_files as refusal};
+    use super::super::testing::converted;
     use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    const PLAIN: &str = "\
-+ 0.1 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
-- 0.1 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
-+ 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 4 13
-+ 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 5 14
-d 0.11 0 1 tcp 1040 ------- 1 0.0 1.0 5 14
-- 0.12 0 1 tcp 1040 ------- 1 0.0 1.0 4 13
-r 0.15 1 0 ack 40 ------- 1 1.0 0.0 1 9
-- 0.2 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
-d 0.3 0 1 tcp 1040 ------- 1 0.0 1.0 7 16
-r 0.362 0 1 tcp 1040 ------- 1 0.0 1.0 3 12
-r 0.47 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
-";
-
-    fn slots(text: &str, link: &str) -> Vec<(u64, u64)> {
-        let keys = [("link", link), ("propagation", "250ms")];
-        converted(&Format, &[("trace", text)], &keys).slots
-    }
-
-    #[test]
-    fn a_packet_goes_from_the_queue_to_its_arrival_or_is_lost() {
-        // The last one by a model of errors before the queue.
-        let expected = [
-            (0, 12 * MS),
-            (20 * MS, 0),
-            (100 * MS, 20 * MS),
-            (200 * MS, 0),
-        ];
-        assert_eq!(slots(PLAIN, "0-1"), expected);
-        let keys = [("link", "0-1"), ("propagation", "0s")];
-        let found = converted(&Format, &[("trace", PLAIN)], &keys);
-        let drops = found
-            .findings
-            .iter()
-            .find(|found| found.name == "queue-drops");
-        assert_eq!(drops.unwrap().count, 1);
-    }
-
-    #[test]
-    fn satellite_links_have_positions_and_errors() {
-        let at = "0.00 10.20 -0.00 -10.00";
-        let text = format!(
-            "- 1.0 12 13 cbr 210 ------- 0 12.0 13.0 0 0 {at}\n- 1.1 12 13 cbr 210 ------- 0 12.0 13.0 1 1 {at}\n\
-             e 1.2404 12 13 cbr 210 ------- 0 12.0 13.0 0 0 {at}\nr 1.36 12 13 cbr 210 ------- 0 12.0 13.0 1 1 {at}\n\
-             d 848.0 12 -2 cbr 210 ------- 1 14.0 15.0 6 21 0.00 10.00 -999.00 -999.00\n"
-        );
-        assert_eq!(slots(&text, "12-13"), [(0, 0), (100 * MS, 10 * MS)]);
-    }
-
-    #[test]
-    fn a_link_without_packets_is_refused_with_those_of_the_file() {
-        let keys = [("link", "0-2"), ("propagation", "0s")];
-        let error = refusal(&Format, &[("trace", PLAIN)], &keys);
-        assert!(
-            error.contains("link 0-2") && error.contains("0-1, 1-0"),
-            "{error}"
-        );
-        for text in [
-            "- 0.1 0 1\n",
-            "x 0.1 0 1 tcp 1 - 1 0 1 3 12\n",
-            "- a 0 1 tcp 1 - 1 0 1 3 12\n",
-        ] {
-            refusal(&Format, &[("trace", text)], &keys);
-        }
-        let back = "- 0.2 0 1 tcp 1 - 1 0 1 3 12\n- 0.1 0 1 tcp 1 - 1 0 1 3 13\n";
-        let keys = [("link", "0-1"), ("propagation", "0s")];
-        refusal(&Format, &[("trace", back)], &keys);
-        assert!(Format.recognises(PLAIN.as_bytes()) && !Format.recognises(b"1\n2\n"));
-    }
 
     #[test]
     fn a_packet_that_never_arrives_does_not_hold_back_the_others_for_ever() {
@@ -428,7 +325,7 @@ r 0.47 0 1 tcp 1040 ------- 1 0.0 1.0 6 15
         }
         text.push_str(&format!("r {count} 0 1 tcp 1 - 1 0 1 3 999999\n"));
         let keys = [("link", "0-1"), ("propagation", "0s")];
-        let found = converted(&Format, &[("trace", &text)], &keys);
+        let found = converted(&FORMAT, &[("trace", &text)], &keys);
         assert_eq!((found.slots.len(), found.slots[0].1), (count, 0));
         assert!(
             found

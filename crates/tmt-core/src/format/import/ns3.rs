@@ -7,10 +7,7 @@ use std::io::{BufRead, Read as _};
 
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PACKETS, Record, Records, Shape, Totals};
-use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule,
-    TRACE, ValueKind,
-};
+use super::{DECODE_DELAY, Files, Finding, Given, Importer, Key, RTT, Rule, TRACE, ValueKind};
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{DUPLICATES, RECEIVED_AT_END_UNKNOWN};
 use crate::format::text::shown;
@@ -34,27 +31,13 @@ const KEYS: [Key; 6] = [
 ];
 
 /// Importer of lists of losses.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "ns3"
-    }
-
-    fn about(&self) -> &'static str {
-        "positions of lost packets from 0, as in ReceiveListErrorModel of ns-3"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "ns3",
+    about: "positions of lost packets from 0, as in ReceiveListErrorModel of ns-3",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.loss(),
+    keys: &KEYS,
+    recognises: |first| {
         // The first bytes may end within a number.
         let digits = first.iter().any(u8::is_ascii_digit);
         let is_list = first
@@ -69,28 +52,12 @@ impl Importer for Format {
         };
         let is_table = whole.clone().next().is_some() && whole.all(in_pairs);
         digits && is_list && !is_table && first.contains(&b',')
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: false,
-            places: (TRACE.name, TRACE.name),
-            make: &List::open,
-        };
+    },
+    open: |given, files, note| {
+        let shape = Shape::new(&FORMAT, None, &List::open);
         probe::open(&shape, given, given.clone(), files, note)
-    }
-}
+    },
+};
 
 /// Most packets: ns-3 counts positions by 32 bits.
 const MOST_PACKETS: u64 = 1 << 32;
@@ -226,7 +193,7 @@ impl Records for List {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{converted, refusal_of_files as refusal};
+    use super::super::testing::converted;
     use super::*;
 
     fn erased(text: &str, packets: &str) -> Vec<u64> {
@@ -235,36 +202,10 @@ mod tests {
             ("decode-delay", "1ns"),
             ("packets", packets),
         ];
-        let slots = converted(&Format, &[("trace", text)], &keys).slots;
+        let slots = converted(&FORMAT, &[("trace", text)], &keys).slots;
         assert_eq!(slots.len().to_string(), packets);
         let lost = slots.iter().filter(|slot| slot.1 == 0);
         lost.map(|slot| slot.0).collect()
-    }
-
-    #[test]
-    fn ordinals_count_from_0_in_any_order() {
-        assert_eq!(erased("8,0, 7\n7\n", "10"), [0, 7, 8]);
-        assert!(erased("\n", "4").is_empty());
-        let keys = [("interval", "1ns"), ("decode-delay", "1ns")];
-        let found = converted(&Format, &[("trace", "3")], &keys);
-        assert_eq!(found.slots.len(), 4);
-        assert!(
-            found
-                .findings
-                .iter()
-                .any(|found| found.name == "received-at-end-unknown")
-        );
-    }
-
-    #[test]
-    fn what_is_no_list_is_refused() {
-        let keys = [("interval", "1ns"), ("decode-delay", "1ns")];
-        for text in ["1;2", "-1", "+1", "1.5", "4294967296", "\n"] {
-            refusal(&Format, &[("trace", text)], &keys);
-        }
-        let keys = [&keys[..], &[("packets", "3")]].concat();
-        let error = refusal(&Format, &[("trace", "0,3")], &keys);
-        assert!(error.contains("position 3"), "{error}");
     }
 
     proptest! {

@@ -7,8 +7,8 @@
 use super::over_time::{Points, Step};
 use super::probe::{self, Fate, INTERVAL, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, Rule, TRACE,
-    ValueKind, whole_lines,
+    Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Remark, Rule, TRACE, ValueKind,
+    whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::text::shown;
@@ -47,27 +47,13 @@ const KEYS: [Key; 7] = [
 ];
 
 /// Importer of delay files of OpenSAND.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "opensand"
-    }
-
-    fn about(&self) -> &'static str {
-        "delays over time, `step delay_ms` per line, as in OpenSAND"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "opensand",
+    about: "delays over time, `step delay_ms` per line, as in OpenSAND",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay(),
+    keys: &KEYS,
+    recognises: |first| {
         let (mut last, mut rows) = (None, 0);
         let is_every = whole_lines(first).all(|line| {
             let line = line.trim_ascii();
@@ -83,18 +69,8 @@ impl Importer for Format {
             is_next
         });
         is_every && rows > 2
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         if given.text(VALUES) == Some("attenuation") {
             return Err(ImportError::Refused(format!(
                 "a file of attenuations (`{VALUES}`) has no packets: which are lost is for a link to say; `tmt synth --scenario NAME --fading-in FILE --fading-format opensand` makes a trace of it"
@@ -107,18 +83,12 @@ impl Importer for Format {
         let mut settings = given.clone();
         let step = given.text(STEP).unwrap_or("1s").to_owned();
         settings.set(INTERVAL.name, step);
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: true,
-            places: (TRACE.name, TRACE.name),
-            make: &Delays::open,
-        };
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Delays::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         import.settings.remove(INTERVAL.name);
         Ok(import)
-    }
-}
+    },
+};
 
 /// Step and value of a line.
 fn columns(line: &[u8]) -> Option<(u64, &str)> {
@@ -191,59 +161,5 @@ impl Records for Delays {
 
     fn findings(&self) -> Vec<Finding> {
         self.points.finding().into_iter().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{converted, refusal_of_files as refusal};
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-    const SECOND: u64 = 1_000_000_000;
-
-    fn delays(text: &str, more: &[(&'static str, &str)]) -> Vec<(u64, u64)> {
-        let keys = [("values", "delay"), ("step", "1s"), ("propagation", "0s")];
-        converted(&Format, &[("trace", text)], &[&keys, more].concat()).slots
-    }
-
-    #[test]
-    fn every_step_has_a_delay_interpolated_or_held() {
-        let text = "# comment\n0 250\n2 255\n\n4 250\n";
-        let ms = |delays: [u64; 5]| {
-            (0..)
-                .zip(delays)
-                .map(|(at, delay)| (at * SECOND, delay * MS))
-        };
-        assert_eq!(
-            delays(text, &[]),
-            ms([250, 252, 255, 253, 250]).collect::<Vec<_>>()
-        );
-        let held = delays(text, &[("hold", "")]);
-        assert_eq!(held, ms([250, 250, 255, 255, 250]).collect::<Vec<_>>());
-        assert!(Format.recognises(text.as_bytes()) && !Format.recognises(b"1 20\n2 21\n4 20\n"));
-        // The first value holds before its step.
-        assert_eq!(delays("1 7\n2 9\n", &[])[0], (0, 7 * MS));
-    }
-
-    #[test]
-    fn attenuations_and_odd_lines_are_refused_with_the_way() {
-        let keys = [("values", "attenuation"), ("step", "1s")];
-        let error = refusal(&Format, &[("trace", "0 0.5\n")], &keys);
-        assert!(
-            error.contains("--fading-in FILE --fading-format opensand"),
-            "{error}"
-        );
-        let keys = [("values", "delay"), ("step", "1s"), ("propagation", "0s")];
-        for text in [
-            "0 0.5\n",
-            "0\n",
-            "0 1 2\n",
-            "5 1\n4 1\n",
-            "x 1\n",
-            "# only\n",
-        ] {
-            refusal(&Format, &[("trace", text)], &keys);
-        }
     }
 }

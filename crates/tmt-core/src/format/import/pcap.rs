@@ -10,7 +10,7 @@ mod pairs;
 use std::collections::BTreeMap;
 
 use super::probe::{self, LLDU, PROPAGATION, Shape};
-use super::{Files, Given, Import, ImportError, Importer, Key, RTT, Remark, Rule, ValueKind};
+use super::{Files, Given, ImportError, Importer, Key, RTT, Remark, Rule, ValueKind};
 use crate::format::foreign::Carries;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 use capture::Capture;
@@ -47,27 +47,13 @@ const KEYS: [Key; 6] = [
 ];
 
 /// Importer of pairs of captures.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "pcap"
-    }
-
-    fn about(&self) -> &'static str {
-        "captures at the sender and at the receiver (pcap, pcapng), whose packets are matched"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "pcap",
+    about: "captures at the sender and at the receiver (pcap, pcapng), whose packets are matched",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    recognises: |first| {
         const MAGICS: [[u8; 4]; 3] = [
             [0xa1, 0xb2, 0xc3, 0xd4],
             [0xa1, 0xb2, 0x3c, 0x4d],
@@ -78,18 +64,8 @@ impl Importer for Format {
             swapped.reverse();
             first.starts_with(magic) || first.starts_with(&swapped)
         })
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         if !files.can_reopen(SENDER) {
             let refusal = format!(
                 "`{SENDER}` is read twice, first for its flows, which a pipe does not allow: expected a file"
@@ -103,20 +79,15 @@ impl Importer for Format {
             "the clocks of both captures are taken to agree: a difference is part of every delay, and of the propagation removed",
         ));
         let (flow, with_empty) = (chosen.flow, chosen.payloads == 0);
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[SENDER, RECEIVER],
-            has_delays: true,
-            places: (RECEIVER, RECEIVER),
-            make: &|_, files| {
-                let sender = Capture::new(SENDER, open(SENDER, files)?)?;
-                let receiver = Capture::new(RECEIVER, open(RECEIVER, files)?)?;
-                Ok(Pairs::new(sender, receiver, flow, with_empty))
-            },
+        let make = |_: &Given, files: &mut dyn Files| {
+            let sender = Capture::new(SENDER, open(SENDER, files)?)?;
+            let receiver = Capture::new(RECEIVER, open(RECEIVER, files)?)?;
+            Ok(Pairs::new(sender, receiver, flow, with_empty))
         };
+        let shape = Shape::new(&FORMAT, Some(RECEIVER), &make);
         probe::open(&shape, given, settings, files, note)
-    }
-}
+    },
+};
 
 fn open(key: &'static str, files: &mut dyn Files) -> Result<Box<dyn std::io::BufRead + Send>> {
     files

@@ -10,10 +10,7 @@ mod stamp;
 use std::io::BufRead;
 
 use super::probe::{self, INTERVAL, LLDU, PROPAGATION, ROUND_TRIP, Record, Records, Shape, Totals};
-use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, TRACE,
-    whole_lines,
-};
+use super::{Files, Finding, Given, Importer, Key, Lines, RTT, TRACE, whole_lines};
 use crate::format::foreign::Carries;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 use answers::Answers;
@@ -22,55 +19,25 @@ use log::Log;
 const KEYS: [Key; 6] = [TRACE, INTERVAL, PROPAGATION, ROUND_TRIP, RTT, LLDU];
 
 /// Importer of output of ping.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "ping"
-    }
-
-    fn about(&self) -> &'static str {
-        "output of ping (iputils also with -D or dated lines, busybox, macOS), or a table time,rtt of answers"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.delay().loss().order()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "ping",
+    about: "output of ping (iputils also with -D or dated lines, busybox, macOS), or a table time,rtt of answers",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.delay().loss().order(),
+    keys: &KEYS,
+    recognises: |first| {
         let mut lines = whole_lines(first).map(<[u8]>::trim_ascii);
         let is_answers = lines.clone().find(|line| !line.is_empty());
         is_answers.is_some_and(answers::is_telling) || lines.any(log::is_telling)
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         let mut settings = given.clone();
         let words = "ping measures round trips; half of each is taken as the one-way delay";
         settings.assume(ROUND_TRIP.name, "", words, note);
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: true,
-            places: (TRACE.name, TRACE.name),
-            make: &Ping::open,
-        };
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Ping::open);
         probe::open(&shape, given, settings, files, note)
-    }
-}
+    },
+};
 
 /// Lines of an input.
 type File = Lines<Box<dyn BufRead + Send>>;

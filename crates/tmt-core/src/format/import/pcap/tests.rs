@@ -152,11 +152,11 @@ fn pair(sender: Vec<u8>, receiver: Vec<u8>) -> Inputs {
 
 fn convert(sender: Vec<u8>, receiver: Vec<u8>, keys: &[(&'static str, &str)]) -> Converted {
     let keys = [&BOTH, keys].concat();
-    try_convert(&Format, pair(sender, receiver), &keys).unwrap_or_else(|error| panic!("{error}"))
+    try_convert(&FORMAT, pair(sender, receiver), &keys).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refused(sender: Vec<u8>, receiver: Vec<u8>, keys: &[(&'static str, &str)]) -> String {
-    refusal(&Format, pair(sender, receiver), &[&BOTH, keys].concat())
+    refusal(&FORMAT, pair(sender, receiver), &[&BOTH, keys].concat())
 }
 
 const MS: u64 = 1_000_000;
@@ -401,5 +401,5 @@ fn what_is_no_pair_of_captures_is_refused() {
     }
     let mut inputs = pair(sent, received);
     inputs.can_reopen = false;
-    assert!(refusal(&Format, inputs, &BOTH).contains("`sender` is read twice"));
+    assert!(refusal(&FORMAT, inputs, &BOTH).contains("`sender` is read twice"));
 }
