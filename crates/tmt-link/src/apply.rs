@@ -137,12 +137,12 @@ pub fn assumed_rtt(places: &str) -> Note {
     Note::warning(format!("no RTT in {places}: assuming {DEFAULT_RTT} (GEO)"))
 }
 
-/// The warning on `schemes` that run on a timeline; `None` if `head` is not that of a timeline.
+/// The warning on `schemes` that run on the timeline `name`; `None` if `head` is not that of a timeline.
 #[must_use]
-pub fn applied_before(head: &Metadata, schemes: &str) -> Option<Note> {
+pub fn applied_before(name: &str, head: &Metadata, schemes: &str) -> Option<Note> {
     let before = head.get("scheme")?;
     Some(Note::warning(format!(
-        "the input is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
+        "{name} is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
     )))
 }
 
@@ -280,7 +280,7 @@ impl Transform {
                 "feedback delay {stored} in the metadata is that of the scheme applied before"
             )));
         }
-        notes.extend(applied_before(head, &self.scheme_names()));
+        notes.extend(applied_before("the input", head, &self.scheme_names()));
         notes
     }
 

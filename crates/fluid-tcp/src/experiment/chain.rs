@@ -2,7 +2,7 @@
 //! over it. Several experiments can share the slots, and those with the same scheme the timeline.
 
 use tmt_core::channel::{SlotChannel, Use};
-use tmt_core::types::{EndLine, Metadata, Span, Time};
+use tmt_core::types::{EndLine, Span, Time};
 
 use super::error::{Result, data, refused};
 use super::parameters::Experiment;
@@ -116,7 +116,7 @@ impl Experiment {
         let Some(loss) = loss else {
             return Ok(loaded);
         };
-        if loss.is_random() && erased_with(&loaded.head, seed) {
+        if loss.is_random() && loaded.head.erased_with(seed) {
             return Err(data(format!(
                 "{}: found a stage that erased slots with seed {seed}, expected another `seed`: this one gives the same random numbers again",
                 loaded.name
@@ -156,9 +156,10 @@ impl Experiment {
         let decode_delay = slots.rows.median_delay();
         let (rtt, _, assumed) = self.round_trip(&slots.head);
         // Of the warnings of `tmt apply` those that its timeline does not show.
-        let unseen = assumed
-            .into_iter()
-            .chain(applied_before(&slots.head, scheme.text()));
+        let unseen =
+            assumed
+                .into_iter()
+                .chain(applied_before("the input", &slots.head, scheme.text()));
         let notes = slots.notes.iter().cloned().chain(unseen);
         let (feedback_delay, _) = self.resolved_feedback_delay(&slots.head, decode_delay)?;
         let applied = AppliedScheme {
@@ -195,17 +196,6 @@ impl Experiment {
         run.feedback_delay = None;
         run
     }
-}
-
-/// Whether the head has a stage that drew erasures with `seed`.
-fn erased_with(head: &Metadata, seed: u64) -> bool {
-    let ending = format!(" --seed {seed}");
-    head.iter().any(|(key, stage)| {
-        let draws = ["tmt inject ", "tmt synth "];
-        key == "stage"
-            && draws.iter().any(|start| stage.starts_with(start))
-            && stage.ends_with(&ending)
-    })
 }
 
 /// The timeline that a scheme makes of `slots`, and its end line.

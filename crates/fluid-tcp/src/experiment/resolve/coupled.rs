@@ -14,7 +14,7 @@ use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::{LinkKind, PathKind, Probability};
-use tmt_link::apply::FeedbackDelay;
+use tmt_link::apply::{FeedbackDelay, applied_before};
 use tmt_link::timeline::GeneratedSlots;
 use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Packing};
 
@@ -37,11 +37,8 @@ impl Experiment {
             self.resolved_feedback_delay(&loaded.head, decode_delay)?;
         let name = loaded.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, loaded, channel.is_some())?;
-        if let Some(before) = link.head.get("scheme") {
-            link.notes.push(Note::warning(format!(
-                "{name} is a timeline of scheme {before}: {scheme} runs on top of it, with its LLDUs as slots"
-            )));
-        }
+        let before = applied_before(&name, &link.head, scheme.text());
+        link.notes.extend(before);
         if u32::try_from(trace.lldus_per_packet).is_err() {
             let message = format!(
                 "`packet` {}: expected fewer than 2^32 LLDUs per packet",

@@ -91,6 +91,6 @@ pub(super) fn repeated_early(head: &Metadata) -> Option<Note> {
     let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
     let or = or_interleaver(head, decode_delay);
     Some(Note::warning(format!(
-        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
+        "in the timeline of {scheme} {early}; apply the scheme with `feedback_delay` decode{or}"
     )))
 }
