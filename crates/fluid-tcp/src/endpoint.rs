@@ -2,6 +2,7 @@
 //! has a clock of its own.
 
 mod application;
+mod ends;
 mod host;
 mod profile;
 mod ranges;
@@ -13,7 +14,7 @@ pub(crate) mod tcp;
 pub(crate) mod transmission;
 
 pub use application::{Application, Context, Make, Socket, Source, Supply, Transfer};
-pub(crate) use host::{Ends, Other};
+pub(crate) use ends::{Ends, Other};
 pub use host::{Host, Outgoing};
 pub use profile::*;
 pub use transmission::Transmission;

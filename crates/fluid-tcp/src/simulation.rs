@@ -13,5 +13,5 @@ mod setup;
 pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
-pub use run::{Route, RunError, run};
+pub use run::{IntoRoute, Route, RunError, run};
 pub use setup::{ACK, Flow, Setup};

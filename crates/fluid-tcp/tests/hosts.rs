@@ -71,8 +71,6 @@ struct Call {
     all: usize,
 }
 
-const SPACING: Span = Span::from_millis(20);
-
 impl Application for Call {
     fn supply(&mut self, now: Time) -> Supply {
         let due =
@@ -136,7 +134,7 @@ fn coupled_link(setup: &Setup) -> CoupledLink {
     let (rate, lldu) = (BitRate(400_000), Bytes(50));
     let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(61), channel).unwrap();
     let packets = Segmentation::whole(setup.packet, 30);
-    CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets)
+    CoupledLink::new(slots.trace(1), SchemeSpec::arq(), packets)
 }
 
 /// Every datagram is sent on time, and delivered after `delay` ms.
@@ -362,8 +360,11 @@ fn acknowledgements_of_any_contents_cross_the_return_path() {
     setup.path.terrestrial_rtt = Span::from_millis(7);
     // 480 bits take 8 ms.
     setup.return_path.rate = Some(BitRate(60_000));
-    let link = || setup.synthetic_link(BitRate(800_000), Some(losses(0.2)));
-    let metrics = &report(&setup, link().unwrap()).flows[0];
+    let link = |setup: &Setup| {
+        let link = setup.synthetic_link(BitRate(800_000), Some(losses(0.2)));
+        link.unwrap()
+    };
+    let metrics = &report(&setup, link(&setup)).flows[0];
     assert_eq!(metrics.acks_sent, metrics.packets_delivered);
     let arrivals = delivered.lock().unwrap().clone();
     let heard = std::mem::take(&mut *heard.lock().unwrap());
@@ -376,7 +377,7 @@ fn acknowledgements_of_any_contents_cross_the_return_path() {
     let acknowledged: u64 = ranges.iter().map(|(from, to)| to - from).sum();
     assert_eq!(acknowledged, metrics.packets_delivered);
     setup.return_path.loss = Some(losses(1.0));
-    let metrics = &report(&setup, link().unwrap()).flows[0];
+    let metrics = &report(&setup, link(&setup)).flows[0];
     assert_eq!(metrics.acks_lost, metrics.acks_sent);
 }
 

@@ -14,8 +14,8 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 use tmt_link::hop::{
-    AttachError, Delay, Departure, Event, Gateway, GatewaySetup, Hop as _, HopError, Reporting,
-    ReturnHop, Served, Tallied,
+    Attach as _, AttachError, Delay, Departure, Event, Gateway, GatewaySetup, Hop as _, HopError,
+    Reporting, ReturnHop, Served, Tallied,
 };
 
 use crate::endpoint::receiver::Ack;
@@ -31,8 +31,8 @@ use crate::simulation::{ACK, Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
 use events::{AGAIN, Alarm, BACK, Events, Kind};
 use gateway_events::on_served;
-pub use route::Route;
 use route::SideHops;
+pub use route::{IntoRoute, Route};
 
 /// Reason why a run has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +115,6 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// have.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::Endpoint;
 /// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
@@ -129,22 +128,22 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.01".parse()?)
 ///     .ok_or("the rate leaves no slot")?;
 /// let packets = Segmentation::whole(setup.packet, 47);
-/// let link = CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets);
+/// let link = CoupledLink::new(slots.trace(1), SchemeSpec::arq(), packets);
 /// let report = run(&setup, link, &mut NoProbe)?;
 /// assert_eq!(report.total.metrics.packets_delivered, 1000);
 /// assert!(report.total.metrics.completion_time_s.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run<L: tmt_link::hop::Attach, P: Probe>(
+pub fn run<P: Probe>(
     setup: &Setup,
-    route: impl Into<Route<L>>,
+    route: impl IntoRoute,
     probe: &mut P,
 ) -> Result<RunReport, RunError> {
     let Route {
         before,
         link,
         after,
-    } = route.into();
+    } = route.into_route();
     let gateway = GatewaySetup {
         discipline: setup.discipline.clone(),
         buffer: setup.queue(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tmt_core::types::Time;
 use tmt_link::Packet;
-use tmt_link::hop::{AnyHop, Event, Gateway, Hop};
+use tmt_link::hop::{AnyHop, Attach, Event, Gateway, Hop};
 
 use super::delivery::{Delivery as _, Form};
 use super::events::Alarm;
@@ -73,9 +73,28 @@ impl<L> Route<L> {
     }
 }
 
-impl<L> From<L> for Route<L> {
-    fn from(link: L) -> Self {
-        Self::new(link)
+/// A [`Route`], or a link alone.
+pub trait IntoRoute {
+    /// Link of the gateway.
+    type Link: Attach;
+
+    /// The route.
+    fn into_route(self) -> Route<Self::Link>;
+}
+
+impl<L: Attach> IntoRoute for L {
+    type Link = L;
+
+    fn into_route(self) -> Route<L> {
+        Route::new(self)
+    }
+}
+
+impl<L: Attach> IntoRoute for Route<L> {
+    type Link = L;
+
+    fn into_route(self) -> Self {
+        self
     }
 }
 

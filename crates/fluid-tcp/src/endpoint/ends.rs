@@ -1,0 +1,61 @@
+//! The ends of a flow in a run: TCP, or hosts of one's own.
+
+use tmt_core::types::Time;
+
+use super::tcp::Tcp;
+use super::{Host, Outgoing, Socket};
+
+/// The ends of a flow. TCP is kept whole and called statically.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "TCP is the usual one")]
+pub(crate) enum Ends {
+    Tcp(Tcp),
+    Other(Box<Other>),
+}
+
+/// Hosts that are not TCP, with their application.
+#[derive(Debug)]
+pub(crate) struct Other {
+    pub(crate) near: Box<dyn Host>,
+    pub(crate) far: Box<dyn Host>,
+    pub(crate) socket: Socket,
+}
+
+impl Ends {
+    /// Next packet that the near host sends `now`.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    pub(crate) fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self {
+            Self::Tcp(tcp) => tcp.next(now),
+            Self::Other(other) => other.near.poll(now, &mut other.socket),
+        }
+    }
+
+    /// Time at which a timer of TCP's sender expires, and at which the near host may have something to send besides.
+    #[inline]
+    pub(crate) fn near_due(&self) -> [Option<Time>; 2] {
+        match self {
+            Self::Tcp(tcp) => [tcp.sender.deadline(), tcp.due()],
+            Self::Other(other) => [None, other.near.due()],
+        }
+    }
+
+    /// Time at which the far host has something to send.
+    #[inline]
+    pub(crate) fn far_due(&self) -> Option<Time> {
+        match self {
+            Self::Tcp(tcp) => tcp.receiver.deadline(),
+            Self::Other(other) => other.far.due(),
+        }
+    }
+
+    /// Whether the far host has everything.
+    #[inline]
+    pub(crate) fn is_complete(&self) -> bool {
+        match self {
+            Self::Tcp(tcp) => tcp.is_complete(),
+            Self::Other(other) => other.socket.is_complete(),
+        }
+    }
+}
