@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use fluid_tcp::endpoint::Profile;
+use fluid_tcp::endpoint::{Profile, Source};
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -36,7 +36,7 @@ fn trace() -> SlotTrace {
 /// A flow with a window that fills the link, of so many packets.
 fn setup(packets: Option<u64>) -> Setup {
     let flow = Flow {
-        packets,
+        source: Source::Bulk { packets, bytes: None },
         ..Flow::new("fixed:60".parse().unwrap(), Profile::Rfc.endpoint())
     };
     let duration = Span::from_nanos(SLOTS * SLOT).unwrap();

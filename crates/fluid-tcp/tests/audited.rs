@@ -4,7 +4,9 @@ use std::num::NonZeroU64;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
 use fluid_tcp::congestion;
-use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
+use fluid_tcp::endpoint::{
+    CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, Source,
+};
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
@@ -111,7 +113,10 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
             Flow {
                 start: Span::from_millis(start),
                 terrestrial_rtt: terrestrial.map(Span::from_millis),
-                packets,
+                source: Source::Bulk {
+                    packets,
+                    bytes: None,
+                },
                 ..Flow::new(cc.parse().unwrap(), endpoint)
             }
         });

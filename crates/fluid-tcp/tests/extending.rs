@@ -1,5 +1,9 @@
 //! The examples of docs/extending.md from outside the crate, and a check that the page shows their code.
 
+#[path = "extending/application.rs"]
+pub(crate) mod application;
+#[path = "extending/host.rs"]
+pub(crate) mod host;
 #[path = "extending/link.rs"]
 mod link;
 #[path = "extending/model.rs"]

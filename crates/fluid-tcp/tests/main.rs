@@ -6,6 +6,7 @@ mod audited;
 mod bbr;
 mod closed_forms;
 mod extending;
+mod hosts;
 mod hybrid_paths;
 mod kernel;
 mod peers;

@@ -194,8 +194,8 @@ pub struct Sender {
     lost: u64,
     outstanding: Flight,
     cc: Box<dyn CongestionControl>,
-    /// Number of packets to send; `None` for an endless source.
-    total: Option<u64>,
+    /// Number of packets that the application has supplied so far; the largest number for an endless source.
+    supplied: u64,
     /// Whether usual ACKs may be processed as such: with SACK, and without rate samples and pacing.
     takes_plain_acks: bool,
     /// Whether nothing is under way but new packets and their ACKs (`Sender::is_quiet`).
@@ -253,12 +253,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Creates a sender of `total` packets, or an endless one.
+    /// Creates a sender of `supplied` packets, or an endless one. [`Self::supply`] changes that.
     #[must_use]
     pub fn new(
         endpoint: impl Into<Arc<Endpoint>>,
         cc: Box<dyn CongestionControl>,
-        total: Option<u64>,
+        supplied: Option<u64>,
     ) -> Self {
         let endpoint = endpoint.into();
         let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
@@ -273,7 +273,7 @@ impl Sender {
             cc_controls_recovery: cc.controls_recovery_window(),
             window: floor_u64(cc.cwnd()),
             cc,
-            total,
+            supplied: supplied.unwrap_or(u64::MAX),
             snd_una: 0,
             send_limit: u64::MAX,
             send_cursor: 0,
@@ -312,6 +312,17 @@ impl Sender {
             cwr_pending: false,
             events: Events::default(),
         }
+    }
+
+    /// The application has supplied `packets` packets so far, at least those that were sent.
+    pub fn supply(&mut self, packets: u64) {
+        self.supplied = packets.max(self.snd_nxt);
+    }
+
+    /// Returns the number of packets that are supplied and were never sent.
+    #[must_use]
+    pub fn unsent(&self) -> u64 {
+        self.supplied - self.snd_nxt
     }
 
     /// Takes the RTT that a handshake measured before the first data.
@@ -357,10 +368,16 @@ impl Sender {
         self.snd_una
     }
 
-    /// Whether all packets have been acknowledged; never for an endless source.
+    /// Returns the lowest packet that was never sent.
+    #[must_use]
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// Whether all packets supplied so far have been acknowledged; never for an endless source.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.total.is_some_and(|total| self.snd_una >= total)
+        self.snd_una >= self.supplied
     }
 
     /// Returns the smoothed RTT; `None` before the first sample.
@@ -610,7 +627,7 @@ impl Sender {
 
     /// Whether the application has a new packet and the advertised window allows it.
     fn has_new_data(&self) -> bool {
-        self.total.is_none_or(|total| self.snd_nxt < total)
+        self.snd_nxt < self.supplied
             && self.snd_nxt - self.snd_una < self.endpoint.rwnd
             && self.snd_nxt < self.send_limit
     }

@@ -177,7 +177,7 @@ impl Plan {
 
     /// Transfers that the end of their run cut, if others are complete.
     fn unfinished(&self, runs: &[&Metrics]) -> Option<String> {
-        if runs.len() < 2 || self.flows.iter().any(|plan| plan.flow.packets.is_none()) {
+        if runs.len() < 2 || self.flows.iter().any(|plan| plan.flow.packets().is_none()) {
             return None;
         }
         let cut = runs

@@ -72,7 +72,8 @@ impl Intervals {
     /// The lines of the run; the last interval may be shorter.
     #[must_use]
     pub fn finish(mut self) -> String {
-        let is_complete = |flow: &FlowState| flow.flow.packets.is_some_and(|all| flow.next >= all);
+        let is_complete =
+            |flow: &FlowState| flow.flow.packets().is_some_and(|all| flow.next >= all);
         // A run ends early if all transfers are complete.
         let end = if self.flows.iter().all(is_complete) {
             self.latest

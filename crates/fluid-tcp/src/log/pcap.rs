@@ -315,8 +315,8 @@ impl Connection {
             // Rounded up, so that everything that the sender may send fits into the advertised window.
             window: window(bytes.div_ceil(1 << scale)),
             unscaled: window(bytes),
-            packets: flow.packets,
-            bytes: flow.bytes.map(|bytes| bytes.0),
+            packets: flow.packets(),
+            bytes: flow.bytes().map(|bytes| bytes.0),
             begun: flow.endpoint.handshake,
         }
     }
@@ -329,7 +329,7 @@ fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
         let terrestrial = setup.terrestrial_rtt(flow);
         let there = terrestrial.half().saturating_add(setup.rtt.half());
         let rtt = setup.rtt.saturating_add(terrestrial);
-        if of.endpoint.handshake && of.packets != Some(0) {
+        if of.endpoint.handshake && of.packets() != Some(0) {
             let syn = setup.begin.saturating_add(of.start);
             let syn_ack = syn.saturating_add(there);
             let ack = syn.saturating_add(rtt);

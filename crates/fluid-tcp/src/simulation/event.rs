@@ -2,11 +2,10 @@
 //!
 //! Every kind of event has a [`Line`] of its own: its events are as large as they need to be, and no larger. Most kinds
 //! are scheduled in the order of their times: deliveries over one propagation delay, ACKs over another. Those need no
-//! sorting, so a line is a FIFO. Events that are out of order in their line go to a heap beside it. A [`Schedule`] knows
+//! sorting, so a line is a FIFO. Events that are out of order in their line go to a tree beside it. A [`Schedule`] knows
 //! the first event of each line.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
@@ -44,12 +43,12 @@ pub struct Schedule<const LINES: usize> {
     /// Key of the first event of each line.
     first: [Key; LINES],
     /// First event of the lines that are not busy: its key, and the number of its line.
-    calm: (Key, usize),
+    other: (Key, usize),
     inserted: u64,
 }
 
 /// Events of one kind, in the order of their times. Events at the same time keep the order in which they were scheduled.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Line<E> {
     /// Events that came in order: a ring of a power of two of slots, of which `len` from `head` on are in use. Events are
     /// written and read in their slots, since most are so large that a copy costs as much as all the rest.
@@ -59,7 +58,7 @@ pub struct Line<E> {
     /// Time of the last of them.
     last: Time,
     /// All other events, and the last one that was taken from them.
-    unordered: BinaryHeap<Reverse<Entry<E>>>,
+    unordered: BTreeMap<Key, E>,
     popped: E,
 }
 
@@ -67,39 +66,6 @@ pub struct Line<E> {
 struct Entry<E> {
     key: Key,
     event: E,
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
-impl<E: Default> Default for Line<E> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            head: 0,
-            len: 0,
-            last: Time::ZERO,
-            unordered: BinaryHeap::new(),
-            popped: E::default(),
-        }
-    }
 }
 
 impl<E> Line<E> {
@@ -117,8 +83,8 @@ impl<E> Line<E> {
 
     fn key_of_first(&self) -> Key {
         let ordered = self.first_ordered().map_or(NONE, |entry| entry.key);
-        let unordered = self.unordered.peek();
-        ordered.min(unordered.map_or(NONE, |Reverse(entry)| entry.key))
+        let unordered = self.unordered.first_key_value();
+        ordered.min(unordered.map_or(NONE, |(key, _)| *key))
     }
 
     /// Removes the first event, which has this key. Returns it in its slot, and the key of the next one.
@@ -147,8 +113,8 @@ impl<E> Line<E> {
             self.head = self.head.wrapping_add(1);
             return (&self.slots[slot].event, self.key_of_first());
         }
-        if let Some(Reverse(entry)) = self.unordered.pop() {
-            self.popped = entry.event;
+        if let Some((_, event)) = self.unordered.pop_first() {
+            self.popped = event;
         }
         (&self.popped, self.key_of_first())
     }
@@ -163,10 +129,7 @@ impl<E: Copy + Default> Line<E> {
     #[inline(always)]
     fn push(&mut self, key: Key, fill: impl FnOnce(&mut E)) -> bool {
         if key.at < self.last && self.len > 0 {
-            let event = E::default();
-            let mut entry = Entry { key, event };
-            fill(&mut entry.event);
-            self.unordered.push(Reverse(entry));
+            fill(self.unordered.entry(key).or_default());
             return true;
         }
         if self.len == self.slots.len() {
@@ -198,7 +161,7 @@ impl<const LINES: usize> Default for Schedule<LINES> {
     fn default() -> Self {
         Self {
             first: [NONE; LINES],
-            calm: (NONE, BUSY),
+            other: (NONE, BUSY),
             inserted: 0,
         }
     }
@@ -225,8 +188,8 @@ impl<const LINES: usize> Schedule<LINES> {
         let key = Key { at, sequence };
         if line.push(key, fill) && key.precedes(self.first[number]) {
             self.first[number] = key;
-            if number >= BUSY && key.precedes(self.calm.0) {
-                self.calm = (key, number);
+            if number >= BUSY && key.precedes(self.other.0) {
+                self.other = (key, number);
             }
         }
     }
@@ -239,8 +202,8 @@ impl<const LINES: usize> Schedule<LINES> {
         if LINES > 1 && self.first[1].at <= first.0.at && self.first[1].precedes(first.0) {
             first = (self.first[1], 1);
         }
-        if self.calm.0.at <= first.0.at && self.calm.0.precedes(first.0) {
-            first = self.calm;
+        if self.other.0.at <= first.0.at && self.other.0.precedes(first.0) {
+            first = self.other;
         }
         let (key, number) = first;
         (key.at <= until && key.sequence != NONE.sequence).then_some((key.at, number))
@@ -256,14 +219,14 @@ impl<const LINES: usize> Schedule<LINES> {
         let (event, next) = line.take(self.first[number]);
         self.first[number] = next;
         if number >= BUSY {
-            self.calm = self.first_calm();
+            self.other = self.first_other();
         }
         event
     }
 
-    fn first_calm(&self) -> (Key, usize) {
-        let calm = (BUSY..).zip(self.first.iter().skip(BUSY));
-        let (number, key) = calm.min_by_key(|(_, key)| **key).unwrap_or((BUSY, &NONE));
+    fn first_other(&self) -> (Key, usize) {
+        let others = (BUSY..).zip(self.first.iter().skip(BUSY));
+        let (number, key) = others.min_by_key(|(_, key)| **key).unwrap_or((BUSY, &NONE));
         (*key, number)
     }
 }

@@ -20,7 +20,7 @@ pub enum SenderEvent {
     Timeout,
     /// Another timer of the sender expired: RACK marked a packet lost, or a tail loss probe is due.
     Timer,
-    /// Pacing allowed a packet.
+    /// Pacing allowed a packet, or an application of one's own had data.
     Pace,
 }
 

@@ -11,18 +11,17 @@ mod route;
 use std::sync::Arc;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::{Bytes, Span, Time};
+use tmt_core::types::{Span, Time};
+use tmt_link::Packet;
 use tmt_link::hop::{
     AttachError, Delay, Departure, Event, Gateway, GatewaySetup, Hop as _, HopError, Reporting,
     ReturnHop, Served, Tallied,
 };
-use tmt_link::{Ecn, Packet};
 
-use crate::congestion;
-use crate::endpoint::receiver::{Ack, Receiver};
-use crate::endpoint::sender::{Sender, TimerOutcome};
-use crate::endpoint::transmission::tag;
-use crate::endpoint::{Endpoint, Transmission};
+use crate::endpoint::receiver::Ack;
+use crate::endpoint::sender::TimerOutcome;
+use crate::endpoint::tcp::Tcp;
+use crate::endpoint::{Context, Endpoint, Ends, Other, Outgoing, Source, Transmission};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
@@ -30,7 +29,7 @@ use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
-use events::{AGAIN, Alarm, Events, Kind};
+use events::{AGAIN, Alarm, BACK, Events, Kind};
 use gateway_events::on_served;
 pub use route::Route;
 use route::SideHops;
@@ -60,26 +59,29 @@ pub enum RunError {
         /// Number of the packets.
         packets: u64,
     },
+    /// A flow of a split path is not TCP, whose packets its proxy acknowledges.
+    #[error("flow {flow}: found hosts that are not TCP on a split path, expected TCP")]
+    NotTcp {
+        /// Number of the flow, from 0.
+        flow: usize,
+    },
 }
 
 /// State of a flow during a run. Fields lie in the order in which they are declared, next to what is used with them.
 #[derive(Debug)]
 #[repr(C)]
 struct Connection {
-    receiver: Receiver,
-    /// Number of packets to deliver; `None` if there is no last one.
-    packets: Option<u64>,
+    ends: Ends,
     start: Time,
-    delayed_ack_event: Option<Time>,
     /// Delay of an ACK from the gateway to the sender, and from the receiver.
     terrestrial_back: Span,
     ack_delay: Span,
-    /// Time of the scheduled timer event, as of the others.
+    /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
+    far_event: Option<Time>,
     timer_event: Option<Time>,
-    pace_event: Option<Time>,
+    near_event: Option<Time>,
     started: bool,
     tally: FlowTally,
-    sender: Sender,
 }
 
 /// State of a run.
@@ -109,10 +111,10 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// [attaches](tmt_link::hop::Attach) to a queue, or a [`Route`] with further hops.
 ///
 /// # Errors
-/// [`RunError`]: a link that cannot serve any packet, or a hop or queue that breaks a rule.
+/// [`RunError`]: a link that cannot serve any packet, a hop or queue that breaks a rule, or hosts that a split path cannot
+/// have.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::Endpoint;
 /// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
@@ -126,7 +128,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.01".parse()?)
 ///     .ok_or("the rate leaves no slot")?;
 /// let packets = Segmentation::whole(setup.packet, 47);
-/// let link = CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets);
+/// let link = CoupledLink::new(slots.trace(1), SchemeSpec::arq(), packets);
 /// let report = run(&setup, link, &mut NoProbe)?;
 /// assert_eq!(report.total.metrics.packets_delivered, 1000);
 /// assert!(report.total.metrics.completion_time_s.is_some());
@@ -170,8 +172,11 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
 
     fn tallies_ahead(&self, keeps_order: bool) -> bool {
         // While a flow is endless, the run is known to last until its end.
-        let is_endless = self.setup.flows.iter().any(|flow| flow.packets.is_none());
-        keeps_order && is_endless && !self.probe.watches() && self.side.is_empty()
+        let mut flows = self.setup.flows.iter();
+        let is_bulk =
+            |flow: &Flow| flow.hosts.is_none() && matches!(flow.source, Source::Bulk { .. });
+        let can_be = keeps_order && !self.probe.watches() && self.side.is_empty();
+        can_be && flows.clone().all(is_bulk) && flows.any(|flow| flow.packets().is_none())
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
@@ -194,24 +199,40 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     side: SideHops,
     probe: &mut P,
 ) -> Result<RunReport, RunError> {
+    let is_split = setup.path.split.is_some();
+    if let Some(flow) = setup
+        .flows
+        .iter()
+        .position(|flow| is_split && flow.hosts.is_some())
+    {
+        return Err(RunError::NotTcp { flow });
+    }
     let mut endpoints = Endpoints::default();
     let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order() && side.is_empty());
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
         .collect();
     let connections = setup.flows.iter().zip(&terrestrial).zip(tallies);
-    let connections = connections.map(|((flow, [_, back]), tally)| {
-        let start = setup.begin.saturating_add(flow.start);
-        let endpoint = endpoints.share(flow.endpoint);
+    let connections = connections.enumerate();
+    let connections = connections.map(|(number, ((flow, [_, back]), tally))| {
+        let context = Context {
+            flow: number,
+            packet: setup.packet,
+            seed: setup.seed,
+            start: setup.begin.saturating_add(flow.start),
+        };
         let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
-        Connection::new(
-            flow,
-            setup.packet,
-            start,
-            (*back, return_delay),
-            endpoint,
+        Connection {
+            ends: ends(flow, &context, &mut endpoints),
+            start: context.start,
+            terrestrial_back: *back,
+            ack_delay: return_delay.saturating_add(*back),
+            far_event: None,
+            timer_event: None,
+            near_event: None,
+            started: false,
             tally,
-        )
+        }
     });
     let mut run = Run {
         setup,
@@ -261,30 +282,21 @@ impl Endpoints {
     }
 }
 
-impl Connection {
-    fn new(
-        flow: &Flow,
-        packet: Bytes,
-        start: Time,
-        (terrestrial_back, return_delay): (Span, Span),
-        endpoint: Arc<Endpoint>,
-        tally: FlowTally,
-    ) -> Self {
-        let control = congestion::start(&flow.algorithm, &endpoint.connection(packet));
-        Self {
-            packets: flow.packets,
-            start,
-            terrestrial_back,
-            ack_delay: return_delay.saturating_add(terrestrial_back),
-            sender: Sender::new(Arc::clone(&endpoint), control, flow.packets),
-            receiver: Receiver::new(endpoint),
-            tally,
-            started: false,
-            timer_event: None,
-            pace_event: None,
-            delayed_ack_event: None,
-        }
-    }
+/// The hosts of a flow.
+fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints) -> Ends {
+    let Some(make) = &flow.hosts else {
+        let endpoint = endpoints.share(flow.endpoint);
+        return Ends::Tcp(Tcp::new(&flow.algorithm, endpoint, &flow.source, context));
+    };
+    let [near, far] = (make.0)(context);
+    let socket = flow.source.socket(context, context.packet);
+    Ends::Other(Box::new(Other { near, far, socket }))
+}
+
+/// Whether the event at `now` is the one to act on; then there is none. A deadline that has since moved to an earlier time had
+/// an event of its own.
+fn is_due(event: &mut Option<Time>, now: Time) -> bool {
+    event.take_if(|event| *event == now).is_some()
 }
 
 /// Sets `event` to `deadline` if that is earlier, and returns the time of the event to schedule.
@@ -338,28 +350,31 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
             Kind::Transit => {
                 let (hop, packet) = *self.events.take_transit();
-                if hop == AGAIN {
-                    self.enqueue_again(now, packet);
-                } else {
-                    self.reach(now, hop, packet);
+                match hop {
+                    AGAIN => self.enqueue_again(now, packet),
+                    BACK => self.on_answer(now, &packet),
+                    _ => self.reach(now, hop, packet),
                 }
             }
             Kind::Release => {
                 let packet = *self.events.take_release();
                 self.on_release(now, Transmission::of(&packet));
             }
-            Kind::Pace => {
-                let flow = *self.events.take_pace();
-                self.flow(flow).pace_event = None;
-                self.after_sender(now, flow, SenderEvent::Pace);
+            Kind::Near => {
+                let flow = *self.events.take_near();
+                if is_due(&mut self.flow(flow).near_event, now) {
+                    self.after_sender(now, flow, SenderEvent::Pace);
+                }
             }
             Kind::Timer => {
                 let flow = *self.events.take_timer();
                 self.on_timer(now, flow);
             }
-            Kind::DelayedAck => {
-                let flow = *self.events.take_delayed_ack();
-                self.on_delayed_ack(now, flow);
+            Kind::Far => {
+                let flow = *self.events.take_far();
+                if is_due(&mut self.flow(flow).far_event, now) {
+                    self.send_answers(now, flow);
+                }
             }
             Kind::Alarm => match *self.events.take_alarm() {
                 Alarm::Start(flow) => self.on_start(now, flow),
@@ -371,31 +386,38 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     fn on_start(&mut self, now: Time, flow: u32) {
         let rtt = self.round_trip(flow);
-        let connection = self.flow(flow);
-        if connection.packets == Some(0) {
-            connection.tally.complete(Span::ZERO);
-            self.unfinished -= 1;
-            return;
-        }
-        if self.setup.flows[flow as usize].endpoint.handshake {
-            let connection = self.flow(flow);
-            if !connection.started {
-                connection.started = true;
-                self.events
-                    .alarm(now.checked_add(rtt), |slot| *slot = Alarm::Start(flow));
-                return;
+        let connection = &mut self.connections[flow as usize];
+        if let Ends::Tcp(tcp) = &mut connection.ends {
+            tcp.fill(now);
+            if tcp.is_complete() {
+                return self.complete(now, flow);
             }
-            connection.sender.on_handshake(rtt);
-        }
-        let connection = self.flow(flow);
-        if let Some(window) = connection.receiver.first_window() {
-            connection.sender.set_send_limit(window);
-        }
-        if let Some(proxy) = &mut self.proxy {
-            let window = proxy.on_start(flow as usize);
-            self.flow(flow).sender.set_send_limit(window);
+            if self.setup.flows[flow as usize].endpoint.handshake {
+                if !std::mem::replace(&mut connection.started, true) {
+                    let done = now.checked_add(rtt);
+                    return self.events.alarm(done, |slot| *slot = Alarm::Start(flow));
+                }
+                tcp.sender.on_handshake(rtt);
+            }
+            if let Some(window) = tcp.receiver.first_window() {
+                tcp.sender.set_send_limit(window);
+            }
+            if let Some(proxy) = &mut self.proxy {
+                tcp.sender.set_send_limit(proxy.on_start(flow as usize));
+            }
         }
         self.after_sender(now, flow, SenderEvent::Start);
+        self.send_answers(now, flow);
+    }
+
+    /// The far host of a flow has everything.
+    #[inline(never)]
+    fn complete(&mut self, now: Time, flow: u32) {
+        let connection = self.flow(flow);
+        let elapsed = now.since(connection.start);
+        if connection.tally.complete(elapsed) {
+            self.unfinished -= 1;
+        }
     }
 
     #[inline]
@@ -403,27 +425,28 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();
         self.probe.on_ack_received(now, flow as usize, ack);
-        let sender = &mut self.connections[flow as usize].sender;
-        let before = sender.snd_una();
-        sender.on_ack(now, ack);
-        let after = sender.snd_una();
-        if after > before {
-            self.probe.on_acked(now, flow as usize, after);
+        if let Ends::Tcp(Tcp { sender, .. }) = &mut self.connections[flow as usize].ends {
+            let before = sender.snd_una();
+            sender.on_ack(now, ack);
+            let after = sender.snd_una();
+            if after > before {
+                self.probe.on_acked(now, flow as usize, after);
+            }
         }
         self.act_after_sender(now, flow, SenderEvent::Ack);
     }
 
     fn on_timer(&mut self, now: Time, flow: u32) {
         let connection = self.flow(flow);
-        // The deadline has since moved to an earlier time, which had an event of its own.
-        if connection.timer_event != Some(now) {
+        let Ends::Tcp(tcp) = &mut connection.ends else {
             return;
-        }
-        connection.timer_event = None;
-        match connection.sender.on_timer(now) {
-            TimerOutcome::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
-            TimerOutcome::Other => self.after_sender(now, flow, SenderEvent::Timer),
-            TimerOutcome::Nothing => self.watch_timer(flow),
+        };
+        if is_due(&mut connection.timer_event, now) {
+            match tcp.sender.on_timer(now) {
+                TimerOutcome::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
+                TimerOutcome::Other => self.after_sender(now, flow, SenderEvent::Timer),
+                TimerOutcome::Nothing => self.watch_timer(flow),
+            }
         }
     }
 
@@ -432,30 +455,16 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.act_after_sender(now, flow, event);
     }
 
-    /// Sends all packets that the sender allows, and schedules its timers.
+    /// Sends all packets that the near host has, and schedules what it does next.
     #[expect(clippy::inline_always, reason = "is part of every ACK")]
     #[inline(always)]
     fn act_after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         loop {
             let connection = &mut self.connections[flow as usize];
-            let Some(outgoing) = connection.sender.next_packet(now) else {
+            let Some(outgoing) = connection.ends.next(now) else {
                 break;
             };
-            let is_capable = connection.sender.is_ecn_capable() && outgoing.copy == 1;
-            let packet = Packet {
-                id: self.sent,
-                flow,
-                size: self.setup.packet,
-                // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
-                ecn: if is_capable {
-                    Ecn::Capable
-                } else {
-                    Ecn::NotCapable
-                },
-                sent: now,
-                enqueued: now,
-                tag: tag(&outgoing),
-            };
+            let packet = packet(self.sent, flow, now, &outgoing);
             connection.tally.on_sent(self.sent, outgoing.copy);
             self.sent += 1;
             if self.probe.watches() {
@@ -464,18 +473,21 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.cross_terrestrial(now, packet);
         }
         let connection = &mut self.connections[flow as usize];
-        let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        if due.is_some() {
-            self.events.expire(due, |slot| *slot = flow);
+        let [timer, due] = connection.ends.near_due();
+        let timer = sooner(&mut connection.timer_event, timer);
+        if timer.is_some() {
+            self.events.expire(timer, |slot| *slot = flow);
         }
-        if connection.pace_event.is_none() {
-            connection.pace_event = connection.sender.pacing_release();
-            self.events.pace(connection.pace_event, |slot| *slot = flow);
+        // What is due already was not done: it waits for the next packet.
+        let due = sooner(&mut connection.near_event, due.filter(|due| *due > now));
+        self.events.near(due, |slot| *slot = flow);
+        if connection.ends.is_complete() {
+            self.complete(now, flow);
         }
-        if self.probe.watches() {
-            let connection = &self.connections[flow as usize];
-            let (snapshot, delivered) =
-                (connection.sender.snapshot(), connection.receiver.rcv_nxt());
+        if self.probe.watches()
+            && let Ends::Tcp(tcp) = &self.connections[flow as usize].ends
+        {
+            let (snapshot, delivered) = (tcp.sender.snapshot(), tcp.receiver.rcv_nxt());
             let held = self.queue_length();
             self.probe
                 .on_sender(now, flow as usize, event, &snapshot, held, delivered);
@@ -485,8 +497,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// Ensures that there is an event no later than the sender's deadline.
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
-        let due = sooner(&mut connection.timer_event, connection.sender.deadline());
-        self.events.expire(due, |slot| *slot = flow);
+        let [timer, _] = connection.ends.near_due();
+        let timer = sooner(&mut connection.timer_event, timer);
+        self.events.expire(timer, |slot| *slot = flow);
     }
 
     #[inline]
@@ -495,23 +508,26 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let delivery = self.events.take_delivery();
         let (flow, segment) = (delivery.flow(), delivery.segment());
         let connection = &mut self.connections[flow];
-        if let Some((transmission, parts)) = delivery.untallied() {
-            self.probe.on_delivered(now, transmission);
-            let delay = now.since(segment.sent);
-            let tally = &mut connection.tally;
-            tally.on_delivered(transmission.ordinal, delay, parts);
+        if let Some((packet, parts)) = delivery.untallied() {
+            self.probe.on_delivered(now, Transmission::of(packet));
+            let delay = now.since(packet.sent);
+            connection.tally.on_delivered(packet.id, delay, parts);
+            if let Ends::Other(other) = &mut connection.ends {
+                let (flow, size) = (packet.flow, packet.size.0);
+                connection.tally.add(Count::OtherBytes, size);
+                other.far.on_packet(now, packet, &mut other.socket);
+                return self.send_answers(now, flow);
+            }
         }
-        let arrival = connection.receiver.on_packet(now, segment);
-        let sender = &connection.sender;
-        connection.receiver.on_read(now, || sender.srtt());
+        let Ends::Tcp(tcp) = &mut connection.ends else {
+            return;
+        };
+        let arrival = tcp.on_segment(now, segment);
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
-        let done = connection
-            .packets
-            .is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
         let elapsed = now.since(connection.start);
-        if done && connection.tally.complete(elapsed) {
+        if tcp.is_complete() && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -519,7 +535,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             return;
         }
         let number = u32::try_from(flow).unwrap_or(u32::MAX);
-        let delays = connection.receiver.deadline().is_some();
+        let delays = tcp.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
             if self.return_path.is_none() {
                 self.probe.on_ack_sent(now, flow, &ack);
@@ -538,30 +554,51 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
         }
         if delays {
-            self.watch_delayed_ack(number);
+            self.watch_far(number);
         }
     }
 
-    fn on_delayed_ack(&mut self, now: Time, flow: u32) {
+    /// A packet of a far host that is not TCP reaches the near host.
+    #[inline(never)]
+    fn on_answer(&mut self, now: Time, packet: &Packet) {
+        if let Ends::Other(other) = &mut self.flow(packet.flow).ends {
+            other.near.on_packet(now, packet, &mut other.socket);
+        }
+        self.after_sender(now, packet.flow, SenderEvent::Ack);
+    }
+
+    /// Sends what the far host has, by itself or as an answer, and schedules what it does next.
+    #[inline(never)]
+    fn send_answers(&mut self, now: Time, flow: u32) {
+        loop {
+            match &mut self.flow(flow).ends {
+                Ends::Tcp(tcp) => match tcp.receiver.on_timer(now) {
+                    Some(ack) => self.send_ack(now, flow, &ack),
+                    None => break,
+                },
+                Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
+                    Some(outgoing) => {
+                        let packet = packet(0, flow, now, &outgoing);
+                        let arrives = self.cross_return_path(now, packet);
+                        self.events.transit(arrives, |slot| *slot = (BACK, packet));
+                    }
+                    None => break,
+                },
+            }
+        }
+        if self.flow(flow).ends.is_complete() {
+            self.complete(now, flow);
+        }
+        self.watch_far(flow);
+    }
+
+    fn watch_far(&mut self, flow: u32) {
         let connection = self.flow(flow);
-        if connection.delayed_ack_event != Some(now) {
-            return;
-        }
-        connection.delayed_ack_event = None;
-        if let Some(ack) = connection.receiver.on_timer(now) {
-            self.send_ack(now, flow, &ack);
-        }
-        self.watch_delayed_ack(flow);
+        let due = sooner(&mut connection.far_event, connection.ends.far_due());
+        self.events.far(due, |slot| *slot = flow);
     }
 
-    fn watch_delayed_ack(&mut self, flow: u32) {
-        let connection = self.flow(flow);
-        let deadline = connection.receiver.deadline();
-        let due = sooner(&mut connection.delayed_ack_event, deadline);
-        self.events.delayed_ack(due, |slot| *slot = flow);
-    }
-
-    /// Sends an ACK over the return path.
+    /// Sends an ACK of TCP over the return path.
     #[inline(never)]
     fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_sent(now, flow as usize, ack);
@@ -572,22 +609,24 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             enqueued: now,
             ..Packet::default()
         };
+        let arrives = self.cross_return_path(now, packet);
+        self.events
+            .acknowledge(arrives, |slot| *slot = (flow, *ack));
+    }
+
+    /// A packet crosses the return path. Returns the time at which it reaches the near host; `None` if it is lost.
+    fn cross_return_path(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let path = self.return_path.as_mut();
         let left = match path.and_then(|path| path.push(now, packet)) {
             Some(Event::Served(_, service)) => service.arrival,
             _ => Some(now),
         };
-        let connection = self.flow(flow);
+        let connection = self.flow(packet.flow);
         connection.tally.count(Count::Acks);
-        let Some(left) = left else {
+        if left.is_none() {
             connection.tally.count(Count::AcksLost);
-            return;
-        };
-        let arrives = left.checked_add(connection.ack_delay);
-        self.events.acknowledge(arrives, |slot| {
-            slot.0 = flow;
-            slot.1 = *ack;
-        });
+        }
+        left?.checked_add(connection.ack_delay)
     }
 
     fn report(mut self, end: Time) -> RunReport {
@@ -601,13 +640,27 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 on_served(&mut self.connections, self.probe, served, left, false);
             }
         }
-        for connection in &mut self.connections {
-            connection
-                .tally
-                .end(&connection.receiver, &connection.sender);
+        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
+            let payload = |packets| flow.payload_of(packets, self.setup.packet);
+            connection.tally.end(&connection.ends, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         RunReport::new(self.setup, end, (usage, self.served), &tallies)
+    }
+}
+
+/// A packet that a host sends `now`.
+#[expect(clippy::inline_always, reason = "every packet takes this way")]
+#[inline(always)]
+fn packet(id: u64, flow: u32, now: Time, outgoing: &Outgoing) -> Packet {
+    Packet {
+        id,
+        flow,
+        size: outgoing.size,
+        ecn: outgoing.ecn,
+        sent: now,
+        enqueued: now,
+        tag: outgoing.tag,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Parameters of a run, except for its link.
 
+use std::sync::Arc;
+
 use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::path::Path;
 use crate::congestion::Algorithm;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
 use tmt_link::hop::ReturnPath;
 use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::Timeline;
@@ -14,31 +16,62 @@ use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
 /// Parameters of one flow.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// Congestion control of the sender.
+    /// Congestion control of a TCP sender.
     pub algorithm: Algorithm,
-    /// Settings of both hosts.
+    /// Settings of both TCP hosts.
     pub endpoint: Endpoint,
+    /// Hosts of another kind, the near and the far one; `None` for TCP.
+    pub hosts: Option<Arc<Make<[Box<dyn Host>; 2]>>>,
     /// Start of the flow, from the start of the run.
     pub start: Span,
     /// RTT between the sender and the gateway; `None` for that of the path.
     pub terrestrial_rtt: Option<Span>,
-    /// Number of packets to transfer; `None` for unlimited data.
-    pub packets: Option<u64>,
-    /// Payload of these packets, of which the last may be partly filled; `None` if all are full.
-    pub bytes: Option<Bytes>,
+    /// Where its data come from.
+    pub source: Source,
 }
 
 impl Flow {
-    /// Creates a flow that starts with the run and has unlimited data.
+    /// Creates a TCP flow that starts with the run and has unlimited data.
     #[must_use]
     pub const fn new(algorithm: Algorithm, endpoint: Endpoint) -> Self {
         Self {
             algorithm,
             endpoint,
+            hosts: None,
             start: Span::ZERO,
             terrestrial_rtt: None,
-            packets: None,
-            bytes: None,
+            source: Source::Bulk {
+                packets: None,
+                bytes: None,
+            },
+        }
+    }
+
+    /// Creates a flow between hosts of one's own, the near and the far one, which are made anew for every run.
+    #[must_use]
+    pub fn between<N: Host + 'static, F: Host + 'static>(
+        make: impl Fn(&Context) -> (N, F) + Send + Sync + 'static,
+    ) -> Self {
+        let make = move |context: &Context| -> [Box<dyn Host>; 2] {
+            let (near, far) = make(context);
+            [Box::new(near), Box::new(far)]
+        };
+        Self {
+            hosts: Some(Arc::new(Make(Box::new(make)))),
+            ..Self::new(Algorithm::default(), Endpoint::default())
+        }
+    }
+
+    /// The same flow with an application of one's own, which is made anew for every run.
+    #[must_use]
+    pub fn with<A: Application + 'static>(
+        self,
+        make: impl Fn(&Context) -> A + Send + Sync + 'static,
+    ) -> Self {
+        let make = move |context: &Context| Box::new(make(context)) as Box<dyn Application>;
+        Self {
+            source: Source::Application(Arc::new(Make(Box::new(make)))),
+            ..self
         }
     }
 
@@ -51,9 +84,9 @@ impl Flow {
     /// The same flow, ending after this many full packets.
     #[must_use]
     pub fn of_packets(self, packets: u64) -> Self {
+        let (packets, bytes) = (Some(packets), None);
         Self {
-            packets: Some(packets),
-            bytes: None,
+            source: Source::Bulk { packets, bytes },
             ..self
         }
     }
@@ -69,14 +102,16 @@ impl Flow {
     ///
     /// let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
     /// // 1460 B of payload per packet: 68 full packets, and 720 B in the last.
-    /// assert_eq!(flow.of_bytes(Bytes(100_000), Bytes(1500)).and_then(|flow| flow.packets), Some(69));
+    /// assert_eq!(flow.of_bytes(Bytes(100_000), Bytes(1500)).and_then(|flow| flow.packets()), Some(69));
     /// ```
     #[must_use]
     pub fn of_bytes(self, bytes: Bytes, packet: Bytes) -> Option<Self> {
         let payload = self.payload(packet).0;
         (payload > 0).then(|| Self {
-            packets: Some(bytes.0.div_ceil(payload)),
-            bytes: Some(bytes),
+            source: Source::Bulk {
+                packets: Some(bytes.0.div_ceil(payload)),
+                bytes: Some(bytes),
+            },
             ..self
         })
     }
@@ -87,10 +122,28 @@ impl Flow {
         Bytes(packet.0.saturating_sub(self.endpoint.headers.0))
     }
 
+    /// Number of packets of a bulk transfer; `None` for unlimited data and for an application of one's own.
+    #[must_use]
+    pub const fn packets(&self) -> Option<u64> {
+        match self.source {
+            Source::Bulk { packets, .. } => packets,
+            Source::Application(_) => None,
+        }
+    }
+
+    /// Payload of a bulk transfer; `None` if it is given in packets, and as above.
+    #[must_use]
+    pub const fn bytes(&self) -> Option<Bytes> {
+        match self.source {
+            Source::Bulk { bytes, .. } => bytes,
+            Source::Application(_) => None,
+        }
+    }
+
     /// Payload of the first `packets` packets, of size `packet`, bytes.
     pub(crate) fn payload_of(&self, packets: u64, packet: Bytes) -> u64 {
-        match self.bytes {
-            Some(bytes) if self.packets == Some(packets) => bytes.0,
+        match self.bytes() {
+            Some(bytes) if self.packets() == Some(packets) => bytes.0,
             _ => packets.saturating_mul(self.payload(packet).0),
         }
     }
@@ -118,7 +171,7 @@ pub const ACK: Bytes = Bytes(40);
 pub struct Setup {
     /// Flows of the run, which share queue and link.
     pub flows: Vec<Flow>,
-    /// Size of a packet, headers included.
+    /// Size of a packet of TCP, headers included. Other hosts choose their own.
     pub packet: Bytes,
     /// RTT of the link: propagation only, both directions.
     pub rtt: Span,

@@ -8,8 +8,7 @@ use std::rc::Rc;
 use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
 use tmt_core::types::{Span, to_f64};
 
-use crate::endpoint::receiver::Receiver;
-use crate::endpoint::sender::Sender;
+use crate::endpoint::Ends;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
 use crate::simulation::{Flow, Setup};
@@ -79,6 +78,11 @@ pub(crate) enum Count {
     SpuriousTimeouts,
     /// Fast recoveries entered.
     FastRecoveries,
+    /// Payload that was delivered, bytes.
+    Payload,
+    /// Delivered packets of hosts that are not TCP, whose sizes are their own, and the bytes that reached such hosts.
+    OtherPackets,
+    OtherBytes,
 }
 
 /// Counts of one flow, or sums over several.
@@ -87,7 +91,7 @@ pub(crate) enum Count {
 pub(super) struct Counts {
     /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
     parts: [u128; 4],
-    values: [u64; Count::FastRecoveries as usize + 1],
+    values: [u64; Count::OtherBytes as usize + 1],
     /// Number of retransmissions, by their number among those of the same packet, from 0.
     again: Vec<u64>,
     /// Reordered transmissions.
@@ -186,6 +190,11 @@ impl FlowTally {
         self.counts.values[what as usize] += 1;
     }
 
+    /// Adds a number to a count.
+    pub(crate) fn add(&mut self, what: Count, number: u64) {
+        self.counts.values[what as usize] += number;
+    }
+
     /// Counts a transmission: `ordinal` is its number among all that were sent, `copy` that among those of its packet.
     #[inline]
     pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
@@ -262,20 +271,31 @@ impl FlowTally {
         first
     }
 
-    /// Records the counts of sender and receiver at the end of a run.
-    pub(crate) fn end(&mut self, receiver: &Receiver, sender: &Sender) {
+    /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer.
+    pub(crate) fn end(&mut self, ends: &Ends, bulk: impl Fn(u64) -> u64) {
         self.settle_queueing();
         self.settle_delay();
         let reordering = self.reordering.as_deref();
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
-        for (what, count) in [
-            (Count::Delivered, receiver.rcv_nxt()),
-            (Count::AboveGap, receiver.out_of_order()),
-            (Count::RtoEvents, sender.events().timeouts),
-            (Count::SpuriousTimeouts, sender.events().spurious_timeouts),
-            (Count::FastRecoveries, sender.events().fast_recoveries),
-        ] {
-            self.counts.values[what as usize] = count;
+        let values = &mut self.counts.values;
+        let mut set = |what: Count, count| values[what as usize] = count;
+        match ends {
+            Ends::Tcp(tcp) => {
+                let (delivered, events) = (tcp.receiver.rcv_nxt(), tcp.sender.events());
+                set(Count::Delivered, delivered);
+                set(Count::AboveGap, tcp.receiver.out_of_order());
+                set(Count::RtoEvents, events.timeouts);
+                set(Count::SpuriousTimeouts, events.spurious_timeouts);
+                set(Count::FastRecoveries, events.fast_recoveries);
+                let streamed = tcp.stream.as_ref().map(|stream| stream.socket.delivered.0);
+                set(Count::Payload, streamed.unwrap_or_else(|| bulk(delivered)));
+            }
+            Ends::Other(other) => {
+                let socket = &other.socket;
+                set(Count::Delivered, socket.packets);
+                set(Count::OtherPackets, socket.packets);
+                set(Count::Payload, socket.delivered.0);
+            }
         }
     }
 }
@@ -300,36 +320,13 @@ impl From<&DelayDistributions> for DelayStatistics {
     }
 }
 
-/// Payload in order of one flow, or of all flows together, and the time in which it was transferred, from the begin of
-/// the run. A flow's own time begins with its start. It ends with its last delivery if the flow is complete, else with
-/// the run, since the flow is still active then.
-#[derive(Debug, Clone, Copy)]
-struct Transfer {
-    payload: u64,
-    begins: Span,
-    ends: Span,
-}
-
-impl Transfer {
-    /// The transfer of `flow` in a run of length `duration`.
-    fn of(flow: &Flow, setup: &Setup, duration: Span, counts: &Counts) -> Self {
-        let complete = counts
-            .completion
-            .map(|after| flow.start.saturating_add(after));
-        Self {
-            payload: flow.payload_of(counts.of(Count::Delivered), setup.packet),
-            begins: flow.start.min(duration),
-            ends: complete.unwrap_or(duration),
-        }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self {
-            payload: self.payload + other.payload,
-            begins: self.begins.min(other.begins),
-            ends: self.ends.max(other.ends),
-        }
-    }
+/// Time in which a flow was active, from the begin of the run: from its start to its last delivery if it is complete, else
+/// to the end of the run.
+fn own_time(flow: &Flow, duration: Span, counts: &Counts) -> (Span, Span) {
+    let complete = counts
+        .completion
+        .map(|after| flow.start.saturating_add(after));
+    (flow.start.min(duration), complete.unwrap_or(duration))
 }
 
 /// Everything observed of one flow, or of all flows together. Metrics are computed from it.
@@ -339,8 +336,8 @@ pub(super) struct Observed<'a> {
     /// Packets that the link could have carried during the run; `None` if unknown.
     capacity_packets: Option<f64>,
     counts: Counts,
-    /// `None` if there are no flows.
-    transfer: Option<Transfer>,
+    /// Time from the first start to the last end of the flows; `None` if there are none.
+    time: Option<(Span, Span)>,
     pub(super) delays: DelayStatistics,
 }
 
@@ -353,11 +350,11 @@ impl<'a> Observed<'a> {
         capacity_packets: Option<f64>,
         tallies: &[&FlowTally],
     ) -> (Vec<Self>, Self) {
-        let observed = |counts, transfer, delays| Self {
+        let observed = |counts, time, delays| Self {
             setup,
             capacity_packets,
             counts,
-            transfer,
+            time,
             delays,
         };
         let flows: Vec<Self> = tallies
@@ -366,7 +363,7 @@ impl<'a> Observed<'a> {
             .map(|(tally, flow)| {
                 observed(
                     tally.counts.clone(),
-                    Some(Transfer::of(flow, setup, duration, &tally.counts)),
+                    Some(own_time(flow, duration, &tally.counts)),
                     DelayStatistics::from(tally.distributions.as_ref()),
                 )
             })
@@ -380,9 +377,9 @@ impl<'a> Observed<'a> {
             (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
         };
         let counts = sum.unwrap_or_default();
-        let transfers = flows.iter().filter_map(|flow| flow.transfer);
-        let transfer = transfers.reduce(Transfer::and);
-        let total = observed(counts, transfer, delays);
+        let times = flows.iter().filter_map(|flow| flow.time);
+        let time = times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+        let total = observed(counts, time, delays);
         (flows, total)
     }
 
@@ -392,26 +389,31 @@ impl<'a> Observed<'a> {
 
     /// Rate of the payload in order over the own time, bit/s; `None` if no time passed.
     pub(super) fn payload_rate(&self) -> Option<f64> {
-        self.rate(self.transfer?.payload)
+        self.rate(self.count(Count::Payload))
     }
 
     /// Rate of the whole packets that the receiver has over the own time, bit/s; `None` if no time passed.
     pub(super) fn packet_rate(&self) -> Option<f64> {
-        let packets = self.count(Count::Delivered) + self.count(Count::AboveGap);
-        self.rate(packets.saturating_mul(self.setup.packet.0))
+        let usual = self.count(Count::Delivered) - self.count(Count::OtherPackets);
+        let packets = usual + self.count(Count::AboveGap);
+        let bytes = packets.saturating_mul(self.setup.packet.0);
+        self.rate(bytes.saturating_add(self.count(Count::OtherBytes)))
     }
 
     /// Rate of `bytes` over the own time, bit/s; `None` if no time passed.
     fn rate(&self, bytes: u64) -> Option<f64> {
-        let Transfer { begins, ends, .. } = self.transfer?;
+        let (begins, ends) = self.time?;
         let time = ends.saturating_sub(begins);
         (!time.is_zero()).then(|| 8.0 * to_f64(bytes) / time.as_secs_f64())
     }
 
-    /// Packets in order as a share of what the link could have carried; `None` if that is unknown or nothing.
+    /// Packets in order, of the usual size or as many bytes, as a share of what the link could have carried; `None` if that is
+    /// unknown or nothing.
     pub(super) fn link_share(&self) -> Option<f64> {
         let capacity = self.capacity_packets.filter(|capacity| *capacity > 0.0)?;
-        Some(to_f64(self.count(Count::Delivered)) / capacity)
+        let usual = self.count(Count::Delivered) - self.count(Count::OtherPackets);
+        let others = to_f64(self.count(Count::OtherBytes)) / to_f64(self.setup.packet.0.max(1));
+        Some((to_f64(usual) + others) / capacity)
     }
 
     /// Reordered transmissions.
@@ -479,6 +481,7 @@ mod tests {
     fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
         let mut tally = FlowTally::all(1, false).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
+        tally.counts.values[Count::Payload as usize] = flow.payload_of(packets, Bytes(1500));
         tally.counts.completion =
             completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));
         (flow, tally)

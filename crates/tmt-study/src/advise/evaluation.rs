@@ -434,7 +434,7 @@ fn outcome(plan: &Plan, runs: &[u64], efficiency: Option<f64>) -> Result<Outcome
 fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
     let total = &report.total;
     let metrics = &total.metrics;
-    let transfers = plan.flows.iter().all(|flow| flow.flow.packets.is_some());
+    let transfers = plan.flows.iter().all(|flow| flow.flow.packets().is_some());
     let is_incomplete = transfers && metrics.completion_time_s.is_none();
     // A run that ends first says that the transfer takes at least as long.
     let limit = || {

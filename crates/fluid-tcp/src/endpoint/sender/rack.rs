@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_packet_marked_lost_by_the_timer_in_recovery_is_retransmitted_without_an_ack() {
         let mut sender = rack(10);
-        sender.total = Some(13);
+        sender.supplied = 13;
         drain(&mut sender, at(0));
         // Packet 0 is late, so reordering has been seen. Packet 2 is missing, and lost a quarter of the RTT later.
         sender.on_ack(at(400), &ack(0, &[(1, 2)]));

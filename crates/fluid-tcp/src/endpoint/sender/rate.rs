@@ -127,8 +127,7 @@ impl Sender {
         }
         // No data after this packet: samples until everything in flight is delivered are application-limited. Data that
         // waits for the receiver's window is there (Sec. 3.4).
-        let is_last = self.total.is_some_and(|total| self.snd_nxt >= total);
-        if is_last && to_f64(in_flight) < self.cc.cwnd() {
+        if self.unsent() == 0 && to_f64(in_flight) < self.cc.cwnd() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
         self.rates = Some(rates);

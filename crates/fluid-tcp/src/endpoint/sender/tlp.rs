@@ -139,7 +139,7 @@ mod tests {
             // Either transmission may have caused this ACK.
             sender.on_ack(at(1310), &ack(20, &[]));
             assert!(sender.snapshot().cwnd >= before);
-            sender.total = Some(21);
+            sender.supplied = 21;
             assert_eq!(drain(&mut sender, at(1310)), [(20, 1)]);
             if !lost {
                 let mut dsack = ack(20, &[]);

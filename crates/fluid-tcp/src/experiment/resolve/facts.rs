@@ -83,6 +83,6 @@ fn shown(plan: &FlowPlan) -> Value {
     json!({
         "cc": plan.flow.algorithm.to_string(),
         "start": plan.start.text(),
-        "packets": plan.flow.packets,
+        "packets": plan.flow.packets(),
     })
 }

@@ -93,10 +93,10 @@ impl Experiment {
             return Ok(());
         };
         let connection = endpoint.connection(self.packet());
-        let data = |plan: &FlowPlan| plan.flow.packets.map_or(f64::INFINITY, to_f64);
+        let data = |plan: &FlowPlan| plan.flow.packets().map_or(f64::INFINITY, to_f64);
         let window = |plan: &FlowPlan| {
             let first = crate::congestion::start(&plan.flow.algorithm, &connection).cwnd();
-            let data = plan.flow.packets.unwrap_or(u64::MAX);
+            let data = plan.flow.packets().unwrap_or(u64::MAX);
             (first, to_f64(endpoint.rwnd.min(data)))
         };
         let windows: Vec<(f64, f64)> = flows.iter().map(window).collect();

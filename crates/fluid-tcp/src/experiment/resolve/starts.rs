@@ -23,7 +23,7 @@ impl Experiment {
         let Some(offsets) = self.offsets else {
             return Ok(None);
         };
-        let endless = flows.iter().any(|flow| flow.flow.packets.is_none());
+        let endless = flows.iter().any(|flow| flow.flow.packets().is_none());
         if endless && self.duration.is_none() {
             return refused(
                 "offsets",

@@ -7,7 +7,6 @@ use tmt_core::types::Time;
 use tmt_link::Packet;
 use tmt_link::hop::{Departure, Gateway, Served, Tallied};
 
-use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Segment;
 use crate::endpoint::transmission::segment;
 use crate::simulation::delay::DelayParts;
@@ -23,8 +22,8 @@ pub(super) trait Delivery: Copy + Default + Debug {
     /// What the receiver sees of it.
     fn segment(&self) -> Segment;
 
-    /// Transmission that it is, and its delay; `None` if they are tallied.
-    fn untallied(&self) -> Option<(Transmission, &DelayParts)>;
+    /// The packet and the parts of its delay; `None` if it is tallied, which only packets of TCP are.
+    fn untallied(&self) -> Option<&(Packet, DelayParts)>;
 }
 
 /// Departures of a gateway, with the kind of delivery that a run stores for them.
@@ -46,7 +45,7 @@ impl Form for Served {
 
 impl Form for Tallied {
     const IS_TALLIED: bool = true;
-    type Delivery = Known;
+    type Delivery = Expected;
 }
 
 /// A packet that is tallied when it arrives.
@@ -67,14 +66,14 @@ impl Delivery for (Packet, DelayParts) {
     }
 
     #[inline]
-    fn untallied(&self) -> Option<(Transmission, &DelayParts)> {
-        Some((Transmission::of(&self.0), &self.1))
+    fn untallied(&self) -> Option<&(Packet, DelayParts)> {
+        Some(self)
     }
 }
 
 /// A packet that was tallied when its service was known.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Known {
+pub(super) struct Expected {
     number: u64,
     sent: Time,
     flow: u32,
@@ -82,7 +81,7 @@ pub(super) struct Known {
     cwr: bool,
 }
 
-impl Delivery for Known {
+impl Delivery for Expected {
     #[inline]
     fn write(&mut self, packet: &Packet, _delay: &DelayParts) {
         let Segment {
@@ -116,7 +115,7 @@ impl Delivery for Known {
     }
 
     #[inline]
-    fn untallied(&self) -> Option<(Transmission, &DelayParts)> {
+    fn untallied(&self) -> Option<&(Packet, DelayParts)> {
         None
     }
 }
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_tallied_is_small() {
-        let sizes = (size_of::<Known>(), size_of::<(Packet, DelayParts)>());
+        let sizes = (size_of::<Expected>(), size_of::<(Packet, DelayParts)>());
         assert_eq!(sizes, (24, 88));
     }
 }

@@ -21,6 +21,9 @@ pub(super) enum Alarm {
 /// In place of the number of a hop: a proxy offers the packet to the queue after it again.
 pub(super) const AGAIN: usize = usize::MAX;
 
+/// In place of the number of a hop: the packet of a far host that is not TCP has crossed the return path.
+pub(super) const BACK: usize = usize::MAX - 1;
+
 /// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $event:ty, $line:ident, $at:ident, $take:ident;)*) => {
@@ -66,14 +69,14 @@ kinds! {
     Ack: (u32, Ack), acks, acknowledge, take_ack;
     /// A timer of the sender of a flow may have expired.
     Timer: u32, timers, expire, take_timer;
-    /// The delayed-ACK timer of the receiver of a flow may have expired.
-    DelayedAck: u32, delayed_acks, delayed_ack, take_delayed_ack;
-    /// Pacing allows the next packet of a flow.
-    Pace: u32, paces, pace, take_pace;
+    /// The far host of a flow has something to send: a delayed ACK.
+    Far: u32, fars, far, take_far;
+    /// The near host of a flow may have something to send: pacing allows it, or its application has it.
+    Near: u32, nears, near, take_near;
     /// A packet has crossed the terrestrial path.
     Arrival: Packet, arrivals, arrive, take_arrival;
     /// A packet reaches a hop beside the gateway, the gateway after one, or the receiver: number of the hop, and the packet.
-    /// Or a proxy sends it again ([`AGAIN`]).
+    /// Or a proxy sends it again ([`AGAIN`]), or it reaches the near host ([`BACK`]).
     Transit: (usize, Packet), transits, transit, take_transit;
     /// A proxy learns that the link has delivered this packet.
     Release: Packet, releases, release, take_release;
@@ -92,8 +95,8 @@ impl<D> Events<D> {
     pub(super) fn has_only_timers(&self) -> bool {
         self.deliveries.is_empty()
             && self.acks.is_empty()
-            && self.delayed_acks.is_empty()
-            && self.paces.is_empty()
+            && self.fars.is_empty()
+            && self.nears.is_empty()
             && self.arrivals.is_empty()
             && self.transits.is_empty()
             && self.releases.is_empty()

@@ -6,7 +6,7 @@ use tmt_link::{Ecn, Packet, Service};
 
 use super::delivery::{Delivery as _, Form};
 use super::events::{AGAIN, Alarm};
-use super::{Connection, Run, RunError, sooner};
+use super::{Connection, Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::simulation::delay::DelayParts;
@@ -129,8 +129,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     }
 
     pub(super) fn on_gateway(&mut self, now: Time) {
-        if self.gateway_event == Some(now) {
-            self.gateway_event = None;
+        if is_due(&mut self.gateway_event, now) {
             self.process_departures(now);
             self.wake_gateway(now);
         }

@@ -8,7 +8,7 @@ use tmt_link::hop::{AnyHop, Event, Gateway, Hop};
 
 use super::delivery::{Delivery as _, Form};
 use super::events::Alarm;
-use super::{Run, RunError, sooner};
+use super::{Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::Probe;
@@ -177,8 +177,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// A hop beside the gateway has an action that is due.
     pub(super) fn on_side_hop(&mut self, now: Time, index: usize) {
-        if self.side.alarms[index] == Some(now) {
-            self.side.alarms[index] = None;
+        if is_due(&mut self.side.alarms[index], now) {
             self.wake_side_hop(now, index);
         }
     }

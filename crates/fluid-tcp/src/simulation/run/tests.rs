@@ -12,6 +12,11 @@ struct Watching;
 
 impl Probe for Watching {}
 
+#[test]
+fn hosts_that_are_not_tcp_make_a_flow_of_tcp_no_larger() {
+    assert_eq!(size_of::<Ends>(), size_of::<Tcp>());
+}
+
 proptest! {
     /// A watched run tallies every packet when it leaves and when it arrives. Without a probe, a run that has an endless
     /// flow tallies it when it is accepted; its end may cut any of these times.
@@ -37,7 +42,7 @@ proptest! {
         };
         let endpoint = Endpoint { delayed_ack, ..profile.endpoint() };
         let flows = flows.iter().map(|(cc, start, packets)| Flow {
-            packets: *packets,
+            source: Source::Bulk { packets: *packets, bytes: None },
             ..Flow::new(cc.parse().unwrap(), endpoint).starting(Span::from_millis(*start))
         });
         let mut setup = Setup::new(flows.collect(), Span::from_millis(rtt), Span::from_millis(millis));

@@ -1,0 +1,175 @@
+//! Applications: where the data of a flow come from, and where they go.
+
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use tmt_core::types::{Bytes, Time};
+
+/// Answer of an application that is asked for data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supply {
+    /// Data of this size: the next bytes of a stream, or one datagram. TCP puts them into full packets, and what is left
+    /// into one of its own once there is nothing more to send with it, as with `TCP_NODELAY`.
+    Data(Bytes),
+    /// Nothing before this time, which must be later than that of the question.
+    At(Time),
+    /// Nothing any more. The flow is complete when everything has been delivered.
+    Ended,
+}
+
+/// The application of a flow. It supplies the near host, which begins the flow, with data, and takes what the far host gets
+/// of them. It is one object for both ends, so that it can compare them; it must not use at one end what only the other can
+/// know.
+///
+/// A message of 10 kB every second, of which there are 30:
+///
+/// ```
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::{Application, Endpoint, Supply};
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
+/// use tmt_core::{BitRate, Bytes, Span, Time};
+///
+/// #[derive(Debug)]
+/// struct Messages {
+///     left: u32,
+///     next: Time,
+/// }
+///
+/// impl Application for Messages {
+///     fn supply(&mut self, now: Time) -> Supply {
+///         if self.left == 0 {
+///             return Supply::Ended;
+///         }
+///         if now < self.next {
+///             return Supply::At(self.next);
+///         }
+///         self.left -= 1;
+///         self.next = self.next.saturating_add(Span::from_secs(1));
+///         Supply::Data(Bytes(10_000))
+///     }
+/// }
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+/// let flow = flow.with(|context| Messages { left: 30, next: context.start });
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60));
+/// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
+/// let metrics = run(&setup, link, &mut NoProbe)?.total.metrics;
+/// assert_eq!(metrics.packets_delivered, 30 * 7);
+/// assert!(metrics.completion_time_s > Some(29.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Application: Debug {
+    /// Takes data that are available at `now`, or says when there will be some. The near host asks when it could send, until
+    /// it has enough or there is nothing.
+    fn supply(&mut self, now: Time) -> Supply;
+
+    /// The far host passes on data at `now`: `payload` bytes of a stream, in order, or a datagram of this size.
+    fn on_delivered(&mut self, _now: Time, _payload: Bytes) {}
+}
+
+/// A transfer of this size, which is all available at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer(pub Bytes);
+
+impl Application for Transfer {
+    fn supply(&mut self, _now: Time) -> Supply {
+        match std::mem::take(&mut self.0) {
+            Bytes(0) => Supply::Ended,
+            all => Supply::Data(all),
+        }
+    }
+}
+
+/// What the parts of a flow are made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// Number of the flow, from 0.
+    pub flow: usize,
+    /// Size of a usual packet of the run, headers included.
+    pub packet: Bytes,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Time at which the flow starts.
+    pub start: Time,
+}
+
+/// Makes a part of a flow, anew for every run.
+pub struct Make<T>(pub Box<dyn Fn(&Context) -> T + Send + Sync>);
+
+impl<T> Debug for Make<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Make")
+    }
+}
+
+/// Where the data of a flow come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A transfer whose data are all available at once.
+    Bulk {
+        /// Number of packets; `None` for unlimited data.
+        packets: Option<u64>,
+        /// Payload of these packets, of which the last may be partly filled; `None` if all are full.
+        bytes: Option<Bytes>,
+    },
+    /// An application of one's own.
+    Application(Arc<Make<Box<dyn Application>>>),
+}
+
+impl Source {
+    /// The source as an application, with full packets of `payload`.
+    pub(crate) fn socket(&self, context: &Context, payload: Bytes) -> Socket {
+        Socket {
+            application: match self {
+                Self::Bulk { packets, bytes } => {
+                    let full =
+                        packets.map_or(u64::MAX, |packets| packets.saturating_mul(payload.0));
+                    Box::new(Transfer(bytes.unwrap_or(Bytes(full))))
+                }
+                Self::Application(make) => (make.0)(context),
+            },
+            supplied: Bytes(0),
+            delivered: Bytes(0),
+            packets: 0,
+            ended: false,
+        }
+    }
+}
+
+/// The application of a flow, as its hosts see it.
+#[derive(Debug)]
+pub struct Socket {
+    application: Box<dyn Application>,
+    supplied: Bytes,
+    /// Payload that was delivered, and number of its packets.
+    pub(crate) delivered: Bytes,
+    pub(crate) packets: u64,
+    ended: bool,
+}
+
+impl Socket {
+    /// [`Application::supply`] for the near host. Nothing follows [`Supply::Ended`].
+    pub fn supply(&mut self, now: Time) -> Supply {
+        if !self.ended {
+            let supply = self.application.supply(now);
+            if let Supply::Data(bytes) = supply {
+                self.supplied.0 = self.supplied.0.saturating_add(bytes.0);
+            }
+            self.ended = supply == Supply::Ended;
+            return supply;
+        }
+        Supply::Ended
+    }
+
+    /// The far host passes on the `payload` of `packets` packets that it had not passed on before.
+    pub fn deliver(&mut self, now: Time, packets: u64, payload: Bytes) {
+        self.packets += packets;
+        self.delivered.0 = self.delivered.0.saturating_add(payload.0);
+        self.application.on_delivered(now, payload);
+    }
+
+    /// Whether the application has ended and everything that it supplied was delivered.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.ended && self.delivered >= self.supplied
+    }
+}
