@@ -71,8 +71,6 @@ struct Call {
     all: usize,
 }
 
-const SPACING: Span = Span::from_millis(20);
-
 impl Application for Call {
     fn supply(&mut self, now: Time) -> Supply {
         let due =
@@ -136,7 +134,7 @@ fn coupled_link(setup: &Setup) -> CoupledLink {
     let (rate, lldu) = (BitRate(400_000), Bytes(50));
     let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(61), channel).unwrap();
     let packets = Segmentation::whole(setup.packet, 30);
-    CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets)
+    CoupledLink::new(slots.trace(1), SchemeSpec::arq(), packets)
 }
 
 /// Every datagram is sent on time, and delivered after `delay` ms.
@@ -236,7 +234,8 @@ fn what_is_not_lost_or_dropped_is_delivered_alone_and_beside_tcp() {
                 metrics.packets_delivered,
                 delivered.lock().unwrap().len() as u64
             );
-            assert_eq!(metrics.completion_time_s, None);
+            let is_complete = metrics.packets_delivered == metrics.packets_sent;
+            assert_eq!(metrics.completion_time_s.is_some(), is_complete);
             for (number, flow) in report.flows.iter().enumerate() {
                 assert!(flow.packets_delivered > 0, "{number}");
             }
@@ -262,7 +261,9 @@ fn datagrams_and_tcp_share_a_timeline_and_a_coupled_link() {
         assert_eq!(call.packets_lost, 0);
         let delivered = std::mem::take(&mut *delivered.lock().unwrap()).len() as u64;
         assert_eq!(call.packets_delivered, delivered);
-        assert_eq!(call.packets_sent - call.packets_dropped, delivered);
+        // At the end of the run, up to 100 packets of 30 ms are in the queue, and with them the datagrams of 3 s.
+        let waiting = call.packets_sent - call.packets_dropped - delivered;
+        assert!(waiting <= 150, "{waiting}");
         // A packet takes 30 ms. The call needs a fifth of the link.
         assert!(bulk.packets_delivered > 1200, "{}", bulk.packets_delivered);
         let lldus = 30 * bulk.packets_arrived + 4 * call.packets_arrived;
@@ -362,8 +363,11 @@ fn acknowledgements_of_any_contents_cross_the_return_path() {
     setup.path.terrestrial_rtt = Span::from_millis(7);
     // 480 bits take 8 ms.
     setup.return_path.rate = Some(BitRate(60_000));
-    let link = || setup.synthetic_link(BitRate(800_000), Some(losses(0.2)));
-    let metrics = &report(&setup, link().unwrap()).flows[0];
+    let link = |setup: &Setup| {
+        let link = setup.synthetic_link(BitRate(800_000), Some(losses(0.2)));
+        link.unwrap()
+    };
+    let metrics = &report(&setup, link(&setup)).flows[0];
     assert_eq!(metrics.acks_sent, metrics.packets_delivered);
     let arrivals = delivered.lock().unwrap().clone();
     let heard = std::mem::take(&mut *heard.lock().unwrap());
@@ -376,7 +380,7 @@ fn acknowledgements_of_any_contents_cross_the_return_path() {
     let acknowledged: u64 = ranges.iter().map(|(from, to)| to - from).sum();
     assert_eq!(acknowledged, metrics.packets_delivered);
     setup.return_path.loss = Some(losses(1.0));
-    let metrics = &report(&setup, link().unwrap()).flows[0];
+    let metrics = &report(&setup, link(&setup)).flows[0];
     assert_eq!(metrics.acks_lost, metrics.acks_sent);
 }
 

@@ -115,7 +115,6 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// have.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::Endpoint;
 /// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
@@ -129,7 +128,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
 /// let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.01".parse()?)
 ///     .ok_or("the rate leaves no slot")?;
 /// let packets = Segmentation::whole(setup.packet, 47);
-/// let link = CoupledLink::new(Arc::new(slots.trace(1)), SchemeSpec::arq(), packets);
+/// let link = CoupledLink::new(slots.trace(1), SchemeSpec::arq(), packets);
 /// let report = run(&setup, link, &mut NoProbe)?;
 /// assert_eq!(report.total.metrics.packets_delivered, 1000);
 /// assert!(report.total.metrics.completion_time_s.is_some());
