@@ -234,7 +234,8 @@ fn what_is_not_lost_or_dropped_is_delivered_alone_and_beside_tcp() {
                 metrics.packets_delivered,
                 delivered.lock().unwrap().len() as u64
             );
-            assert_eq!(metrics.completion_time_s, None);
+            let is_complete = metrics.packets_delivered == metrics.packets_sent;
+            assert_eq!(metrics.completion_time_s.is_some(), is_complete);
             for (number, flow) in report.flows.iter().enumerate() {
                 assert!(flow.packets_delivered > 0, "{number}");
             }
@@ -260,7 +261,9 @@ fn datagrams_and_tcp_share_a_timeline_and_a_coupled_link() {
         assert_eq!(call.packets_lost, 0);
         let delivered = std::mem::take(&mut *delivered.lock().unwrap()).len() as u64;
         assert_eq!(call.packets_delivered, delivered);
-        assert_eq!(call.packets_sent - call.packets_dropped, delivered);
+        // At the end of the run, up to 100 packets of 30 ms are in the queue, and with them the datagrams of 3 s.
+        let waiting = call.packets_sent - call.packets_dropped - delivered;
+        assert!(waiting <= 150, "{waiting}");
         // A packet takes 30 ms. The call needs a fifth of the link.
         assert!(bulk.packets_delivered > 1200, "{}", bulk.packets_delivered);
         let lldus = 30 * bulk.packets_arrived + 4 * call.packets_arrived;

@@ -253,7 +253,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Creates a sender of `supplied` packets, or an endless one. [`Self::supply`] adds more.
+    /// Creates a sender of `supplied` packets, or an endless one. [`Self::supply`] changes that.
     #[must_use]
     pub fn new(
         endpoint: impl Into<Arc<Endpoint>>,
@@ -314,9 +314,9 @@ impl Sender {
         }
     }
 
-    /// The application supplies `packets` packets more.
+    /// The application has supplied `packets` packets so far, at least those that were sent.
     pub fn supply(&mut self, packets: u64) {
-        self.supplied = self.supplied.saturating_add(packets);
+        self.supplied = packets.max(self.snd_nxt);
     }
 
     /// Returns the number of packets that are supplied and were never sent.
@@ -366,6 +366,12 @@ impl Sender {
     #[must_use]
     pub fn snd_una(&self) -> u64 {
         self.snd_una
+    }
+
+    /// Returns the lowest packet that was never sent.
+    #[must_use]
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
     }
 
     /// Whether all packets supplied so far have been acknowledged; never for an endless source.

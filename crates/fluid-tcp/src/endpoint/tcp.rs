@@ -110,11 +110,12 @@ impl Tcp {
         stream.due = None;
         while self.sender.unsent() < AHEAD {
             let supply = stream.socket.supply(now);
-            self.sender.supply(stream.write(supply));
+            let supplied = stream.write(supply, self.sender.snd_nxt());
+            self.sender.supply(supplied);
             match supply {
                 Supply::Data(_) => {}
                 Supply::At(at) => return stream.due = Some(at),
-                Supply::Ended => return self.total = stream.packets,
+                Supply::Ended => return self.total = supplied,
             }
         }
     }
@@ -133,31 +134,32 @@ pub(crate) struct Stream {
     pub(crate) socket: Socket,
     /// Payload of a full packet, bytes.
     payload: u64,
-    /// Bytes that are in no packet, fewer than fill one.
-    rest: u64,
+    /// Packets that do not change any more, and their bytes; and those of the packet after them, which is not full.
     packets: u64,
     bytes: u64,
+    rest: u64,
     /// Packets up to and including each that is not full, and their bytes: those that are not delivered, after the last that is.
     ends: VecDeque<(u64, u64)>,
     due: Option<Time>,
 }
 
 impl Stream {
-    /// Takes what the application supplies. Returns the number of new packets. What does not fill one is sent when there is
-    /// nothing to fill it with.
-    fn write(&mut self, supply: Supply) -> u64 {
-        let before = self.packets;
-        if let Supply::Data(Bytes(bytes)) = supply {
-            let bytes = self.rest.saturating_add(bytes);
-            self.rest = bytes % self.payload;
-            self.packets += bytes / self.payload;
-            self.bytes += bytes - self.rest;
-        } else if self.rest > 0 {
+    /// Takes what the application supplies, when packets below `sent` have been sent. Returns the number of packets. What does
+    /// not fill one is sent when there is nothing to fill it with.
+    fn write(&mut self, supply: Supply, sent: u64) -> u64 {
+        let Supply::Data(Bytes(more)) = supply else {
+            return self.packets + u64::from(self.rest > 0);
+        };
+        if sent > self.packets {
+            self.packets = sent;
             self.bytes += std::mem::take(&mut self.rest);
-            self.packets += 1;
             self.ends.push_back((self.packets, self.bytes));
         }
-        self.packets - before
+        let bytes = self.rest.saturating_add(more);
+        self.rest = bytes % self.payload;
+        self.packets += bytes / self.payload;
+        self.bytes += bytes - self.rest;
+        self.packets
     }
 
     /// The receiver has all packets below `next`.
@@ -166,7 +168,11 @@ impl Stream {
             self.ends.pop_front();
         }
         let (end, bytes) = self.ends[0];
-        let bytes = bytes + (next - end) * self.payload;
+        let bytes = if next > self.packets {
+            self.bytes + self.rest
+        } else {
+            bytes + (next - end) * self.payload
+        };
         let packets = next - self.socket.packets;
         if packets > 0 {
             let more = bytes - self.socket.delivered.0;
