@@ -85,7 +85,12 @@ impl Experiment {
         let timeline = LinkPlan::Timeline(timeline);
         Ok(Comparison {
             timeline: self.plan(storage, ends.clone(), on_timeline, timeline)?,
-            coupled: self.plan(storage, ends, on_coupled, LinkPlan::Coupled(coupled))?,
+            coupled: self.plan(
+                storage,
+                ends,
+                on_coupled,
+                LinkPlan::Coupled(Box::new(coupled)),
+            )?,
         })
     }
 }

@@ -111,7 +111,7 @@ pub enum LinkPlan {
     /// Replay of a timeline.
     Timeline(TracePlan),
     /// A scheme on the slots of a trace or channel.
-    Coupled(CoupledPlan),
+    Coupled(Box<CoupledPlan>),
     /// Service at a constant rate.
     Synthetic {
         /// Rate of the link.
@@ -331,7 +331,7 @@ impl Plan {
         let failure = [forward, backward]
             .into_iter()
             .flatten()
-            .find_map(|trace| trace.failure());
+            .find_map(Trace::failure);
         if let Some(failure) = failure {
             return Err(data(failure));
         }
@@ -379,7 +379,8 @@ impl Plan {
                     None => set("overlap", &Overlap::Asap),
                 }
             }
-            LinkPlan::Coupled(CoupledPlan { link, .. }) => {
+            LinkPlan::Coupled(plan) => {
+                let link = &plan.link;
                 if let Some(channel) = &self.resolved.channel {
                     set("channel", channel);
                 }

@@ -69,7 +69,7 @@ impl Experiment {
             }
             LinkKind::Coupled => {
                 let (link, plan) = self.coupled_link(storage)?;
-                (link, LinkPlan::Coupled(plan))
+                (link, LinkPlan::Coupled(Box::new(plan)))
             }
             LinkKind::Synthetic => self.synthetic_link()?,
         };

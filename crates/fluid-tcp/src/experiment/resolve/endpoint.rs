@@ -83,7 +83,7 @@ impl Experiment {
     /// Refuses congestion controls that the host settings or the queue do not support.
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
-            let started = crate::congestion::start(&control, &endpoint.connection(self.packet()));
+            let started = crate::congestion::start(control, &endpoint.connection(self.packet()));
             if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
