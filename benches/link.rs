@@ -79,15 +79,13 @@ fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
     runner.finish(lldus).rows
 }
 
-/// The same unit by unit, as a simulator's link would drive it.
+/// The same slot by slot.
 fn unit_by_unit(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
     let mut engine = Engine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
-        for slot in slice {
-            if let Some(unit) = engine.next_unit(slot.tx_time(), &mut Saturated) {
-                engine.on_outcome(unit, slot, lldus).unwrap();
-            }
+        for slot in slice.chunks(1) {
+            engine.advance(slot, &mut Saturated, lldus).unwrap();
         }
     }
     engine.counts().data

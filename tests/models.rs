@@ -114,10 +114,8 @@ fn has_an_answer_or_a_reason(model: &Model, given: &[(&Key, Value)]) {
 }
 
 /// Models that simulate until an interval is narrow enough: some extremes take all the work that they may.
-const SIMULATED: [&str; 2] = ["tgep", "tgep-mix"];
-
 fn is_simulated(model: &Model) -> bool {
-    SIMULATED.contains(&model.name)
+    model.name == "tgep"
 }
 
 /// Every value of `extremes` of every key.

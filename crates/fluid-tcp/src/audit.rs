@@ -171,13 +171,13 @@ impl<'t, R: Read> Auditor<'t, R> {
             return Ok(None);
         };
         match head.link {
-            Link::Timeline { .. } if timeline.is_some() && head.looped => {
+            Link::Timeline(_) if timeline.is_some() && head.looped => {
                 return Err(AuditError::LoopedTimeline);
             }
-            Link::Synthetic { .. } | Link::Coupled { .. } if timeline.is_some() => {
+            Link::Synthetic { .. } | Link::Coupled(_) if timeline.is_some() => {
                 return Err(AuditError::NeedlessTimeline);
             }
-            Link::Synthetic { .. } | Link::Timeline { .. } if slots.is_some() => {
+            Link::Synthetic { .. } | Link::Timeline(_) if slots.is_some() => {
                 return Err(AuditError::NeedlessSlots);
             }
             _ => {}
@@ -231,7 +231,7 @@ impl<'t, R: Read> Auditor<'t, R> {
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
         let line = self.log.location.line;
         let fields = self.log.fields();
-        let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
+        let row = fields.and_then(|fields| Row::parse(fields, line, &self.head));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
             let read = slots.until(Some(row.sent), tally);
             read.map_err(AuditError::Slots)?;

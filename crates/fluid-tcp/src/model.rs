@@ -31,7 +31,6 @@ pub static MODELS: &[&Model] = &[
     &congestion::MODEL,
     &relation15::MODEL,
     &tgep::MODEL,
-    &tgep::mix::MODEL,
     &envelope::MODEL,
     &sr_arq::MODEL,
     &window::MODEL,

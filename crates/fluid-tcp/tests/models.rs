@@ -76,6 +76,6 @@ fn every_model_gives_its_published_values() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     // A distribution, and a model of which no paper prints a value.
-    untested.retain(|model| !["ge-dist", "tgep-mix"].contains(model));
+    untested.retain(|model| *model != "ge-dist");
     assert!(untested.is_empty(), "no values of {untested:?}");
 }

@@ -7,14 +7,13 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use fluid_tcp::experiment::{self, Note, Severity};
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::render_keys;
 use tmt_core::format::table::TableText;
 use tmt_core::format::{
-    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
+    self, Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
 };
-use tmt_core::types::{BitRate, Bytes, Metadata, Span};
+use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::{progress, provenance};
@@ -213,7 +212,7 @@ pub(crate) fn flag(key: &str) -> String {
 
 /// How a trace was read. Call it after reading the whole trace.
 pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
-    experiment::reading_notes(name, reader, flag)
+    format::reading_notes(name, reader, flag)
 }
 
 /// Prints how a trace was read.

@@ -26,7 +26,9 @@ pub use columnar::panics_are_contained;
 pub use columns::{Columns, Spacing};
 pub use foreign::{Carries, ForeignFormat, joined};
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, FormError, Format, recognise};
-pub use trace::{Batches, Options, Row, Sink, TraceCollector, TraceReader, TraceWriter};
+pub use trace::{
+    Batches, Options, Row, Sink, TraceCollector, TraceReader, TraceWriter, reading_notes,
+};
 pub use unit::Unit;
 
 /// Reads once; retries if the system call is interrupted.

@@ -4,12 +4,14 @@ pub(crate) mod decimal;
 mod error;
 mod metadata;
 pub mod named;
+mod note;
 mod slot;
 mod trace_kind;
 mod units;
 
 pub use error::{Error, ErrorKind, Position, Result, one_line};
 pub use metadata::*;
+pub use note::{Note, Severity};
 pub use slot::*;
 pub use trace_kind::TraceKind;
 pub use units::*;

@@ -1,7 +1,8 @@
-//! The walks of docs/extending.md that concern this crate, from outside: a scheme and an erasure process. That of a trace
+//! The walks of docs/extending.md that concern this crate, from outside: a scheme, a code and an erasure process. That of a trace
 //! format is in `import.rs`.
 
 mod channel;
+pub(crate) mod code;
 mod scheme;
 
 use tmt_core::channel::{self as channels, Channel, ChannelSpec, SlotChannel};

@@ -10,6 +10,7 @@ mod batches;
 mod brute_force;
 mod closed_forms;
 mod codec;
+mod codes;
 mod corpus;
 mod extending;
 mod formats;

@@ -4,16 +4,18 @@
 use std::collections::VecDeque;
 
 use crate::oracle::random::{self, Link};
-use crate::oracle::{self, Code, TimeAndDelay};
+use crate::oracle::{self, Code, Rule, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::engine::{Engine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
+use tmt_core::scheme::engine::{
+    Code as Decoder, Engine, Saturated, Sent, Settled, UnitCounts, UnitKind, UnitSink, UnitSource,
+};
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
 
 /// Runs `cases` cases, or `PROPTEST_CASES` if that is more.
-fn config(cases: u32) -> ProptestConfig {
+pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases.max(ProptestConfig::default().cases),
         failure_persistence: None,
@@ -21,11 +23,11 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-fn slot((t, d): TimeAndDelay) -> Slot {
+pub(crate) fn slot((t, d): TimeAndDelay) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
 }
 
-fn span(nanos: u64) -> Span {
+pub(crate) fn span(nanos: u64) -> Span {
     Span::from_nanos(nanos).unwrap()
 }
 
@@ -43,7 +45,7 @@ struct Packet {
 /// A first-in first-out queue of packets. A codeword may contain the end of one packet and the start of the next, but only
 /// packets that have arrived.
 #[derive(Debug, Default)]
-struct Queue {
+pub(crate) struct Queue {
     packets: VecDeque<Packet>,
     /// If set, a packet of this many LLDUs arrives whenever the queue is shorter than a codeword.
     refill: Option<u32>,
@@ -62,7 +64,7 @@ impl Queue {
 }
 
 impl UnitSource for Queue {
-    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
+    fn next_codewords(&mut self, now: Time, most: u32) -> Option<(u32, u32)> {
         let now = now.as_nanos();
         while let Some(lldus) = self.refill
             && self.arrived(now) < u64::from(most)
@@ -73,25 +75,87 @@ impl UnitSource for Queue {
             });
             self.joined += u64::from(lldus);
         }
-        let mut took = 0;
-        while took < most {
-            let Some(packet) = self
-                .packets
-                .front_mut()
-                .filter(|packet| packet.arrives <= now)
-            else {
-                break;
-            };
-            let part = packet.lldus.min(most - took);
+        let arrived = u32::try_from(self.arrived(now)).unwrap();
+        (arrived > 0).then_some(((arrived / most).max(1), arrived.min(most)))
+    }
+
+    fn take(&mut self, codewords: u32, data_units: u32) {
+        let mut left = codewords * data_units;
+        self.taken += u64::from(left);
+        while left > 0 {
+            let packet = self.packets.front_mut().unwrap();
+            let part = packet.lldus.min(left);
             packet.lldus -= part;
-            took += part;
+            left -= part;
             if packet.lldus == 0 {
                 self.packets.pop_front();
             }
         }
-        self.taken += u64::from(took);
-        (took > 0).then_some(took)
     }
+}
+
+/// Everything that the engine reports.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) rows: Vec<Lldu>,
+    pub(crate) sent: Vec<Sent>,
+    /// Slots before the slice that is taken.
+    slots: usize,
+    pub(crate) received: Vec<usize>,
+    pub(crate) settled: Vec<Settled>,
+    pub(crate) lost: Vec<(u64, usize)>,
+}
+
+impl<S> UnitSink<S> for Record {
+    fn lldus(&mut self) -> Option<&mut Vec<Lldu>> {
+        Some(&mut self.rows)
+    }
+
+    fn sent(&mut self, _: &mut S, sent: &Sent) {
+        let slots = sent.slots.start + self.slots..sent.slots.end + self.slots;
+        self.sent.push(Sent {
+            slots,
+            ..sent.clone()
+        });
+    }
+
+    fn received(&mut self, _: &mut S, slots: std::ops::Range<usize>) {
+        self.received.extend(slots.map(|slot| slot + self.slots));
+    }
+
+    fn settled(&mut self, _: &mut S, settled: &Settled) {
+        self.settled.push(Settled {
+            slot: settled.slot + self.slots,
+            ..settled.clone()
+        });
+    }
+
+    fn lost(&mut self, _: &mut S, codeword: u64, slot: usize) -> std::ops::Range<u64> {
+        self.lost.push((codeword, slot + self.slots));
+        codeword..codeword
+    }
+}
+
+/// Drives an engine over the link in slices of these lengths in turn. Slots that it leaves are idle. Returns what it
+/// reports, and the number of slots used.
+pub(crate) fn record<C: Decoder>(
+    mut engine: Engine<C>,
+    link: &Link,
+    source: &mut impl UnitSource,
+    lengths: &[usize],
+) -> (Record, usize) {
+    let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
+    let (mut record, mut lengths, mut used) = (Record::default(), lengths.iter().cycle(), 0);
+    while record.slots < slots.len() {
+        let rest = &slots[record.slots..];
+        let slice = &rest[..rest.len().min(*lengths.next().unwrap())];
+        let taken = engine.advance(slice, source, &mut record).unwrap();
+        used += taken;
+        // The slot that nothing was sent in.
+        record.slots += slice.len().min(taken + 1);
+    }
+    engine.finish(slots.last().unwrap().tx_time(), &mut record.rows);
+    (record, used)
 }
 
 /// Drives the engine over the link. Returns what each slot carried, and the rows.
@@ -100,21 +164,13 @@ fn drive(
     link: &Link,
     source: &mut impl UnitSource,
 ) -> (Vec<Option<UnitKind>>, Vec<Lldu>) {
-    let mut engine = engine(&code.text, link);
-    let (mut carried, mut rows) = (Vec::new(), Vec::new());
-    for &each in &link.trace {
-        let slot = slot(each);
-        let unit = engine.next_unit(slot.tx_time(), source);
-        carried.push(unit.as_ref().map(Unit::kind));
-        if let Some(unit) = unit {
-            engine.on_outcome(unit, &slot, &mut rows).unwrap();
-        }
+    let (record, used) = record(engine(&code.text, link), link, source, &[1]);
+    let mut carried = vec![None; link.trace.len()];
+    for sent in &record.sent {
+        assert_eq!(carried[sent.slots.start].replace(sent.kind()), None);
     }
-    engine.finish(
-        Time::from_nanos(link.trace.last().unwrap().0).unwrap(),
-        &mut rows,
-    );
-    (carried, rows)
+    assert_eq!(carried.iter().flatten().count(), used);
+    (carried, record.rows)
 }
 
 fn encoded(rows: &[Lldu]) -> Vec<u8> {
@@ -126,7 +182,7 @@ fn encoded(rows: &[Lldu]) -> Vec<u8> {
 }
 
 /// What each slot carries in the model.
-fn carried(slots: usize, history: &oracle::History) -> Vec<Option<UnitKind>> {
+pub(crate) fn carried(slots: usize, history: &oracle::History) -> Vec<Option<UnitKind>> {
     let mut carried = vec![None; slots];
     for unit in &history.sent {
         carried[unit.slot] = Some(match unit.kind {
@@ -138,7 +194,7 @@ fn carried(slots: usize, history: &oracle::History) -> Vec<Option<UnitKind>> {
     carried
 }
 
-fn packets(link: &Link, gaps_and_sizes: &[(u64, u32)]) -> Vec<(u64, u32)> {
+pub(crate) fn packets(link: &Link, gaps_and_sizes: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut arrives = link.trace[0].0;
     let mut packets = Vec::new();
     for &(gap, lldus) in gaps_and_sizes {
@@ -148,7 +204,7 @@ fn packets(link: &Link, gaps_and_sizes: &[(u64, u32)]) -> Vec<(u64, u32)> {
     packets
 }
 
-fn queue(packets: &[(u64, u32)]) -> Queue {
+pub(crate) fn queue(packets: &[(u64, u32)]) -> Queue {
     let packets = packets
         .iter()
         .map(|&(arrives, lldus)| Packet { arrives, lldus })
@@ -160,13 +216,16 @@ fn queue(packets: &[(u64, u32)]) -> Queue {
 }
 
 /// Packets that arrive in bursts and leave the link idle in between.
-fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
+pub(crate) fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![2 => Just(0), 4 => 1u64..200, 2 => 200u64..4_000];
     prop::collection::vec((gap, prop_oneof![3 => 1u32..8, 1 => 8u32..60]), 0..30)
 }
 
 /// Super-blocks for the model from a queue: as many codewords as there is data for, the last one short.
-fn supply<'a>(code: &'a Code, packets: &'a [(u64, u32)]) -> impl FnMut(u64) -> Vec<u32> + 'a {
+pub(crate) fn supply<'a>(
+    code: &'a Code,
+    packets: &'a [(u64, u32)],
+) -> impl FnMut(u64) -> Vec<u32> + 'a {
     let mut taken = 0;
     move |now| {
         let here: u32 = packets
@@ -220,7 +279,7 @@ proptest! {
         for &(slice, single) in steps.iter().chain([(1, 1)].iter()).cycle() {
             let (slice, remaining) = rest.split_at(rest.len().min(slice));
             let (singles, remaining) = remaining.split_at(remaining.len().min(single));
-            engine.run_saturated(slice, &mut rows).unwrap();
+            engine.advance(slice, &mut Saturated, &mut rows).unwrap();
             one_by_one(&mut engine, singles, &mut rows);
             one_by_one(&mut other, slice, &mut emitted_by_unit);
             one_by_one(&mut other, singles, &mut emitted_by_unit);
@@ -274,7 +333,7 @@ fn long_slices_and_single_slots_give_the_same_result() {
             for slice in [slots.len(), 10_007] {
                 let (mut other, mut sliced) = (engine(scheme, &link), Vec::new());
                 for slice in slots.chunks(slice) {
-                    other.run_saturated(slice, &mut sliced).unwrap();
+                    other.advance(slice, &mut Saturated, &mut sliced).unwrap();
                 }
                 assert_eq!(sliced.len(), known, "{scheme}");
                 other.finish(slots.last().unwrap().tx_time(), &mut sliced);
@@ -290,9 +349,8 @@ fn long_slices_and_single_slots_give_the_same_result() {
 }
 
 fn one_by_one(engine: &mut Engine, slots: &[Slot], rows: &mut Vec<Lldu>) {
-    for slot in slots {
-        let unit = engine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
-        engine.on_outcome(unit, slot, rows).unwrap();
+    for slot in slots.chunks(1) {
+        assert_eq!(engine.advance(slot, &mut Saturated, rows).unwrap(), 1);
     }
 }
 
@@ -326,14 +384,12 @@ proptest! {
         let packets = packets(&link, &arrivals);
         let mut queue = queue(&packets);
         let mut engine = engine(&code.text, &link);
-        let (mut rows, mut sent) = (Vec::new(), Vec::new());
+        let (mut record, mut sent) = (Record::default(), Vec::new());
         let mut step = |at: TimeAndDelay, queue: &mut Queue| {
-            let slot = slot(at);
-            let unit = engine.next_unit(slot.tx_time(), queue)?;
-            if unit.kind() == UnitKind::Data {
-                sent.push(at.0);
-            }
-            engine.on_outcome(unit, &slot, &mut rows).unwrap();
+            record.sent.clear();
+            engine.advance(&[slot(at)], queue, &mut record).unwrap();
+            let kind = record.sent.first()?.kind();
+            sent.extend((kind == UnitKind::Data).then_some(at.0));
             Some(())
         };
         for &each in &link.trace {
@@ -351,6 +407,7 @@ proptest! {
         }
         prop_assert_eq!(queue.taken, packets.iter().map(|packet| u64::from(packet.1)).sum::<u64>());
         prop_assert_eq!(sent.len() as u64, queue.taken);
+        let mut rows = record.rows;
         let emitted: Vec<u64> = rows.iter().map(|row| row.tx_time.as_nanos()).collect();
         prop_assert_eq!(&emitted, &sent, "before finish");
         engine.finish(Time::from_nanos(t).unwrap(), &mut rows);
@@ -380,7 +437,7 @@ proptest! {
         let received = u32::try_from(trace.iter().filter(|slot| slot.1 > 0).count()).unwrap();
         let code = Code {
             text: format!("fec:{nd}/{}", nd + repair),
-            nd, n: nd + repair, extra: 0, rounds: Some(0), interleave: 1, frame: false, in_order: false,
+            nd, n: nd + repair, extra: 0, rounds: Some(0), interleave: 1, frame: false, in_order: false, rule: Rule::Any,
         };
         let link = Link { trace, rtt: 0, feedback: 0 };
         let (slots, rows) = drive(&code, &link, &mut queue(&[(0, short)]));
@@ -427,6 +484,7 @@ fn run(
         interleave: 0,
         frame: false,
         in_order: false,
+        rule: Rule::Any,
     };
     let link = Link {
         trace: every_nanosecond(pattern),

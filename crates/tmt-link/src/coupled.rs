@@ -3,23 +3,27 @@
 //!
 //! Later arrivals can change what a slot carries only when a super-block is opened, and only if the queue holds fewer
 //! codewords than it takes. The link is therefore computed ahead of the run's clock up to that slot, which takes one
-//! event for many slots. Idle slots are skipped.
+//! event for many slots. Idle slots are skipped. What a slot carries is up to the engine; here is the source of its
+//! codewords, and the accounts of their packets.
 
 mod buffer_release;
-mod first_tx_batch;
 mod link;
 mod packets;
 mod slot_usage;
 mod slots;
-mod superblock_batch;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::ops::Range;
 
-use tmt_core::scheme::engine::{DecodedSuperBlock, Engine, Settled, Unit};
-use tmt_core::types::{self, Bytes, Lldu, Slot, Span, Time, to_f64};
+use tmt_core::scheme::engine::{
+    Acknowledged, Code, Engine, Ideal, Sent, Settled, UnitSink, UnitSource,
+};
+#[cfg(test)]
+use tmt_core::types::Lldu;
+use tmt_core::types::{Bytes, Slot, Span, Time, to_f64};
 
 use crate::hop::{
     Attach, AttachError, Drive, Event, Gateway, GatewaySetup, Hop, Reporting, Room, Served,
@@ -41,10 +45,31 @@ struct ReorderQueue {
     latest: Time,
 }
 
+/// Largest number of slots that are wanted at once, to be taken together.
+const MOST_SLOTS: u32 = 256;
+
 /// Gateway of a coupled link.
 #[derive(Debug)]
-pub(crate) struct CoupledQueue {
-    engine: Engine,
+pub(crate) struct CoupledQueue<C: Code = Ideal> {
+    engine: Engine<C>,
+    slots: Slots,
+    /// Slots before the run.
+    origin: u64,
+    /// Number of slots that are looked at together.
+    slice: usize,
+    due: Option<Time>,
+    exhausted: bool,
+    state: State,
+    /// All LLDUs in order.
+    #[cfg(test)]
+    seen: Vec<Lldu>,
+}
+
+/// Packets of a coupled link, in its queue and on their way: the source of the engine.
+#[derive(Debug)]
+struct State {
+    /// Time up to which arrivals are known.
+    clock: Time,
     rtt: Span,
     /// RTT + fb: time from the last unit of an attempt until its feedback.
     feedback_time: Span,
@@ -53,15 +78,8 @@ pub(crate) struct CoupledQueue {
     hold: Hold,
     reporting: Reporting,
     interleave: u64,
-    /// ND of a codeword.
-    data_units: u32,
-    /// NR of a codeword.
-    repair_units: u32,
     /// LLDUs of a packet, without padding.
     segmentation: Segmentation,
-    slots: Slots,
-    /// Slots before the run.
-    origin: u64,
     packets: Packets,
     in_order: InOrder,
     /// One per flow, or one for the link under key 0.
@@ -79,27 +97,14 @@ pub(crate) struct CoupledQueue {
     slot_usage: SlotUsage,
     /// Uses of slots that the clock has not passed; `None` if slots are not reported.
     slot_log: Option<VecDeque<SlotUse>>,
-    due: Option<Time>,
-    exhausted: bool,
-    /// Scratch memory for LLDUs in order.
-    lldus: Vec<Lldu>,
-    /// Scratch memory for LLDUs as they are settled.
-    settled: Vec<Settled>,
-    /// Scratch memory for packets whose last unit was sent in a batch, with its time.
-    sent: Vec<(u64, Time)>,
-    /// Scratch memory for super-blocks that are computed at once.
-    block: DecodedSuperBlock,
-    /// All LLDUs in order.
-    #[cfg(test)]
-    seen: Vec<Lldu>,
 }
 
-impl CoupledQueue {
+impl<C: Code> CoupledQueue<C> {
     /// The gateway of `link`.
     ///
     /// # Errors
     /// The trace cannot be read, or a packet has no units.
-    pub(crate) fn new(link: &CoupledLink, setup: &GatewaySetup) -> Result<Self, AttachError> {
+    pub(crate) fn new(link: &CoupledLink<C>, setup: &GatewaySetup) -> Result<Self, AttachError> {
         if link.segmentation.lldus() == 0 {
             return Err(AttachError::NoUnits);
         }
@@ -112,22 +117,16 @@ impl CoupledQueue {
         let (rtt, (begin, end)) = (setup.rtt, setup.run);
         let queue = queue::start(&setup.discipline, &setup.context(link.rate()));
         let slots = Slots::new(link.trace.clone());
-        Ok(Self {
-            engine: link.engine(rtt),
+        let super_block = link.scheme.units().saturating_mul(link.scheme.interleave());
+        let state = State {
+            clock: Time::ZERO,
             rtt,
             feedback_time: rtt.saturating_add(link.feedback_delay),
             lossless_feedback: link.lost_feedback.is_none(),
             hold: link.hold,
             reporting: setup.reporting,
             interleave: link.scheme.interleave().into(),
-            data_units: link.scheme.data_units(),
-            repair_units: link.scheme.units() - link.scheme.data_units(),
             segmentation: link.segmentation,
-            origin: link.trace.sent_before(begin).ok_or_else(unreadable)?,
-            slots: match link.period {
-                Some(period) => slots.looped(period, end),
-                None => slots,
-            },
             packets: Packets::new(link, rtt.half()),
             in_order: link.in_order,
             reorder_queues: HashMap::new(),
@@ -139,12 +138,22 @@ impl CoupledQueue {
             fates: VecDeque::new(),
             slot_usage: SlotUsage::default(),
             slot_log: setup.reporting.slots.then(VecDeque::new),
+        };
+        Ok(Self {
+            engine: link.engine(rtt),
+            origin: link.trace.sent_before(begin).ok_or_else(unreadable)?,
+            slots: match link.period {
+                Some(period) => slots.looped(period, end),
+                None => slots,
+            },
+            // Each slot is reported on its own.
+            slice: match setup.reporting.slots {
+                true => 1,
+                false => super_block.min(MOST_SLOTS) as usize,
+            },
             due: None,
             exhausted: false,
-            lldus: Vec::new(),
-            settled: Vec::new(),
-            sent: Vec::new(),
-            block: DecodedSuperBlock::default(),
+            state,
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -155,61 +164,164 @@ impl CoupledQueue {
         if self.engine.is_under_way() {
             return Some(Time::ZERO);
         }
+        let state = &self.state;
         let repeat = self.engine.next_repeat();
-        let waiting = (self.room.waiting() > 0).then_some(self.backlogged_since);
-        let data = self.packets.head_enqueued_at().or(waiting);
+        let waiting = (state.room.waiting() > 0).then_some(state.backlogged_since);
+        let data = state.packets.head_enqueued_at().or(waiting);
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
 
     /// Computes the link as far as packets that arrive after `now` cannot change it.
     fn advance(&mut self, now: Time) {
         self.due = None;
+        self.state.clock = now;
         while !self.exhausted
             && let Some(from) = self.pending_from()
         {
-            let settled =
-                self.engine.is_under_way() || self.packets.codewords_queued >= self.interleave;
-            if !settled {
+            let queued = self.state.packets.codewords_queued;
+            if !self.engine.is_under_way() && queued < self.state.interleave {
                 let at = self.slots.time_from(from);
                 // After the end of the trace repeats are not sent, but packets may still arrive before it.
-                let only_repeats = self.packets.codewords_queued == 0 && self.room.waiting() == 0;
+                let only_repeats = queued == 0 && self.state.room.waiting() == 0;
                 if at.map_or(only_repeats, |at| at > now) {
                     self.due = at;
                     return;
                 }
-                let repeat = self.engine.next_repeat();
-                if let Some(at) = at
-                    && repeat.is_none_or(|repeat| repeat > at)
-                {
-                    self.pull(at);
-                }
             }
-            // Take many slots at once unless each has to be reported.
-            let one_by_one = !self.lossless_feedback || self.slot_log.is_some();
-            let taken = if one_by_one || self.engine.is_under_way() {
-                None
-            } else if self.interleave > 1 {
-                self.send_superblock_batch(from)
-            } else {
-                settled.then(|| self.send_first_tx_batch(from)).flatten()
-            };
-            if taken.is_some() {
-                continue;
-            }
-            let Some((number, slot)) = self.slots.take(from) else {
+            let Some((number, slots)) = self.slots.view(from, self.slice) else {
                 self.exhausted = true;
                 return;
             };
-            self.step(number, &slot);
-            while self.engine.is_under_way()
-                && !self.exhausted
-                && let Some((number, slot)) = self.slots.take(Time::ZERO)
-            {
-                self.step(number, &slot);
+            let most = if self.slice == 1 { 1 } else { slots.len() };
+            let mut taken = TakenSlots {
+                number,
+                slots: &slots[..most],
+                #[cfg(test)]
+                seen: &mut self.seen,
+            };
+            let used = self
+                .engine
+                .advance(taken.slots, &mut self.state, &mut taken);
+            // A repeat past the largest time: the trace has in effect ended.
+            self.exhausted = used.is_err();
+            let used = used.unwrap_or_else(|(index, _)| index + 1);
+            if let Some(last) = used.checked_sub(1) {
+                let numbers = number..number + used as u64;
+                let last = slots[last].tx_time();
+                self.state.slot_usage.used.push(numbers, last);
             }
+            // A slot in which nothing is sent is idle.
+            self.slots.advance(used.max(1));
+        }
+    }
+}
+
+/// Slots that the engine takes together: the sink of the engine.
+struct TakenSlots<'a> {
+    /// Number of the first.
+    number: u64,
+    slots: &'a [Slot],
+    #[cfg(test)]
+    seen: &'a mut Vec<Lldu>,
+}
+
+impl TakenSlots<'_> {
+    /// Number and time of a slot.
+    fn at(&self, index: usize) -> (u64, Time) {
+        (self.number + index as u64, self.slots[index].tx_time())
+    }
+}
+
+impl UnitSource for State {
+    fn is_known(&mut self, now: Time, _most: u32) -> bool {
+        if self.packets.codewords_queued < self.interleave {
+            if now > self.clock {
+                return false;
+            }
+            self.pull(now);
+        }
+        true
+    }
+
+    fn next_codewords(&mut self, now: Time, most: u32) -> Option<(u32, u32)> {
+        self.packets.next_codewords(now, most)
+    }
+
+    fn take(&mut self, codewords: u32, data_units: u32) {
+        self.packets.take(codewords.into(), codewords * data_units);
+    }
+}
+
+impl UnitSink<State> for TakenSlots<'_> {
+    #[cfg(test)]
+    fn lldus(&mut self) -> Option<&mut Vec<Lldu>> {
+        Some(self.seen)
+    }
+
+    fn sent(&mut self, state: &mut State, sent: &Sent) {
+        let (first, last) = (self.at(sent.slots.start), self.at(sent.slots.end - 1));
+        let Some(packet) = state.packets.packet_of(sent.codewords.start) else {
+            return;
+        };
+        let Some(tracked) = state.packets.get_mut(packet) else {
+            return;
+        };
+        if let Some(slot_log) = &mut state.slot_log {
+            slot_log.push_back(SlotUse {
+                slot: first.0,
+                at: first.1,
+                kind: sent.kind(),
+                packet: tracked.served.packet,
+                codeword: sent.codewords.start,
+                attempt: sent.attempt,
+                arrival: self.slots[sent.slots.start].arrival(),
+            });
+        }
+        if sent.attempt == 1 && tracked.on_sent(sent.units, first, last) {
+            state.on_all_sent(packet, last.1);
         }
     }
 
+    fn received(&mut self, state: &mut State, slots: Range<usize>) {
+        let (last, at) = self.at(slots.end - 1);
+        let numbers = self.number + slots.start as u64..last + 1;
+        state.slot_usage.own.push(numbers, at);
+    }
+
+    fn settled(&mut self, state: &mut State, settled: &Settled) {
+        let (_, at) = self.at(settled.slot);
+        if settled.recovered > 0 {
+            let recovered = (at, settled.attempt, settled.recovered.into());
+            state.slot_usage.delivered.push_back(recovered);
+        }
+        if let Some(packet) = state.packets.packet_of(settled.codewords.start)
+            && let Some(tracked) = state.packets.get_mut(packet)
+            && tracked.outcome == Outcome::Open
+        {
+            tracked.on_arrival(settled.arrival, settled.own + settled.recovered);
+            tracked.judged = at;
+            state.check_complete(packet);
+        }
+    }
+
+    fn lost(&mut self, state: &mut State, codeword: u64, slot: usize) -> Range<u64> {
+        let at = self.at(slot).1;
+        let Some(packet) = state.packets.packet_of(codeword) else {
+            return 0..0;
+        };
+        let codewords = state.packets.mark_lost(packet, at);
+        state.on_lost(packet, at);
+        state.report_fate(packet, None);
+        state.release(packet);
+        codewords
+    }
+
+    fn acknowledged(&mut self, state: &mut State, acknowledged: Acknowledged) {
+        state.on_acknowledged(acknowledged);
+    }
+}
+
+impl State {
     /// Takes packets from the queue for the super-block that is opened at `now`; all of them if the queue keeps the order.
     fn pull(&mut self, now: Time) {
         while (self.is_fifo || self.packets.codewords_queued < self.interleave)
@@ -232,98 +344,6 @@ impl CoupledQueue {
         }
         self.fates
             .extend(std::iter::from_fn(|| self.room.pop_event()));
-    }
-
-    /// Sends one unit in `slot`, the slot of this number, and processes the outcome.
-    fn step(&mut self, number: u64, slot: &Slot) {
-        let at = slot.tx_time();
-        let Some(unit) = self.engine.next_unit(at, &mut self.packets) else {
-            return;
-        };
-        self.slot_usage.used.push(number..number + 1, at);
-        self.log_slot(&unit, number, slot);
-        let first = self
-            .engine
-            .codeword_of(&unit)
-            .and_then(|codeword| Some((codeword, self.packets.packet_of(codeword)?)));
-        if let Some((_, packet)) = first
-            && let Some(tracked) = self.packets.get_mut(packet)
-            && tracked.on_sent(1, number..number + 1, (at, at))
-        {
-            self.on_all_sent(packet, at);
-        }
-        // A repeat past the largest time: the trace has in effect ended.
-        let outcome = self.engine.on_outcome(unit, slot, &mut self.lldus);
-        self.exhausted = outcome.is_err();
-        #[cfg(test)]
-        self.seen.extend_from_slice(&self.lldus);
-        self.lldus.clear();
-        let mut settled = std::mem::take(&mut self.settled);
-        self.engine.swap_settled(&mut settled);
-        for settled in settled.drain(..) {
-            let packet = match first {
-                Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
-                _ => self.packets.packet_of(settled.codeword),
-            };
-            self.on_settled((number, at), &settled.lldu, packet);
-        }
-        self.settled = settled;
-        if let Some((_, packet)) = first {
-            self.check_complete(packet);
-        }
-        if !self.lossless_feedback {
-            self.take_acknowledged();
-        }
-    }
-
-    /// Records that the slot of this number carries `unit`, if slots are reported.
-    fn log_slot(&mut self, unit: &Unit, number: u64, slot: &Slot) {
-        let Some(slot_log) = &mut self.slot_log else {
-            return;
-        };
-        let (codeword, attempt) = self.engine.attempt_of(unit);
-        let packet = self.packets.packet_of(codeword);
-        if let Some(tracked) = packet.and_then(|packet| self.packets.get(packet)) {
-            slot_log.push_back(SlotUse {
-                slot: number,
-                at: slot.tx_time(),
-                kind: unit.kind(),
-                packet: tracked.served.packet,
-                codeword,
-                attempt,
-                arrival: slot.arrival(),
-            });
-        }
-    }
-
-    /// The fate of an LLDU is settled by the slot of this number and time. `packet` is the one that it belongs to, if that
-    /// is still tracked.
-    fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
-        if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
-            self.slot_usage.own.push(number..number + 1, at);
-        } else if lldu.fate == types::Fate::Delivered {
-            self.slot_usage.delivered.push_back((at, lldu.attempts, 1));
-        }
-        // The LLDUs of a codeword are lost together; the first of them loses the packet.
-        let Some((packet, tracked)) = packet
-            .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
-            .filter(|(_, tracked)| tracked.outcome == Outcome::Open)
-        else {
-            return;
-        };
-        if lldu.fate == types::Fate::Delivered {
-            tracked.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
-            tracked.judged = at;
-            self.check_complete(packet);
-            return;
-        }
-        let codewords = self.packets.mark_lost(packet, at);
-        self.on_lost(packet, at);
-        self.engine.drop_codewords(codewords, at);
-        // LLDUs settled by this are lost with the packet.
-        self.engine.swap_settled(&mut Vec::new());
-        self.report_fate(packet, None);
-        self.release(packet);
     }
 
     /// Releases a packet if it has become complete.
@@ -390,30 +410,31 @@ impl CoupledQueue {
     }
 }
 
-impl Hop for CoupledQueue {
+impl<C: Code> Hop for CoupledQueue<C> {
     fn name(&self) -> String {
         "coupled link".to_owned()
     }
 
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
-        if self.room.waiting() == 0 {
-            self.backlogged_since = now;
+        if self.state.room.waiting() == 0 {
+            self.state.backlogged_since = now;
         }
-        let refused = self.room.push(now, packet);
-        if self.is_fifo {
-            self.pull(now);
+        let refused = self.state.room.push(now, packet);
+        if self.state.is_fifo {
+            self.state.pull(now);
         } else {
-            self.fates
-                .extend(std::iter::from_fn(|| self.room.pop_event()));
+            self.state
+                .fates
+                .extend(std::iter::from_fn(|| self.state.room.pop_event()));
         }
         refused
     }
 
     fn poll(&mut self, now: Time) -> Option<Event> {
-        if self.fates.is_empty() {
+        if self.state.fates.is_empty() {
             self.advance(now);
         }
-        self.fates.pop_front()
+        self.state.fates.pop_front()
     }
 
     fn due(&self) -> Option<Time> {
@@ -430,30 +451,30 @@ impl Hop for CoupledQueue {
             return Usage::default();
         };
         let (used, available) = (
-            self.slot_usage.used.within(slots),
+            self.state.slot_usage.used.within(slots),
             slots.saturating_sub(self.origin),
         );
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             lldus_used: Some(used),
-            capacity_packets: Some(self.segmentation.packets_in(available)),
-            attempts: self.slot_usage.attempts(end, slots),
+            capacity_packets: Some(self.state.segmentation.packets_in(available)),
+            attempts: self.state.slot_usage.attempts(end, slots),
         }
     }
 }
 
-impl Gateway for CoupledQueue {
+impl<C: Code> Gateway for CoupledQueue<C> {
     type Departure = Served;
 
     fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
-        self.slot_usage.advance_clock(now);
-        while let Some(&Reverse((at, size))) = self.leaving.peek()
+        self.state.slot_usage.advance_clock(now);
+        while let Some(&Reverse((at, size))) = self.state.leaving.peek()
             && at <= now
         {
-            self.leaving.pop();
-            self.room.release(size);
+            self.state.leaving.pop();
+            self.state.room.release(size);
         }
-        while let Some(first) = self.departing.first_entry()
+        while let Some(first) = self.state.departing.first_entry()
             && first.key().0 <= now
         {
             each(&first.remove());
@@ -461,33 +482,35 @@ impl Gateway for CoupledQueue {
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
-        let open = self.packets.iter();
+        let open = self.state.packets.iter();
         let open = open.filter(|tracked| tracked.begun && !tracked.in_departures);
-        self.departing
-            .values()
-            .chain(open.map(|tracked| &tracked.served))
+        let departing = self.state.departing.values();
+        departing.chain(open.map(|tracked| &tracked.served))
     }
 
     fn len(&self) -> u64 {
-        self.room.held()
+        self.state.room.held()
     }
 
     fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
-        self.slot_log.as_mut()?.pop_front_if(|used| used.at <= now)
+        self.state
+            .slot_log
+            .as_mut()?
+            .pop_front_if(|used| used.at <= now)
     }
 
     fn reports_acknowledgements(&self) -> bool {
-        self.reporting.acknowledgements
+        self.state.reporting.acknowledgements
     }
 }
 
-impl Attach for &CoupledLink {
+impl<C: Code> Attach for &CoupledLink<C> {
     fn attach<D: Drive>(self, setup: &GatewaySetup, driver: D) -> Result<D::Output, AttachError> {
         Ok(driver.drive(CoupledQueue::new(self, setup)?))
     }
 }
 
-impl Attach for CoupledLink {
+impl<C: Code> Attach for CoupledLink<C> {
     fn attach<D: Drive>(self, setup: &GatewaySetup, driver: D) -> Result<D::Output, AttachError> {
         (&self).attach(setup, driver)
     }

@@ -34,6 +34,7 @@
 //! - [`packet`]: a packet, its ECN field and its opaque contents.
 //! - [`packing`]: what a packet takes of LLDUs.
 //! - [`timeline`]: LLDUs and slots in blocks, in memory or in a store.
+//! - [`apply`]: schemes on the slots of a trace: the timeline, and its head.
 //! - [`link`]: links that serve one packet at a time.
 //! - [`queue`]: queue disciplines and their registry.
 //! - [`hop`]: the elements of a path, and the gateway with the queue of a run.
@@ -44,6 +45,7 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
+pub mod apply;
 pub mod coupled;
 pub mod hop;
 pub mod link;

@@ -148,19 +148,20 @@ pub(crate) fn is(discipline: &Discipline, entry: &'static Entry) -> bool {
     std::ptr::eq(discipline.entry(), entry)
 }
 
-/// Numbers of the packets that a queue holds. It finds packets that a queue invents or swallows.
+/// Numbers and sizes of the packets that a queue holds. It finds packets that a queue invents, changes or swallows.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(VecDeque<u64>);
+pub(crate) struct Ledger(VecDeque<(u64, Bytes)>);
 
 impl Ledger {
     pub(crate) fn push(&mut self, packet: &Packet) {
-        self.0.push_back(packet.id);
+        self.0.push_back((packet.id, packet.size));
     }
 
     /// Whether the queue held this packet, which it returns now.
     pub(crate) fn take(&mut self, packet: &Packet) -> bool {
+        let held = (packet.id, packet.size);
         // The first, under most disciplines.
-        let place = self.0.iter().position(|id| *id == packet.id);
+        let place = self.0.iter().position(|one| *one == held);
         place.is_some_and(|place| self.0.remove(place).is_some())
     }
 

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Slot, Span, Time};
 
 pub use block::Block;
 pub use builder::Builder;
@@ -38,6 +38,11 @@ impl Store for Vec<Arc<Block>> {
         self.get(number).cloned()
     }
 }
+
+/// A block of a trace that cannot be read, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
 
 /// Map from LLDUs and times to blocks.
 #[derive(Debug, Clone)]
@@ -187,6 +192,21 @@ impl Trace {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.store.failure()
+    }
+
+    /// The error for a block that cannot be read.
+    #[must_use]
+    pub fn unreadable(&self) -> Unreadable {
+        let failure = self.failure();
+        Unreadable(failure.unwrap_or_else(|| "the timeline cannot be read".to_owned()))
+    }
+
+    /// The rows as slots, block by block.
+    pub fn slots(&self) -> impl Iterator<Item = Result<Vec<Slot>, Unreadable>> {
+        (0..self.blocks()).map(|number| {
+            let block = self.block(number).ok_or_else(|| self.unreadable())?;
+            Ok(block.slots(0..self.rows_in(number)).collect())
+        })
     }
 
     /// Number of LLDUs before block `number`; all of them if `number` is past the last block.

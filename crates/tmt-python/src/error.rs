@@ -1,10 +1,12 @@
 //! Exceptions and warnings, with the messages of the libraries.
 
-use fluid_tcp::experiment::{self, Note, Severity};
+use fluid_tcp::experiment;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
 use tmt_core::ErrorKind;
+use tmt_core::types::{Note, Severity};
+use tmt_link::apply;
 
 create_exception!(
     tmt,
@@ -80,6 +82,12 @@ fn remedy(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::OutOfOrder { .. } => "sort the table by transmission time",
         _ => return None,
     })
+}
+
+impl From<apply::Error> for Failure {
+    fn from(error: apply::Error) -> Self {
+        Self::Data(error.to_string())
+    }
 }
 
 impl From<experiment::Error> for Failure {

@@ -7,16 +7,16 @@ use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_pyarrow::FromPyArrow as _;
 use arrow_schema::{ArrowError, SchemaRef};
-use fluid_tcp::experiment::{Loaded, Note, reading_notes};
-use tmt_link::timeline::Builder;
+use fluid_tcp::experiment::Loaded;
 use pyo3::prelude::*;
 use tmt_core::channel::{FAMILIES, names_files, with_files};
 use tmt_core::format::compression::small_text;
 use tmt_core::format::{
-    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
+    Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, reading_notes, recognise,
 };
 use tmt_core::pipeline::collect;
-use tmt_core::types::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, Note, Span};
+use tmt_link::timeline::Builder;
 
 use crate::error::Failure;
 use crate::work::Stop;
@@ -168,7 +168,7 @@ fn load(name: &str, mut reader: TraceReader<'_>) -> Result<Loaded, Failure> {
     let read = collect(&mut reader, |rows| builder.rows(rows));
     read.map_err(|error| Failure::input(name, &error))?;
     Ok(Loaded {
-        timeline: builder.finish(),
+        rows: builder.finish(),
         head: reader.metadata().clone(),
         end: reader.end().and_then(|end| end.end_line),
         notes: notes(name, &reader),

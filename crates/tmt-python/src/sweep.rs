@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use fluid_tcp::experiment::{self, Collect, InMemory, Loaded, Note, Storage};
+use fluid_tcp::experiment::{self, Collect, InMemory, Loaded, Storage};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use tmt_core::format::Options;
+use tmt_core::types::Note;
 use tmt_study::engine::Error;
 use tmt_study::table::{self, SCHEMA};
 use tmt_study::{Draft, Plan, PlanError, Records, Sweep};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::{RecordBatchIterator, RecordBatchReader};
 use arrow_pyarrow::IntoPyArrow as _;
 use fluid_tcp::experiment::{
-    self, Collect, Experiment, InMemory, Loaded, Note, Parameter, Plan, RunId, SCHEMA, Storage,
+    self, Collect, Experiment, InMemory, Loaded, Parameter, Plan, RunId, SCHEMA, Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use tmt_core::format::Options;
 use tmt_core::format::records::Records;
+use tmt_core::types::Note;
 
 use crate::TOOL;
 use crate::error::{Failure, tell};

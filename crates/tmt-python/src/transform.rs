@@ -2,12 +2,12 @@
 
 use arrow_array::{RecordBatchIterator, RecordBatchReader};
 use arrow_pyarrow::IntoPyArrow as _;
-use fluid_tcp::experiment::{FeedbackDelay, Transform};
 use pyo3::prelude::*;
 use tmt_core::format::{Batches, TraceCollector};
 use tmt_core::pipeline::{Apply, Lane, StageError};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::Span;
+use tmt_link::apply::{FeedbackDelay, Transform};
 
 use crate::error::{Failure, tell};
 use crate::input::{Input, Reading, argument, notes};
@@ -48,11 +48,7 @@ pub(crate) fn apply<'py>(
         let transform = Transform::resolve(schemes, rtt, delay, &mut reader)?;
         let lanes = transform.schemes.iter().map(|scheme| {
             let head = transform.head(reader.metadata(), scheme);
-            let Transform {
-                rtt,
-                feedback_delay,
-                ..
-            } = transform;
+            let (rtt, feedback_delay) = (transform.rtt, transform.feedback_delay);
             Lane::new(
                 scheme.clone(),
                 rtt,

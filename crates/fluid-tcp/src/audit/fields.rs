@@ -23,7 +23,7 @@ pub(super) struct Fields<'a> {
 }
 
 /// The columns of times, whose names end in `_s`.
-const TIMES: [&str; 13] = [
+const TIMES: [&str; 14] = [
     "sent",
     "enqueued",
     "service_start",
@@ -35,6 +35,7 @@ const TIMES: [&str; 13] = [
     "delay_serialisation",
     "delay_wait",
     "left",
+    "offered",
     "time",
     "arrival",
 ];

@@ -73,16 +73,84 @@ pub(super) struct Keys<'a>(pub(super) &'a Metadata);
 /// The link that served the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// A link-layer timeline: what a packet needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
-    Timeline { need: u64, room: u64 },
-    /// The slots of a PHY trace, with the slots of a packet's first transmission and the interleaving depth.
-    Coupled {
-        units_per_packet: u64,
-        interleave: u64,
-        repeats: Repeats,
-    },
-    /// A constant rate. A service takes 8 · size · 10^9 / rate ns, rounded down or up because the fraction is carried.
-    Synthetic { service: [Span; 2] },
+    /// A link-layer timeline.
+    Timeline(Segments),
+    /// The slots of a PHY trace.
+    Coupled(Division),
+    /// A constant rate, bit/s.
+    Synthetic { rate: u64 },
+}
+
+/// What packets take of a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segments {
+    /// Bytes and LLDUs of a packet of the usual size.
+    usual: (u64, u64),
+    /// Bytes that an LLDU carries, if the head has them.
+    payload: Option<u64>,
+    /// Whether packets share LLDUs.
+    shared: bool,
+}
+
+impl Segments {
+    /// What a packet of `size` bytes needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
+    pub(super) fn of(self, size: u64) -> (u64, u64) {
+        let (usual, lldus) = self.usual;
+        match self.payload {
+            Some(payload) if self.shared => (size, payload),
+            _ if size == usual => (lldus, 1),
+            Some(payload) => (size.div_ceil(payload), 1),
+            None => (size.saturating_mul(lldus).div_ceil(usual), 1),
+        }
+    }
+}
+
+/// Division of packets into the units of a coupled link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Division {
+    segments: Segments,
+    /// Slots of the first transmission of a packet of the usual size.
+    units_per_packet: u64,
+    /// ND and N of a codeword; `None` if the head has no scheme.
+    codeword: Option<(u64, u64)>,
+    /// Whether the last codeword is as long as its data; if not, it may be padded.
+    short: bool,
+    pub(super) interleave: u64,
+    pub(super) repeats: Repeats,
+}
+
+impl Division {
+    /// Data units of a packet of `size` bytes, `None` if there may be padding, and slots of its first transmission.
+    pub(super) fn of(&self, size: u64) -> (Option<u64>, u64) {
+        let (data, _) = self.segments.of(size);
+        let known = Some(data).filter(|_| self.short);
+        let Some((full, units)) = self.codeword.filter(|_| size != self.segments.usual.0) else {
+            return (known, self.units_per_packet);
+        };
+        let codewords = data.div_ceil(full);
+        let sent = known.unwrap_or(codewords.saturating_mul(full));
+        (
+            known,
+            sent.saturating_add(codewords.saturating_mul(units - full)),
+        )
+    }
+}
+
+/// Capacity of the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Capacity {
+    pub(super) most: u64,
+    /// Whether it counts bytes.
+    in_bytes: bool,
+    /// What it counts, for violations.
+    pub(super) unit: &'static str,
+}
+
+impl Capacity {
+    /// Room that a packet of `size` bytes takes.
+    pub(super) fn of(self, size: u64) -> u64 {
+        if self.in_bytes { size } else { 1 }
+    }
 }
 
 /// The repeats of a packet on a coupled link without lost feedback.
@@ -134,8 +202,10 @@ pub(super) struct Head {
     pub(super) acks: Option<AckRules>,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
     pub(super) in_order: Option<OrderScope>,
-    /// Capacity of the queue in packets, the one in service included.
-    pub(super) capacity_packets: u64,
+    /// Size of a usual packet, bytes.
+    pub(super) packet_bytes: u64,
+    /// Capacity of the queue, the packet in service included.
+    pub(super) capacity: Capacity,
     /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
     /// are not in the log.
     pub(super) drop_tail: bool,
@@ -286,14 +356,10 @@ impl Head {
         }
         let packet_bytes = keys.number("packet_bytes")?;
         let link = match keys.text("link")? {
-            "timeline" => timeline(keys, packet_bytes)?,
-            "coupled" => Link::Coupled {
-                units_per_packet: keys.number("units_per_packet")?,
-                interleave: keys.number("interleave")?,
-                repeats: repeats(keys)?,
-            },
+            "timeline" => Link::Timeline(segments(keys, packet_bytes)?),
+            "coupled" => Link::Coupled(division(keys, packet_bytes)?),
             _ => Link::Synthetic {
-                service: service_time(packet_bytes, keys.number("rate_bps")?)?,
+                rate: keys.number("rate_bps")?,
             },
         };
         let rtt = keys.span("rtt_ns")?;
@@ -319,11 +385,12 @@ impl Head {
             loses_feedback: keys.get("feedback_timer_ns")?.is_some(),
             acks: ack_rules(keys, proxied)?.map(|rules| AckRules {
                 back,
-                any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled { .. }),
+                any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled(_)),
                 ..rules
             }),
             in_order,
-            capacity_packets: capacity(keys, packet_bytes)?,
+            packet_bytes,
+            capacity: capacity(keys)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail")
                 && (keys.get("queue_loss")?.is_none() || Lists::of(metadata)?.queue.is_some()),
             flows: keys.number("flows")?,
@@ -385,51 +452,87 @@ fn repeats(keys: Keys<'_>) -> Result<Repeats, Finding> {
     })
 }
 
-/// A timeline, with its packing.
-fn timeline(keys: Keys<'_>, packet_bytes: u64) -> Result<Link, Finding> {
-    let lldus = keys.number("lldus_per_packet")?;
-    if !keys.text_is("packing", "bytes")? {
-        return Ok(Link::Timeline {
-            need: lldus,
-            room: 1,
-        });
+/// What packets take of a timeline or of the slots of a trace.
+fn segments(keys: Keys<'_>, packet_bytes: u64) -> Result<Segments, Finding> {
+    let payload = keys.get("lldu_payload_bytes")?;
+    let segments = Segments {
+        usual: (packet_bytes, keys.number("lldus_per_packet")?),
+        payload: payload
+            .map(|_| keys.number("lldu_payload_bytes"))
+            .transpose()?,
+        shared: keys.text_is("packing", "bytes")?,
+    };
+    if segments.shared {
+        let room = keys.number("lldu_payload_bytes")?;
+        if packet_bytes.div_ceil(room) != segments.usual.1 {
+            let expected = format_args!("as many as {packet_bytes} B need, of {room} B each");
+            return Err(keys.unfit("lldus_per_packet", expected));
+        }
     }
-    let room = keys.number("lldu_payload_bytes")?;
-    if packet_bytes.div_ceil(room) != lldus {
-        let expected = format_args!("as many as {packet_bytes} B need, of {room} B each");
-        return Err(keys.unfit("lldus_per_packet", expected));
-    }
-    Ok(Link::Timeline {
-        need: packet_bytes,
-        room,
+    Ok(segments)
+}
+
+/// The units of packets on a coupled link.
+fn division(keys: Keys<'_>, packet_bytes: u64) -> Result<Division, Finding> {
+    let scheme = keys.get("scheme")?.map(|_| keys.scheme()).transpose()?;
+    let size = |scheme: &SchemeSpec| (scheme.data_units().into(), scheme.units().into());
+    Ok(Division {
+        segments: Segments {
+            // A log without slots need not have it.
+            usual: (
+                packet_bytes,
+                keys.get("lldus_per_packet")?
+                    .map_or(Ok(1), |_| keys.number("lldus_per_packet"))?,
+            ),
+            payload: keys
+                .get("lldu_payload_bytes")?
+                .map(|_| keys.number("lldu_payload_bytes"))
+                .transpose()?,
+            shared: false,
+        },
+        units_per_packet: keys.number("units_per_packet")?,
+        codeword: scheme.as_ref().map(size),
+        short: keys.text_is("tail", "short")?,
+        interleave: keys.number("interleave")?,
+        repeats: repeats(keys)?,
     })
 }
 
-/// Service time of a packet, rounded down and up.
-fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> {
+/// Time that a link of `rate` bit/s takes for `bytes`: 8 · bytes · 10^9 / rate ns, rounded down and up, since the fraction is
+/// carried.
+pub(super) fn service_time(bytes: u64, rate: u64) -> [Span; 2] {
     // 2^63 bytes · 8 · 10^9 stays below 2^96.
-    let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
-    let rate = u128::from(rate_bps);
-    let nanos = [bits_nanos / rate, bits_nanos.div_ceil(rate)];
-    match nanos.map(|nanos| u64::try_from(nanos).ok().and_then(Span::from_nanos)) {
-        [Some(floor), Some(ceil)] => Ok([floor, ceil]),
-        _ => Err(Finding::new(
-            format_args!("packets of {packet_bytes} B at {rate_bps} bit/s"),
-            "a service time of at most 2^63 - 1 ns",
-        )),
-    }
+    let bits_nanos = u128::from(bytes) * 8 * u128::from(NANOS_PER_SECOND);
+    let rate = u128::from(rate);
+    [bits_nanos / rate, bits_nanos.div_ceil(rate)].map(|nanos| {
+        let nanos = u64::try_from(nanos).ok().and_then(Span::from_nanos);
+        nanos.unwrap_or(Span::MAX)
+    })
 }
 
-/// Capacity of the buffer in packets. All packets have the same size, so a limit in bytes is a number of packets.
-fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
+/// Capacity of the buffer, in packets or bytes.
+fn capacity(keys: Keys<'_>) -> Result<Capacity, Finding> {
     let buffer = keys.text("buffer")?;
-    if buffer == "inf" {
-        return Ok(u64::MAX);
-    }
-    let (number, unit) = match buffer.strip_suffix("pkt") {
-        Some(packets) => (packets, 1),
-        None => (buffer.strip_suffix('B').unwrap_or_default(), packet_bytes),
+    let packets = Capacity {
+        most: u64::MAX,
+        in_bytes: false,
+        unit: "packets",
     };
-    let packets = u64::read(number.as_bytes()).map(|number| number / unit);
-    packets.ok_or_else(|| keys.unfit("buffer", "inf, or a whole number with the unit pkt or B"))
+    if buffer == "inf" {
+        return Ok(packets);
+    }
+    let (number, limit) = match buffer.strip_suffix("pkt") {
+        Some(number) => (number, packets),
+        None => {
+            let bytes = Capacity {
+                in_bytes: true,
+                unit: "bytes",
+                ..packets
+            };
+            (buffer.strip_suffix('B').unwrap_or_default(), bytes)
+        }
+    };
+    let most = u64::read(number.as_bytes());
+    most.map(|most| Capacity { most, ..limit })
+        .ok_or_else(|| keys.unfit("buffer", "inf, or a whole number with the unit pkt or B"))
 }

@@ -1,4 +1,4 @@
-//! The gateway queue, replayed in the order of arrival: rule `queue`.
+//! The gateway queue, replayed in the order of arrival: rule `queue`. The buffer counts packets or their bytes.
 //!
 //! A packet leaves at the time on its row. Events at the same time may have happened in any order. An enqueued packet
 //! is therefore checked as if all packets that leave at that time had left, a dropped one as if none had left and all
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tmt_core::types::Time;
 
-use super::head::Head;
+use super::head::{Capacity, Head};
 use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
@@ -17,30 +17,30 @@ use super::row::{Fate, Row};
 /// State of the replayed queue.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Capacity in packets, the one in service included.
-    capacity: u64,
+    /// Capacity, the packet in service included.
+    capacity: Capacity,
     /// Whether the queue drops only when it is full.
     drop_tail: bool,
     /// The packets that are dropped on arrival, by their number among all that arrive.
     listed: Option<Listed>,
-    /// Rows not yet replayed, by (enqueued, line): whether they are dropped, and when they leave.
-    pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
+    /// Rows not yet replayed, by (enqueued, line): whether they are dropped, when they leave, and their room.
+    pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>, u64)>,
     now: Time,
-    /// Times after `now` at which the packets in the queue leave.
-    pub(super) inside: BinaryHeap<Reverse<Time>>,
-    /// Number of packets that never leave.
-    staying: u64,
-    /// Number of packets that leave at `now`.
+    /// Times after `now` at which the packets in the queue leave, and their room.
+    pub(super) inside: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Room of the packets that are in the queue after `now`: one each, or their bytes.
+    occupied: u64,
+    /// Room of the packets that leave at `now`.
     leaving: u64,
-    /// Lines of the packets that are dropped at `now`.
-    dropped: Vec<u64>,
+    /// Lines of the packets that are dropped at `now`, and their room.
+    dropped: Vec<(u64, u64)>,
 }
 
 impl Queue {
     pub(super) fn new(head: &Head, listed: Option<Listed>) -> Self {
         Self {
             listed,
-            capacity: head.capacity_packets,
+            capacity: head.capacity,
             drop_tail: head.drop_tail,
             ..Self::default()
         }
@@ -49,7 +49,8 @@ impl Queue {
     /// Processes the log's next row; `sent` is the latest of the log, so that no earlier arrival can follow.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
         if let Some(at) = row.enqueued.filter(|_| row.fate != Fate::Duplicate) {
-            let arrival = (row.fate == Fate::Queue, row.left);
+            let room = self.capacity.of(row.size);
+            let arrival = (row.fate == Fate::Queue, row.left, room);
             self.ahead.insert((at, row.line), arrival);
         }
         self.replay(Some(sent), tally);
@@ -66,16 +67,17 @@ impl Queue {
         while let Some(first) = self.ahead.first_entry()
             && before.is_none_or(|time| first.key().0 < time)
         {
-            let ((at, line), (is_dropped, leaves)) = first.remove_entry();
+            let ((at, line), (is_dropped, leaves, room)) = first.remove_entry();
             if at > self.now {
                 self.check_drops(tally);
                 self.now = at;
                 self.leaving = 0;
-                while let Some(&Reverse(leaves)) = self.inside.peek()
+                while let Some(&Reverse((leaves, room))) = self.inside.peek()
                     && leaves <= at
                 {
                     self.inside.pop();
-                    self.leaving += u64::from(leaves == at);
+                    self.occupied -= room;
+                    self.leaving += if leaves == at { room } else { 0 };
                 }
             }
             let listed = self.listed.as_mut().map(Listed::next);
@@ -89,39 +91,36 @@ impl Queue {
                     continue;
                 }
             }
-            match leaves {
-                _ if is_dropped => {
-                    self.dropped.push(line);
-                    continue;
-                }
-                None => self.staying += 1,
-                Some(leaves) if leaves <= self.now => self.leaving += 1,
-                Some(leaves) => self.inside.push(Reverse(leaves)),
+            if is_dropped {
+                self.dropped.push((line, room));
+                continue;
             }
-            let (capacity, occupied) = (self.capacity, self.occupied());
-            let now = self.now;
-            let found =
-                format_args!("{occupied} packets in the queue at {now}, including this one");
-            let expected = format_args!("at most {capacity}");
+            match leaves {
+                Some(leaves) if leaves <= self.now => self.leaving += room,
+                Some(leaves) => {
+                    self.inside.push(Reverse((leaves, room)));
+                    self.occupied += room;
+                }
+                None => self.occupied += room,
+            }
+            let Capacity { most, unit, .. } = self.capacity;
+            let (occupied, now) = (self.occupied, self.now);
+            let found = format_args!("{occupied} {unit} in the queue at {now}, including this one");
+            let expected = format_args!("at most {most}");
             let mut queue = tally.at(Rule::Queue, line);
-            queue.check(occupied <= capacity, found, expected);
+            queue.check(occupied <= most, found, expected);
         }
     }
 
     /// Checks the drops at `now` once all its arrivals are known.
     fn check_drops(&mut self, tally: &mut RuleTally) {
-        let (now, capacity) = (self.now, self.capacity);
-        let occupied = self.occupied() + self.leaving;
-        let holds = !self.drop_tail || occupied >= capacity;
-        for line in self.dropped.drain(..) {
-            let found = format_args!("a drop at {now} with {occupied} packets in the queue");
-            let expected = format_args!("drops only if the queue holds {capacity}");
+        let Capacity { most, unit, .. } = self.capacity;
+        let (now, occupied) = (self.now, self.occupied + self.leaving);
+        for (line, room) in self.dropped.drain(..) {
+            let holds = !self.drop_tail || occupied.saturating_add(room) > most;
+            let found = format_args!("a drop at {now} with {occupied} {unit} in the queue");
+            let expected = format_args!("drops only if the queue holds {}", most - (room - 1));
             tally.at(Rule::Queue, line).check(holds, found, expected);
         }
-    }
-
-    /// Number of packets in the queue after the departures at `now`.
-    fn occupied(&self) -> u64 {
-        self.inside.len() as u64 + self.staying
     }
 }

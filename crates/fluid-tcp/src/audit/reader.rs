@@ -57,12 +57,13 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// Reads the head and the header. The header may lack one of `tails`, the last columns, and the units of times.
+    /// Reads the head and the header. The header lacks one of `tails`, the last columns, usually the first, and may lack the
+    /// units of times.
     ///
     /// `None` if `of` cannot use the head, or if there is no such header.
     pub(super) fn head<H>(
         &mut self,
-        (header, tails): (&'static str, [&str; 3]),
+        (header, tails): (&'static str, &[&str]),
         tally: &mut RuleTally,
         of: impl FnOnce(&Metadata) -> Result<H, Finding>,
     ) -> io::Result<Option<H>> {
@@ -76,7 +77,8 @@ impl<R: Read> LogReader<R> {
                     columns.as_bytes() == line || with_units(columns).as_bytes() == line
                 };
                 let columns = accepted.find(is_header);
-                let expected = format_args!("the header '{}'", with_units(header));
+                let usual = header.strip_suffix(tails[0]).unwrap_or(header);
+                let expected = format_args!("the header '{}'", with_units(usual));
                 form.check(columns.is_some(), shown(&line), expected);
                 self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
                 let head = form.take(of(&metadata));

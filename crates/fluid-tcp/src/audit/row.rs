@@ -5,18 +5,22 @@ use tmt_core::types::{Span, Time};
 
 use super::fields::{Field, Fields};
 use super::finding::{Finding, shown};
+use super::head::Head;
 
 /// The header: all columns, and the last columns that a log may lack.
 ///
 /// Without `left`, packets leave the gateway's buffer at the end of their service. Without the parts of the delay,
-/// rule `parts` is not checked.
-pub(super) const HEADER: (&str, [&str; 3]) = (
+/// rule `parts` is not checked. Without `size_bytes`, all packets have the size in the head. Without `offered`, packets reach
+/// the queue when they reach the gateway.
+pub(super) const HEADER: (&str, &[&str]) = (
     "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
-     delay_propagation,delay_queue,delay_serialisation,delay_wait,left",
-    [
+     delay_propagation,delay_queue,delay_serialisation,delay_wait,left,size_bytes,offered",
+    &[
+        ",size_bytes,offered",
+        ",offered",
         "",
-        ",left",
-        ",delay_propagation,delay_queue,delay_serialisation,delay_wait,left",
+        ",left,size_bytes,offered",
+        ",delay_propagation,delay_queue,delay_serialisation,delay_wait,left,size_bytes,offered",
     ],
 );
 
@@ -38,9 +42,13 @@ pub(super) struct Row {
     pub(super) packet: u64,
     /// 1 for the first transmission.
     pub(super) copy: u64,
+    /// Size on the link, bytes.
+    pub(super) size: u64,
     pub(super) sent: Time,
     /// Time at which it reached the gateway; `None` if the run ended first.
     pub(super) enqueued: Option<Time>,
+    /// Time at which a proxy offers it to the queue for the last time, if that is later.
+    pub(super) offered: Option<Time>,
     /// Service by the link; `Some` if it was delivered or lost on the link, `None` if the link never had it.
     pub(super) service: Option<Service>,
     /// Time at which the receiver had it; `Some` if and only if it was delivered.
@@ -110,12 +118,18 @@ impl Fate {
 }
 
 impl Row {
-    /// Reads a row; flows are below `flows`.
-    pub(super) fn parse(fields: Fields<'_>, line: u64, flows: u64) -> Result<Self, Finding> {
+    /// Reads a row of a log with this head.
+    pub(super) fn parse(fields: Fields<'_>, line: u64, head: &Head) -> Result<Self, Finding> {
+        let flows = head.flows;
         let (flow, copy) = (fields.get("flow")?, fields.get("copy")?);
         let expected = format_args!("one of the {flows} flows, counted from 0");
         fields.ensure(flow < flows, "flow", expected)?;
         fields.ensure(copy > 0, "copy", "copies counted from 1")?;
+        let size = match fields.has("size_bytes") {
+            true => fields.get("size_bytes")?,
+            false => head.packet_bytes,
+        };
+        fields.ensure(size > 0, "size_bytes", "at least one byte")?;
         let served = SERVICE.iter().any(|column| !fields.text(column).is_empty());
         let service = served.then(|| Service::parse(fields)).transpose()?;
         let delivered: Option<Time> = fields.get("delivered")?;
@@ -137,8 +151,10 @@ impl Row {
             flow,
             packet: fields.get("packet")?,
             copy,
+            size,
             sent: fields.get("sent")?,
             enqueued,
+            offered: fields.get("offered")?,
             service,
             delivered,
             fate,

@@ -10,7 +10,7 @@ mod on_timeline;
 use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Link, OrderScope};
+use super::head::{Head, Link, OrderScope, service_time};
 use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
@@ -18,6 +18,9 @@ use super::timeline::Cursor;
 
 /// Time at which a transmission reached the queue, its line and its flow. The first arrival is the minimum.
 type Arrived = (Time, u64, u64);
+
+/// Its size, bytes, beside it.
+type Waiting = (Arrived, u64);
 
 /// A transmission that was served.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +52,7 @@ pub(super) struct Server<'t> {
     /// Per flow, the latest line among the served packets with that `enqueued`.
     pub(super) tied: BTreeMap<u64, u64>,
     /// First arrival among the packets that still waited for service at the end of the run.
-    waiting: Option<Arrived>,
+    waiting: Option<Waiting>,
     /// Lines of packets on their way at the end of the run, and when they would have arrived.
     open: Vec<(u64, Time)>,
     /// Per flow, or under 0 for the whole link: the latest delivery, or the line of an open packet that blocks it.
@@ -95,22 +98,23 @@ impl<'t> Server<'t> {
             self.open.push((row.line, reaches));
             return Ok(());
         };
+        let offered = row.offered.unwrap_or(enqueued);
         if let Some(service) = row.service {
             let turn = (
                 service.start,
                 service.first,
                 service.last,
-                enqueued,
+                offered,
                 row.line,
             );
             let served = Served {
                 row,
-                enqueued,
+                enqueued: offered,
                 service,
             };
             self.ahead.insert(turn, served);
         } else if row.fate == Fate::Open {
-            let arrived = (enqueued, row.line, row.flow);
+            let arrived = ((offered, row.line, row.flow), row.size);
             self.waiting = Some(self.waiting.map_or(arrived, |first| first.min(arrived)));
         }
         while let Some(first) = self.ahead.first_entry()
@@ -143,16 +147,15 @@ impl<'t> Server<'t> {
         self.check_fifo(served, tally);
         let has_own_time = self.check_in_order(&served.row, tally);
         match self.head.link {
-            Link::Synthetic { service } => self.check_rate(served, service, tally),
-            Link::Coupled {
-                units_per_packet,
-                interleave,
-                repeats,
-            } => {
-                self.check_slots(served, units_per_packet, interleave, tally);
-                self.check_leaving(served, has_own_time, repeats, tally);
+            Link::Synthetic { rate } => self.check_rate(served, rate, tally),
+            Link::Coupled(division) => {
+                let (_, units) = division.of(served.row.size);
+                self.check_slots(served, units, division.interleave, tally);
+                self.check_leaving(served, has_own_time, division.repeats, tally);
             }
-            Link::Timeline { need, room } => self.check_lldus(served, (need, room), tally)?,
+            Link::Timeline(segments) => {
+                self.check_lldus(served, segments.of(served.row.size), tally)?;
+            }
         }
         self.previous = Some(served.service);
         self.services += 1;
@@ -219,7 +222,8 @@ impl<'t> Server<'t> {
             let latest = self.tied.entry(flow).or_insert(line);
             *latest = line.max(*latest);
         }
-        let passed_over = self.waiting.filter(|&(at, first, of)| {
+        let waiting = self.waiting.map(|(arrived, _)| arrived);
+        let passed_over = waiting.filter(|&(at, first, of)| {
             at < enqueued || at == enqueued && of == flow && first < line
         });
         let expected = passed_over
@@ -229,7 +233,7 @@ impl<'t> Server<'t> {
 
     /// Checks a service of a synthetic link: services are numbered 0, 1, 2 …, begin as soon as possible and take the
     /// time that follows from the rate.
-    fn check_rate(&mut self, served: &Served, times: [Span; 2], tally: &mut RuleTally) {
+    fn check_rate(&mut self, served: &Served, rate: u64, tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
         let next = self.services;
         let found = format_args!("services {first} to {last}");
@@ -251,6 +255,7 @@ impl<'t> Server<'t> {
         let mut early = tally.at(Rule::Early, served.row.line);
         let why = ", when it reached the head of the queue";
         early.exactly("service_start", start, self.at_head(served.enqueued), why);
+        let times = service_time(served.row.size, rate);
         let ends = times.map(|span| start.saturating_add(span));
         let found = format_args!("service_end {end}");
         let expected = format_args!("{} or {}", ends[0], ends[1]);
@@ -281,16 +286,20 @@ impl<'t> Server<'t> {
     /// Checks that no packet waits while the link is free: a packet that was never served could not have been served
     /// before `latest`.
     fn check_waiting(&mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
-        let Some((enqueued, line, _)) = self.waiting else {
+        let Some(((enqueued, line, _), size)) = self.waiting else {
             return Ok(());
         };
         let at_head = self.at_head(enqueued);
         let whole_service = match (self.head.link, &mut self.timeline) {
-            (Link::Synthetic { service }, _) => Some((at_head, at_head.saturating_add(service[1]))),
-            (Link::Timeline { need, room }, Some(timeline)) => {
+            (Link::Synthetic { rate }, _) => {
+                let [_, longest] = service_time(size, rate);
+                Some((at_head, at_head.saturating_add(longest)))
+            }
+            (Link::Timeline(segments), Some(timeline)) => {
+                let (need, room) = segments.of(size);
                 timeline.next_from(at_head, need, (self.filled % room, room))?
             }
-            (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
+            (Link::Coupled(_), _) | (Link::Timeline(_), None) => return Ok(()),
         };
         let could = whole_service
             .filter(|&(_, end)| end < latest)

@@ -36,8 +36,6 @@ struct History {
     discards: bool,
     /// The last attempt of a codeword, from 1; `None` if there is no limit.
     last_attempt: Option<u64>,
-    /// Data units of a packet; `None` if the last codeword may be padded.
-    data_units: Option<u64>,
     previous: Option<Unit>,
     /// The latest unit of a first transmission.
     newest: Option<Unit>,
@@ -63,11 +61,6 @@ impl History {
             last_attempt: match scheme.rounds() {
                 Rounds::AtMost(rounds) => Some(u64::from(rounds) + 1),
                 Rounds::Unlimited => None,
-            },
-            data_units: if keys.text_is("tail", "short")? {
-                Some(keys.number("lldus_per_packet")?)
-            } else {
-                None
             },
             previous: None,
             newest: None,
@@ -103,7 +96,7 @@ impl<'r> Slots<'r> {
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
         let of = |metadata: &Metadata| History::of(metadata, head);
-        let Some(history) = log.head((row::HEADER, [""; 3]), tally, of)? else {
+        let Some(history) = log.head((row::HEADER, &[""]), tally, of)? else {
             return Ok(None);
         };
         let mut slots = Self {

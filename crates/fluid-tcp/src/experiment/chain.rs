@@ -2,15 +2,13 @@
 //! over it. Several experiments can share the slots, and those with the same scheme the timeline.
 
 use tmt_core::channel::{SlotChannel, Use};
-use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::runner::SchemeRunner;
-use tmt_core::types::{EndLine, Metadata, Slot, Span, Time};
+use tmt_core::types::{EndLine, Span, Time};
 
-use super::apply::applied_before;
-use super::error::{Result, data, refused, unreadable};
+use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
+use tmt_link::apply::{AppliedScheme, applied_before};
 use tmt_link::timeline::Trace;
 
 impl Experiment {
@@ -56,7 +54,7 @@ impl Experiment {
         };
         let own = own.filled();
         let (mut loaded, slots) = own.generated_slots(channel)?;
-        loaded.timeline = slots.trace(seed).rows();
+        loaded.rows = slots.trace(seed).rows();
         if let Some(rate) = own.rate_of_slots() {
             let (lldu, _) = own.lldu_size(&loaded.head);
             loaded.head.set("rate_bps", rate.0.to_string());
@@ -118,7 +116,7 @@ impl Experiment {
         let Some(loss) = loss else {
             return Ok(loaded);
         };
-        if loss.is_random() && erased_with(&loaded.head, seed) {
+        if loss.is_random() && loaded.head.erased_with(seed) {
             return Err(data(format!(
                 "{}: found a stage that erased slots with seed {seed}, expected another `seed`: this one gives the same random numbers again",
                 loaded.name
@@ -136,14 +134,14 @@ impl Experiment {
         let mut erasing = loss.begin(seed, Use::Forward);
         let mut collector = storage.collect();
         let mut first = 0;
-        each_block(&loaded.timeline, |slots| {
-            erasing.erase(first, on_air, slots);
+        for slots in loaded.rows.slots() {
+            let mut slots = slots?;
+            erasing.erase(first, on_air, &mut slots);
             first += slots.len() as u64;
-            collector.slots(slots);
-            Ok(())
-        })?;
+            collector.slots(&slots);
+        }
         Ok(Loaded {
-            timeline: collector.finish()?,
+            rows: collector.finish()?,
             ..loaded
         })
     }
@@ -155,27 +153,29 @@ impl Experiment {
     /// stored.
     pub fn chain_timeline(&self, slots: &Loaded, storage: &impl Storage) -> Result<Loaded> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
-        let decode_delay = slots.timeline.median_delay();
+        let decode_delay = slots.rows.median_delay();
         let (rtt, _, assumed) = self.round_trip(&slots.head);
         // Of the warnings of `tmt apply` those that its timeline does not show.
-        let unseen = assumed
-            .into_iter()
-            .chain(applied_before(&slots.head, scheme.text()));
+        let unseen =
+            assumed
+                .into_iter()
+                .chain(applied_before("the input", &slots.head, scheme.text()));
         let notes = slots.notes.iter().cloned().chain(unseen);
         let (feedback_delay, _) = self.resolved_feedback_delay(&slots.head, decode_delay)?;
+        let applied = AppliedScheme {
+            scheme,
+            rtt,
+            feedback_delay,
+        };
         let mut head = slots.head.clone();
-        head.set("scheme", scheme.to_string());
-        head.set("rtt_ns", rtt.as_nanos().to_string());
-        head.set("feedback_delay_ns", feedback_delay.as_nanos().to_string());
-        head.set_decode_delay_median(decode_delay);
-        head.set_slots_per_s(slots.timeline.rate());
-        let (timeline, mut end) = transform(&slots.timeline, scheme, rtt, feedback_delay, storage)?;
+        applied.describe(&mut head, decode_delay, slots.rows.rate());
+        let (rows, mut end) = timeline_of(&applied, &slots.rows, storage)?;
         if let Some(input) = slots.end {
             end.usable_until = end.usable_until.min(input.usable_until);
         }
         Ok(Loaded {
             name: slots.name.clone(),
-            timeline,
+            rows,
             head,
             end: Some(end),
             notes: notes.collect(),
@@ -198,51 +198,13 @@ impl Experiment {
     }
 }
 
-/// Whether the head has a stage that drew erasures with `seed`.
-fn erased_with(head: &Metadata, seed: u64) -> bool {
-    let ending = format!(" --seed {seed}");
-    head.iter().any(|(key, stage)| {
-        let draws = ["tmt inject ", "tmt synth "];
-        key == "stage"
-            && draws.iter().any(|start| stage.starts_with(start))
-            && stage.ends_with(&ending)
-    })
-}
-
-/// Calls `each` with the slots of `trace`, block by block.
-fn each_block(trace: &Trace, mut each: impl FnMut(&mut [Slot]) -> Result<()>) -> Result<()> {
-    let mut slots = Vec::new();
-    for number in 0..trace.blocks() {
-        let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
-        slots.clear();
-        slots.extend(block.slots(0..trace.rows_in(number)));
-        each(&mut slots)?;
-    }
-    Ok(())
-}
-
-/// The timeline of `scheme` on the slots of `trace`, and its end line.
-pub(super) fn transform(
-    trace: &Trace,
-    scheme: SchemeSpec,
-    rtt: Span,
-    feedback_delay: Span,
+/// The timeline that a scheme makes of `slots`, and its end line.
+pub(super) fn timeline_of(
+    applied: &AppliedScheme,
+    slots: &Trace,
     storage: &impl Storage,
 ) -> Result<(Trace, EndLine)> {
-    let mut runner = SchemeRunner::new(scheme, rtt, feedback_delay);
     let mut collector = storage.collect();
-    let mut lldus = Vec::new();
-    each_block(trace, |slots| {
-        runner.push_slots(slots, &mut lldus).map_err(|_| {
-            data(
-                "found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots",
-            )
-        })?;
-        collector.lldus(&lldus);
-        lldus.clear();
-        Ok(())
-    })?;
-    let end = runner.finish(&mut lldus);
-    collector.lldus(&lldus);
+    let end = applied.run(slots, |lldus| collector.lldus(lldus))?;
     Ok((collector.finish()?, end))
 }

@@ -3,19 +3,17 @@
 
 use std::sync::Arc;
 
-use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{EndLine, Span, Time};
+use tmt_core::types::{Note, Span, Time};
 
-use super::chain::transform;
+use super::chain::timeline_of;
 use super::error::{Result, data, refused};
-use super::note::Note;
 use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::NoProbe;
-use tmt_link::timeline::Trace;
+use tmt_link::apply::AppliedScheme;
 use tmt_link::{InOrder, Tail};
 
 /// The plans of the timeline link and the coupled link on the same slots.
@@ -54,19 +52,25 @@ impl Experiment {
             head.set("rate_bps", rate.0.to_string());
             head.set("lldu_bytes", coupled.trace.lldu.0.to_string());
         }
-        head.set("scheme", coupled.timeline_scheme().to_string());
-        let feedback_delay = coupled.link.feedback_delay.as_nanos();
-        head.set("feedback_delay_ns", feedback_delay.to_string());
-        head.set_decode_delay_median(Some(on_coupled.decode_delay));
-        let (timeline, end) = coupled.timeline_for_seed(self.seed().0, on_coupled.rtt, storage)?;
-        let rows = Loaded {
+        let applied = coupled.applied(on_coupled.rtt);
+        applied.describe(&mut head, Some(on_coupled.decode_delay), None);
+        // Both links have RTT and rate from the trace itself, and say so alike.
+        for key in ["rtt_ns", "slots_per_s"] {
+            match on_coupled.head.get(key) {
+                Some(value) => head.set(key, value),
+                None => head.remove(key),
+            }
+        }
+        let slots = &coupled.for_seed(self.seed().0).trace;
+        let (rows, end) = timeline_of(&applied, slots, storage)?;
+        let loaded = Loaded {
             name: "the timeline".to_owned(),
-            timeline,
+            rows,
             head,
             end: Some(end),
             notes: Vec::new(),
         };
-        let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
+        let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, loaded, false)?;
         // The slots are the same, and so is the queue.
         on_timeline.rate_bps = on_coupled.rate_bps;
         // Settings of the coupled link do not apply to the timeline link.
@@ -87,26 +91,17 @@ impl Experiment {
 }
 
 impl CoupledPlan {
-    /// The scheme of the timeline, in the coupled link's order of delivery.
-    fn timeline_scheme(&self) -> SchemeSpec {
+    /// The scheme of the timeline that `tmt apply` would produce, in the coupled link's order of delivery.
+    fn applied(&self, rtt: Span) -> AppliedScheme {
         let scheme = self.link.scheme.clone();
-        if self.link.in_order == InOrder::Off {
-            scheme
-        } else {
-            scheme.with_order()
+        AppliedScheme {
+            scheme: match self.link.in_order {
+                InOrder::Off => scheme,
+                InOrder::Link | InOrder::Flow => scheme.with_order(),
+            },
+            rtt,
+            feedback_delay: self.link.feedback_delay,
         }
-    }
-
-    /// The timeline that `tmt apply` would produce from the slots of `seed`, and its end line.
-    fn timeline_for_seed(
-        &self,
-        seed: u64,
-        rtt: Span,
-        storage: &impl Storage,
-    ) -> Result<(Trace, EndLine)> {
-        let link = self.for_seed(seed);
-        let (scheme, feedback_delay) = (self.timeline_scheme(), link.feedback_delay);
-        transform(&link.trace, scheme, rtt, feedback_delay, storage)
     }
 }
 
@@ -123,9 +118,10 @@ impl Comparison {
         };
         let mut own = timeline.clone();
         if coupled.channel.is_some() {
-            let (timeline, end_line) =
-                coupled.timeline_for_seed(run.seed, self.coupled.rtt, storage)?;
-            (own.timeline, own.end_line) = (Arc::new(timeline), Some(end_line));
+            let applied = coupled.applied(self.coupled.rtt);
+            let slots = &coupled.for_seed(run.seed).trace;
+            let (rows, end_line) = timeline_of(&applied, slots, storage)?;
+            (own.rows, own.end_line) = (Arc::new(rows), Some(end_line));
             own.find_slots();
         }
         let [mut on_timeline, mut on_coupled] =

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use tmt_link::timeline::Trace;
+use tmt_link::apply;
+use tmt_link::timeline::Unreadable;
 
 /// An error that keeps an experiment from running. Messages name parameters by their keys, in backticks.
 #[derive(Debug, Error)]
@@ -26,6 +27,18 @@ pub enum Error {
 /// Result with [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl From<apply::Error> for Error {
+    fn from(error: apply::Error) -> Self {
+        data(error.to_string())
+    }
+}
+
+impl From<Unreadable> for Error {
+    fn from(error: Unreadable) -> Self {
+        data(error.to_string())
+    }
+}
+
 /// Refuses the value of `key`.
 pub(super) fn refused<T>(key: &'static str, message: impl Into<String>) -> Result<T> {
     Err(Error::Refused {
@@ -37,10 +50,4 @@ pub(super) fn refused<T>(key: &'static str, message: impl Into<String>) -> Resul
 /// The error for a trace that cannot be used.
 pub(super) fn data(message: impl Into<String>) -> Error {
     Error::Data(message.into())
-}
-
-/// The error for a block of `timeline` that cannot be read.
-pub(super) fn unreadable(timeline: &Trace) -> Error {
-    let failure = timeline.failure();
-    data(failure.unwrap_or_else(|| "the timeline cannot be read".to_owned()))
 }

@@ -1,10 +1,9 @@
 //! Warnings that need the results of the runs (docs/warnings.md).
 
 use tmt_core::channel::{SlotChannel, unused_positions};
-use tmt_core::types::to_f64;
+use tmt_core::types::{Note, to_f64};
 
 use super::counted::counted;
-use super::note::Note;
 use super::plan::{LinkPlan, Plan};
 use crate::endpoint::LossDetection;
 use crate::simulation::metrics::{Metrics, RunReport};

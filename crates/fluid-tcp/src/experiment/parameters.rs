@@ -11,17 +11,17 @@ use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::setting::Setting;
 use super::values::{
-    BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FlowSpec, LinkKind, Offsets, PathKind,
-    Probability, ReceiverWindow, Start,
+    BufferSize, Count, Count32, DelayedAck, FlowSpec, LinkKind, Offsets, PathKind, Probability,
+    ReceiverWindow, Start,
 };
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{
     CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
 use crate::simulation::SplitWindow;
+use tmt_link::apply::FeedbackDelay;
 use tmt_link::queue::Discipline;
-use tmt_link::{Hold, InOrder, Tail};
-use tmt_link::{Overlap, Packing};
+use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
 
 use descriptor::Access;
 pub use descriptor::{Fallback, Group, Parameter};

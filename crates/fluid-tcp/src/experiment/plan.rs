@@ -8,10 +8,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::channel::{Losses, SlotChannel, Use};
-use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
 
 use super::error::{Result, data, refused};
-use super::note::Note;
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
@@ -136,8 +135,8 @@ pub struct CoupledPlan {
 /// A trace whose rows carry packets: LLDUs of a timeline, or slots.
 #[derive(Debug, Clone)]
 pub struct TracePlan {
-    /// Rows of the trace that packets ride on, shared by all runs.
-    pub timeline: Arc<Trace>,
+    /// Rows that carry packets: LLDUs of a timeline, or slots under a scheme. All runs share them.
+    pub rows: Arc<Trace>,
     /// Number of LLDUs that a packet takes if it begins one, at least 1.
     pub lldus_per_packet: u64,
     /// Size of an LLDU with its header.
@@ -162,7 +161,7 @@ impl TracePlan {
     /// Finds the slots of the physical link behind this timeline.
     pub(super) fn find_slots(&mut self) {
         let (rate, lldu) = self.nominal.filter(|_| self.period.is_none()).unzip();
-        let slots = |end| PhysicalSlots::of(&self.timeline, end, rate, lldu);
+        let slots = |end| PhysicalSlots::of(&self.rows, end, rate, lldu);
         self.physical = self.end_line.as_ref().map(slots);
     }
 
@@ -296,11 +295,11 @@ impl Plan {
         let one_way = setup.rtt.half();
         let report = match link {
             LinkPlan::Timeline(plan) => {
-                let timeline = Arc::clone(&plan.timeline).into();
+                let timeline = Arc::clone(&plan.rows).into();
                 let (segmentation, period) = (plan.segmentation(setup.packet), plan.period);
                 let link = TimelineLink::new(timeline, segmentation, one_way, period, setup.begin);
                 let mut link = link.ok_or_else(|| {
-                    let failure = plan.timeline.failure();
+                    let failure = plan.rows.failure();
                     data(failure.unwrap_or(
                         "found too few LLDUs for a packet, expected a longer timeline".to_owned(),
                     ))
@@ -327,7 +326,7 @@ impl Plan {
             }
         };
         let mut report = report.map_err(|error| data(error.to_string()))?;
-        let forward = link.trace().map(|trace| &*trace.timeline);
+        let forward = link.trace().map(|trace| &*trace.rows);
         let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
         let failure = [forward, backward]
             .into_iter()

@@ -6,7 +6,6 @@ mod doubts;
 mod endpoint;
 mod facts;
 mod link;
-mod origin;
 mod packing;
 mod path;
 mod return_trace;
@@ -17,13 +16,12 @@ mod starts;
 use std::borrow::Cow;
 
 use tmt_core::channel::SlotChannel;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Note, Span, Time};
 
 use tmt_link::queue::Discipline;
 
 use super::counted::{counted, lasting};
 use super::error::{Error, Result, refused};
-use super::note::Note;
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
@@ -31,7 +29,6 @@ use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
 use link::Link;
-pub use link::{DEFAULT_RTT, assumed_rtt};
 use packing::is_from_mahimahi;
 
 impl Experiment {
@@ -66,8 +63,8 @@ impl Experiment {
         let ends = self.ends()?;
         let (link, plan) = match self.link() {
             LinkKind::Timeline => {
-                let rows = self.read(storage, self.trace.as_ref(), true)?;
-                let (link, trace) = self.link_over(LinkKind::Timeline, rows, false)?;
+                let loaded = self.read(storage, self.trace.as_ref(), true)?;
+                let (link, trace) = self.link_over(LinkKind::Timeline, loaded, false)?;
                 (link, LinkPlan::Timeline(trace))
             }
             LinkKind::Coupled => {

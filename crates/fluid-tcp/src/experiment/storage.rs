@@ -1,10 +1,9 @@
-//! Input of traces and storage of timelines: the only part of an experiment that touches the operating system.
+//! Input and storage of traces: the only part of an experiment that touches the operating system.
 
 use tmt_core::format::Options;
-use tmt_core::types::{EndLine, Lldu, Metadata, Slot};
+use tmt_core::types::{EndLine, Lldu, Metadata, Note, Slot};
 
 use super::error::{Result, refused};
-use super::note::Note;
 use tmt_link::timeline::{Builder, Trace};
 
 /// A trace read to its end. Clones share the rows.
@@ -12,8 +11,8 @@ use tmt_link::timeline::{Builder, Trace};
 pub struct Loaded {
     /// Name of the trace in messages, such as its file name.
     pub name: String,
-    /// Rows of the trace, in memory or in a store.
-    pub timeline: Trace,
+    /// Rows of the trace, slots or LLDUs, in memory or in a store.
+    pub rows: Trace,
     /// Metadata of the trace.
     pub head: Metadata,
     /// End line of the trace.
@@ -22,7 +21,7 @@ pub struct Loaded {
     pub notes: Vec<Note>,
 }
 
-/// A timeline under construction.
+/// A trace under construction.
 pub trait Collect {
     /// Appends LLDUs in order.
     fn lldus(&mut self, lldus: &[Lldu]);
@@ -30,14 +29,14 @@ pub trait Collect {
     /// Appends slots in order, as rows without attempts.
     fn slots(&mut self, slots: &[Slot]);
 
-    /// Completes the timeline.
+    /// Completes the trace.
     ///
     /// # Errors
-    /// [`super::Error::Storage`] if the timeline could not be stored.
+    /// [`super::Error::Storage`] if it could not be stored.
     fn finish(self: Box<Self>) -> Result<Trace>;
 }
 
-/// Reads traces and stores timelines of any length.
+/// Reads and stores traces of any length.
 pub trait Storage: Sync {
     /// Reads a whole trace from the file `path`, or from stdin for `None` or `-`.
     ///
@@ -45,11 +44,11 @@ pub trait Storage: Sync {
     /// [`super::Error::Storage`] if it cannot be read or stored.
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded>;
 
-    /// Begins a timeline.
+    /// Begins a trace.
     fn collect(&self) -> Box<dyn Collect>;
 }
 
-/// Storage that reads no traces and holds timelines in memory.
+/// Storage that reads no traces and holds what it collects in memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InMemory;
 

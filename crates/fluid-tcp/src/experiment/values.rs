@@ -1,22 +1,19 @@
 //! Value types of parameters, such as `64pkt`, `1bdp`, `0s..5s` and `cc=cubic,start=5s`.
 
-use std::str::FromStr;
-
 use derive_more::{From, Into};
 use serde_json::Value;
 use tmt_core::channel::{FAMILIES, SlotChannel, probability};
 use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, Metadata, QuantityError, Span};
+use tmt_core::types::{BitRate, Bytes, QuantityError, Span};
 
-use super::error::data;
 use super::setting::{Kind, Setting};
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
 use crate::simulation::SplitWindow;
+use tmt_link::apply::FeedbackDelay;
 use tmt_link::queue::Discipline;
-use tmt_link::{Hold, InOrder, Tail};
-use tmt_link::{Overlap, Packing};
+use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
 
 pub use crate::experiment::flows::{FlowSpec, Start};
 pub use crate::experiment::offsets::Offsets;
@@ -284,83 +281,23 @@ impl Setting for BufferSize {
     }
 }
 
-/// Feedback delay of a link, beyond the RTT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedbackDelay {
-    /// `interleaver_ns` of the metadata.
-    Interleaver,
-    /// The median decoding delay of the slots.
-    Decode,
-    /// This duration.
-    Of(Span),
-}
-
 impl Setting for FeedbackDelay {
     const KIND: Kind = Kind::Text("DURATION|decode|interleaver", || {
         vec!["decode", "interleaver"]
     });
 
     fn read(text: &str) -> Result<Self, String> {
-        match text {
-            "interleaver" => Ok(Self::Interleaver),
-            "decode" => Ok(Self::Decode),
-            _ => text
-                .parse()
-                .map(Self::Of)
-                .map_err(|error| format!("{error}, or 'decode', or 'interleaver'")),
-        }
+        text.parse::<Self>().map_err(|error| error.to_string())
     }
 
     fn text(&self) -> String {
-        match self {
-            Self::Interleaver => "interleaver".to_owned(),
-            Self::Decode => "decode".to_owned(),
-            Self::Of(span) => span.to_string(),
-        }
+        self.to_string()
     }
 
     fn json(&self) -> Value {
         match self {
-            Self::Interleaver | Self::Decode => Value::from(self.text()),
             Self::Of(span) => span.json(),
-        }
-    }
-}
-
-impl FromStr for FeedbackDelay {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::read(text)
-    }
-}
-
-impl FeedbackDelay {
-    /// The delay if `given` is what the parameter says, and a text with its origin. `head` is that of the trace of slots,
-    /// and `decode_delay` their median decoding delay.
-    ///
-    /// # Errors
-    /// [`Error::Data`](super::Error::Data) if the trace lacks what the value takes from it.
-    pub fn resolve(
-        given: Option<Self>,
-        head: &Metadata,
-        decode_delay: Option<Span>,
-    ) -> super::Result<(Span, String)> {
-        match given {
-            None => Ok((Span::ZERO, "0s (default)".to_owned())),
-            Some(Self::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
-            Some(Self::Decode) => match decode_delay {
-                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
-                None => Err(data(
-                    "`feedback_delay` decode: found no received slot at the start of the trace, expected one; or give a duration",
-                )),
-            },
-            Some(Self::Interleaver) => match head.interleaver() {
-                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
-                None => Err(data(
-                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
-                )),
-            },
+            word => Value::from(word.text()),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use tmt_link::Service;
+use tmt_link::queue::Discipline;
 
 /// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
@@ -32,7 +33,12 @@ const COLUMNS: &[Column] = &[
     maybe("delay_serialisation", Kind::Time),
     maybe("delay_wait", Kind::Time),
     maybe("left", Kind::Time),
+    always("size_bytes", Kind::Count),
+    maybe("offered", Kind::Time),
 ];
+
+/// Columns of a log of packets of one size, none of which a proxy sends again.
+const USUAL: usize = COLUMNS.len() - 2;
 
 /// One row, filled in as its transmission goes on.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +46,8 @@ struct Row {
     copy: Transmission,
     sent: Time,
     enqueued: Option<Time>,
+    /// Time at which a proxy offers it to the queue again, the last of them.
+    offered: Option<Time>,
     service: Option<Service>,
     delivered: Option<Time>,
     fate: Fate,
@@ -93,6 +101,8 @@ impl Row {
 #[derive(Debug)]
 pub struct PacketLog<W: Write + Send> {
     table: Table<W>,
+    /// Number of its columns.
+    columns: usize,
     /// Rows from the first one that is not complete.
     rows: VecDeque<Row>,
     /// Ordinal of the first of `rows`.
@@ -112,8 +122,14 @@ impl<W: Write + Send> PacketLog<W> {
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         let mut head = head.clone();
         head.set("log", "packets");
+        let columns = if setup.path.split.is_some() && setup.discipline != Discipline::default() {
+            COLUMNS.len()
+        } else {
+            USUAL
+        };
         Ok(Self {
-            table: Table::new(output, form, COLUMNS, &head)?,
+            table: Table::new(output, form, &COLUMNS[..columns], &head)?,
+            columns,
             rows: VecDeque::new(),
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],
@@ -178,8 +194,10 @@ impl<W: Write + Send> PacketLog<W> {
             serialisation,
             wait,
             time(within(row.left)),
+            Cell::Count(row.copy.size.0),
+            time(row.offered),
         ];
-        self.table.row(&cells);
+        self.table.row(&cells[..self.columns]);
     }
 }
 
@@ -196,6 +214,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
 
     fn on_enqueued(&mut self, now: Time, copy: Transmission) {
         self.change(copy.ordinal, |row| row.enqueued = Some(now));
+    }
+
+    fn on_offered_again(&mut self, at: Time, copy: Transmission) {
+        self.change(copy.ordinal, |row| row.offered = Some(at));
     }
 
     fn on_refused(&mut self, now: Time, copy: Transmission, why: Refused) {

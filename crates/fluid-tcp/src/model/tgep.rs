@@ -1,30 +1,26 @@
 //! `tgep`: TCP goodput under congestion and random loss, by fluid Monte-Carlo (Celandroni 2006, Sec. II).
 
+mod course;
 mod interval;
 mod law;
-pub mod mix;
 mod stationary;
 #[cfg(test)]
 mod tests;
 mod windows;
 
 use tmt_core::math::num::ln;
-use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::model::{Arguments, ModelError};
 
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
-use interval::{Course, Precision, Sums};
+use course::Course;
+use interval::{Precision, Sums, TESTS};
 use law::Law;
-use mix::{Control, Mix, Shorts};
 
 /// Cycles of a test before its mean is first checked. All tests together take one or two milliseconds for them.
 const FIRST: f64 = 2000.0;
-
-/// Number of draws of a stream that are reserved for one test.
-const SHARE: u64 = 1 << 40;
 
 /// Arguments of the Monte-Carlo simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,27 +53,6 @@ pub struct Goodput {
     /// Number of cycles drawn after the warm-up; 0 if the result is an exact limit.
     pub cycles: f64,
 }
-/// Sequence of random numbers of a stream.
-#[derive(Debug, Clone)]
-struct Draws {
-    numbers: Uniform,
-    next: u64,
-}
-
-impl Draws {
-    /// The part of a stream that is reserved for a test.
-    fn of_test(seed: u64, stream: Stream, index: u64) -> Self {
-        Self {
-            numbers: Uniform::new(seed, stream),
-            next: index * SHARE,
-        }
-    }
-
-    fn next(&mut self) -> f64 {
-        self.next += 1;
-        self.numbers.at(self.next - 1)
-    }
-}
 
 /// Refuses arguments that exceed the range of doubles.
 fn check(parameters: &TgepParameters, law: &Law) -> Result<(), ModelError> {
@@ -99,13 +74,16 @@ fn check(parameters: &TgepParameters, law: &Law) -> Result<(), ModelError> {
 /// # Errors
 /// The requested interval would need too many cycles, or the windows exceed the range of doubles.
 pub fn goodput(parameters: &TgepParameters) -> Result<Goodput, ModelError> {
-    let mix = Mix {
-        base: *parameters,
-        burst: 1.0,
-        control: Control::Reno,
-        shorts: Shorts::NONE,
-    };
-    Ok(mix.goodput()?.0)
+    let link = &parameters.link;
+    let law = Law::new(link, parameters.loss, parameters.resend_round_trip);
+    check(parameters, &law)?;
+    if law.loss >= 1.0 {
+        return Ok(Goodput::exact(&law, 0.0, 0.0));
+    }
+    if law.loss <= 0.0 {
+        return Ok(Goodput::exact(&law, link.congestion_goodput(), 1.0));
+    }
+    measure(&law, parameters)
 }
 
 impl Goodput {
@@ -136,12 +114,9 @@ const UNSEEN: &str = "no random loss occurred in the cycles drawn: the half-widt
      share is below 5/cycles";
 
 /// Runs the tests until the requested interval is reached.
-fn measure<C: Course>(
-    tests: &mut [C],
-    law: &Law,
-    parameters: &TgepParameters,
-    first: f64,
-) -> Result<Goodput, ModelError> {
+fn measure(law: &Law, parameters: &TgepParameters) -> Result<Goodput, ModelError> {
+    let tests = (0..TESTS as u64).map(|index| Course::new(*law, parameters.seed, index));
+    let mut tests: Vec<Course> = tests.collect();
     // A random loss reduces the windows by 1/(2N). It takes 2 N ln(ratio) cycles from w_max/2 down to the windows that
     // random losses alone allow, and 12 N more until the influence of the start is e^-6.
     let held = 1.31 * law.connections / (law.per_ack * law.loss).sqrt();
@@ -150,9 +125,9 @@ fn measure<C: Course>(
         relative: parameters.relative,
         level: parameters.level,
         warm_up: warm_up.ceil(),
-        first,
+        first: FIRST,
     };
-    let estimate = interval::estimate(tests, precision)?;
+    let estimate = interval::estimate(&mut tests, precision)?;
     let count = to_f64(tests.len() as u64);
     let mut per_connection = vec![0.0; law.count()];
     for (test, sums) in tests.iter_mut().zip(&estimate.sums) {

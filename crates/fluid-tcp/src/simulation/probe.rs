@@ -80,6 +80,8 @@ hooks! {
     fn on_refused(now: Time, transmission: Transmission, why: Refused);
     /// A packet left the buffer of a proxy because the link has delivered it.
     fn on_released(now: Time, transmission: Transmission);
+    /// The queue after a proxy dropped a packet, which the proxy offers to it again at `at`.
+    fn on_offered_again(at: Time, transmission: Transmission);
     /// The queue dropped a packet that it had accepted.
     fn on_dropped(now: Time, transmission: Transmission);
     /// The link has begun to serve a packet. Reported when the packet has left, or at the end of the run.

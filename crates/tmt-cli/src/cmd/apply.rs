@@ -1,16 +1,16 @@
 //! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
-use fluid_tcp::experiment::{FeedbackDelay, Note, Severity, Transform};
 use serde::Serialize;
+use tmt_core::format::import::render_keys;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::Quantiles;
-use tmt_core::types::Span;
+use tmt_core::types::{Note, Severity, Span};
+use tmt_link::apply::{FeedbackDelay, Transform};
 
-use super::tcp::{named, typed};
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
-use crate::input::{TraceArgs, note_reading};
+use crate::input::{TraceArgs, flag, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::quantity::SchemeParser;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         args.feedback_delay,
         &mut reader,
     );
-    let flagged = |text: &str| named(text, typed);
+    let flagged = |text: &str| render_keys(text, flag);
     let transform = transform.map_err(|error| Failure::failed(flagged(&error.to_string())))?;
     for Note { severity, text } in &transform.notes {
         match severity {
@@ -93,11 +93,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
-        let Transform {
-            rtt,
-            feedback_delay,
-            ..
-        } = transform;
+        let (rtt, feedback_delay) = (transform.rtt, transform.feedback_delay);
         Ok(Lane::new(scheme.clone(), rtt, feedback_delay, writer))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;

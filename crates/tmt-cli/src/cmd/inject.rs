@@ -127,14 +127,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
     let mut head = args.trace.read.head(reader.metadata(), &command);
-    let same_seed = format!(" --seed {seed}");
-    let same = |(key, stage): (&str, &str)| {
-        let erased = ["tmt inject ", "tmt synth "]
-            .iter()
-            .any(|start| stage.starts_with(start));
-        key == "stage" && erased && stage.ends_with(&same_seed)
-    };
-    if head.iter().any(same) {
+    if head.erased_with(seed) {
         return Err(Failure::failed(format!(
             "{name}: found a stage that erased slots with seed {seed}, expected another --seed: this one gives the same random numbers again"
         )));

@@ -12,7 +12,6 @@ mod spool;
 
 pub(crate) use args::{Args, Given, flag, typed};
 use given::Source;
-pub(crate) use given::named;
 use logs::Logs;
 use report::Report;
 use simulated::Simulated;

@@ -25,10 +25,7 @@ pub enum Stream {
     FluidLoss = 4,
     /// The connection that a loss of the fluid model hits, one draw per cycle.
     FluidVictim = 5,
-    /// Length of a burst of losses of the fluid model, one draw per burst.
-    FluidBurst = 6,
-    /// Short flows in addition to those of the fluid model, one draw per epoch.
-    FluidShort = 7,
+    // 6 and 7 were of a model that is no longer here.
     /// Starts of transfers within a trace, one draw per start.
     TransferStart = 16,
     /// Blocks of a bootstrap over transfers, one draw per block.

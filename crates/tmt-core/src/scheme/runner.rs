@@ -1,7 +1,7 @@
 //! Runs a scheme with a saturated sender over a PHY trace, which is what `tmt apply` computes (docs/schemes.md, Sec. 3).
 
 use crate::scheme::SchemeSpec;
-use crate::scheme::engine::{Engine, UnitCounts};
+use crate::scheme::engine::{Code, Engine, Ideal, Saturated, UnitCounts};
 use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, Time};
 
 /// Error of [`SchemeRunner::push_slots`]: a slot that the scheme cannot use.
@@ -39,19 +39,27 @@ impl From<RunnerError> for Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct SchemeRunner {
-    engine: Engine,
+pub struct SchemeRunner<C: Code = Ideal> {
+    engine: Engine<C>,
     last_slot: Time,
     slots: u64,
     rows: u64,
 }
 
 impl SchemeRunner {
-    /// A runner before the first slot, for a link with this RTT and feedback delay.
+    /// A runner with the ideal code before the first slot, for a link with this RTT and feedback delay.
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
+        Self::with_code(scheme, Ideal, rtt, feedback_delay)
+    }
+}
+
+impl<C: Code> SchemeRunner<C> {
+    /// A runner with `code` before the first slot, for a link with this RTT and feedback delay.
+    #[must_use]
+    pub fn with_code(scheme: SchemeSpec, code: C, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            engine: Engine::new(scheme, rtt, feedback_delay),
+            engine: Engine::with_code(scheme, code, rtt, feedback_delay),
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,
@@ -84,16 +92,16 @@ impl SchemeRunner {
     /// trace was cut into slices.
     pub fn push_slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), RunnerError> {
         let from = out.len();
-        let walked = self.engine.run_saturated(slots, out);
+        let walked = self.engine.advance(slots, &mut Saturated, out);
         let taken = walked
             .as_ref()
-            .map_or_else(|(index, _)| index + 1, |()| slots.len());
+            .map_or_else(|(index, _)| index + 1, |used| *used);
         if let Some(last) = slots[..taken].last() {
             self.last_slot = last.tx_time();
         }
         self.slots += taken as u64;
         self.rows += (out.len() - from) as u64;
-        walked.map_err(|(index, kind)| RunnerError {
+        walked.map(drop).map_err(|(index, kind)| RunnerError {
             index,
             slot: self.slots,
             kind,

@@ -162,6 +162,19 @@ impl Metadata {
         (self.trace_kind() == Some(TraceKind::Probe)).then_some(PROBES)
     }
 
+    /// Whether a stage erased slots with this seed, which would draw the same numbers again. The key `seed` has only that
+    /// of the last one, so the stages themselves are read.
+    #[must_use]
+    pub fn erased_with(&self, seed: u64) -> bool {
+        let ending = format!(" --seed {seed}");
+        self.iter().any(|(key, stage)| {
+            let draws = ["tmt inject ", "tmt synth "];
+            key == "stage"
+                && draws.iter().any(|start| stage.starts_with(start))
+                && stage.ends_with(&ending)
+        })
+    }
+
     /// Records that `flag` replaces the value that is stored under `key`.
     pub fn override_value(&mut self, key: &str, flag: &str, stored: u64, used: u64) {
         self.push("overridden", format!("{key} {stored} by {flag} {used}"));
@@ -290,6 +303,21 @@ impl EndLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_stage_that_drew_erasures_counts() {
+        let mut head = Metadata::new();
+        for stage in [
+            "tmt synth --rate 1Mbps --channel bernoulli:0.1 --seed 3",
+            "tmt inject --channel bernoulli:0.1 --seed 41",
+            "tmt slice --seed 5",
+        ] {
+            head.push("stage", stage);
+        }
+        head.set("seed", "41");
+        let erased = [1, 3, 4, 5, 41].map(|seed| head.erased_with(seed));
+        assert_eq!(erased, [false, true, false, false, true]);
+    }
 
     #[test]
     fn an_end_line_reads_back_what_it_writes() {

@@ -24,6 +24,34 @@ pub(crate) struct Code {
     /// `frame-arq`: units of earlier attempts are discarded.
     pub(crate) frame: bool,
     pub(crate) in_order: bool,
+    pub(crate) rule: Rule,
+}
+
+/// The rule by which units decode a codeword.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rule {
+    /// Any ND units.
+    Any,
+    /// Any ND units and as many more as this function returns for the number of the codeword.
+    More(fn(u64) -> u32),
+    /// These units, by their numbers. The function gets ND, N and the numbers, and returns how many units are missing; 0 if
+    /// they decode the codeword.
+    These(fn(usize, usize, &[usize]) -> usize),
+}
+
+impl Rule {
+    /// Units that a codeword of `nd` data units and `n` units lacks; 0 if these units decode it.
+    fn missing(self, codeword: usize, (nd, n): (usize, usize), units: &[usize]) -> usize {
+        if (0..nd).all(|data| units.contains(&data)) {
+            return 0;
+        }
+        let ideal = nd.saturating_sub(units.len());
+        match self {
+            Self::Any => ideal,
+            Self::More(more) => (nd + more(codeword as u64) as usize).saturating_sub(units.len()),
+            Self::These(missing) => ideal.max(missing(nd, n, units)),
+        }
+    }
 }
 
 /// A slot: t_j and d_j in ns; d_j is zero if erased.
@@ -49,7 +77,7 @@ pub(crate) struct Sent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Open,
-    Decoded { attempt: u32 },
+    Decoded { attempt: u32, complete: u64 },
     Failed { given_up: u64 },
 }
 
@@ -182,16 +210,25 @@ fn judge(
     if of_attempt.count() < *history.codewords[codeword].attempts.last().unwrap() {
         return;
     }
-    let received = arrivals(code, trace, &history.sent, codeword, attempt).len();
+    let received = received(code, trace, &history.sent, codeword, attempt);
     let it = &mut history.codewords[codeword];
     let used = attempt - 1;
-    if received >= it.nd {
-        it.verdict = Verdict::Decoded { attempt };
+    let missing = |until: u64| {
+        let here = received.iter().filter(|(_, arrival)| *arrival <= until);
+        let units: Vec<usize> = here.map(|(unit, _)| *unit).collect();
+        code.rule.missing(codeword, (it.nd, it.attempts[0]), &units)
+    };
+    // The first arrival with which it is decoded.
+    let mut arrivals: Vec<u64> = received.iter().map(|(_, arrival)| *arrival).collect();
+    arrivals.sort_unstable();
+    let complete = arrivals.into_iter().find(|arrival| missing(*arrival) == 0);
+    if let Some(complete) = complete {
+        it.verdict = Verdict::Decoded { attempt, complete };
     } else if code.rounds.is_none_or(|rounds| used < rounds) {
         let again = if code.frame {
             it.attempts[0]
         } else {
-            (it.nd - received) + code.extra as usize
+            missing(u64::MAX) + code.extra as usize
         };
         it.attempts.push(again);
         for _ in 0..again {
@@ -207,28 +244,26 @@ fn judge(
     }
 }
 
-/// Arrival times, sorted, of the units of `codeword` that count at the end of `attempt`.
-fn arrivals(
+/// Number and arrival of the received units of `codeword` that count at the end of `attempt`.
+fn received(
     code: &Code,
     trace: &[TimeAndDelay],
     sent: &[Sent],
     codeword: usize,
     attempt: u32,
-) -> Vec<u64> {
-    let mut arrivals = Vec::new();
-    for unit in sent {
-        let counts = if code.frame {
+) -> Vec<(usize, u64)> {
+    let counts = |unit: &&Sent| {
+        let here = if code.frame {
             unit.attempt == attempt
         } else {
             unit.attempt <= attempt
         };
-        let (t, d) = trace[unit.slot];
-        if unit.codeword == codeword && counts && d > 0 {
-            arrivals.push(t + d);
-        }
-    }
-    arrivals.sort_unstable();
-    arrivals
+        unit.codeword == codeword && here
+    };
+    let units = sent.iter().filter(counts).enumerate();
+    let arrivals = units.map(|(number, unit)| (number, trace[unit.slot]));
+    let received = arrivals.filter(|(_, (_, d))| *d > 0);
+    received.map(|(number, (t, d))| (number, t + d)).collect()
 }
 
 /// docs/schemes.md, Sec. 5 to 7: one row per data LLDU, in number order.
@@ -241,10 +276,7 @@ pub(crate) fn rows(code: &Code, trace: &[TimeAndDelay], history: &History) -> Ve
         let it = &history.codewords[unit.codeword];
         let (delay, attempts, fate) = match it.verdict {
             _ if d > 0 && !code.frame => (d, 1, Fate::Delivered),
-            Verdict::Decoded { attempt } => {
-                let arrivals = arrivals(code, trace, &history.sent, unit.codeword, attempt);
-                (arrivals[it.nd - 1] - t, attempt, Fate::Delivered)
-            }
+            Verdict::Decoded { attempt, complete } => (complete - t, attempt, Fate::Delivered),
             Verdict::Failed { .. } => (0, code.rounds.unwrap() + 1, Fate::Lost),
             Verdict::Open => (0, it.attempt(), Fate::Censored),
         };

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{Code, TimeAndDelay};
+use super::{Code, Rule, TimeAndDelay};
 
 /// A link: trace, RTT and feedback delay.
 #[derive(Debug, Clone)]
@@ -98,6 +98,7 @@ pub(crate) fn code() -> impl Strategy<Value = Code> {
                     interleave: 1,
                     frame: false,
                     in_order,
+                    rule: Rule::Any,
                 };
                 let mut options = Vec::new();
                 let with_rounds = |options: &mut Vec<String>| {

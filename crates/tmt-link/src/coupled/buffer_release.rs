@@ -3,13 +3,14 @@
 
 use std::cmp::Reverse;
 
+use tmt_core::scheme::engine::Acknowledged;
 use tmt_core::types::Time;
 
 use super::packets::Outcome;
-use super::{CoupledQueue, Hold};
+use super::{Hold, State};
 use crate::hop::Event;
 
-impl CoupledQueue {
+impl State {
     /// The last unit of a packet's first transmission is sent at `at`.
     pub(super) fn on_all_sent(&mut self, packet: u64, at: Time) {
         if self.hold == Hold::Sent {
@@ -30,17 +31,14 @@ impl CoupledQueue {
         }
     }
 
-    /// Processes the codewords that the link's sender is done with.
-    pub(super) fn take_acknowledged(&mut self) {
-        let acknowledged: Vec<_> = self.engine.take_acknowledged().collect();
-        for acknowledged in acknowledged {
-            if let Some(packet) = self.packets.packet_of(acknowledged.codeword)
-                && let Some(tracked) = self.packets.get_mut(packet)
-            {
-                tracked.acknowledged_at = tracked.acknowledged_at.max(acknowledged.at);
-                tracked.unacknowledged -= 1;
-                self.check_acknowledged(packet);
-            }
+    /// The link's sender is done with a codeword.
+    pub(super) fn on_acknowledged(&mut self, acknowledged: Acknowledged) {
+        if let Some(packet) = self.packets.packet_of(acknowledged.codeword)
+            && let Some(tracked) = self.packets.get_mut(packet)
+        {
+            tracked.acknowledged_at = tracked.acknowledged_at.max(acknowledged.at);
+            tracked.unacknowledged -= 1;
+            self.check_acknowledged(packet);
         }
     }
 

@@ -3,7 +3,7 @@
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::engine::{Engine, FeedbackLoss};
+use tmt_core::scheme::engine::{Code, Engine, FeedbackLoss, Ideal};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 use super::packets::Shape;
@@ -63,11 +63,13 @@ pub struct LostFeedback {
 
 /// A PHY trace with a scheme that runs on the queued packets.
 #[derive(Debug, Clone)]
-pub struct CoupledLink {
+pub struct CoupledLink<C: Code = Ideal> {
     /// Slots of the PHY trace.
     pub trace: SlotTrace,
     /// Reliability scheme. Its own `in-order` concerns LLDUs and has no effect here.
     pub scheme: SchemeSpec,
+    /// Code that decides which units decode a codeword.
+    pub code: C,
     /// Feedback delay fb, beyond the RTT.
     pub feedback_delay: Span,
     /// Loss of feedback; `None` if none is lost.
@@ -86,7 +88,7 @@ pub struct CoupledLink {
 }
 
 impl CoupledLink {
-    /// A scheme on `trace` whose packets take data units as `segmentation` says: feedback without loss or extra delay, short
+    /// A scheme with the ideal code on `trace` whose packets take data units as `segmentation` says: feedback without loss or extra delay, short
     /// last codewords, delivery in any order, packets held until they are sent, a trace that is used once.
     ///
     /// ```
@@ -110,6 +112,7 @@ impl CoupledLink {
         Self {
             trace,
             scheme,
+            code: Ideal,
             feedback_delay: Span::ZERO,
             lost_feedback: None,
             segmentation,
@@ -117,6 +120,25 @@ impl CoupledLink {
             in_order: InOrder::default(),
             hold: Hold::default(),
             period: None,
+        }
+    }
+}
+
+impl<C: Code> CoupledLink<C> {
+    /// The same link with another code.
+    #[must_use]
+    pub fn with_code<D: Code>(self, code: D) -> CoupledLink<D> {
+        CoupledLink {
+            code,
+            trace: self.trace,
+            scheme: self.scheme,
+            feedback_delay: self.feedback_delay,
+            lost_feedback: self.lost_feedback,
+            segmentation: self.segmentation,
+            tail: self.tail,
+            in_order: self.in_order,
+            hold: self.hold,
+            period: self.period,
         }
     }
 
@@ -138,8 +160,9 @@ impl CoupledLink {
 
     /// Engine of the scheme before its first slot.
     #[must_use]
-    pub fn engine(&self, rtt: Span) -> Engine {
-        let engine = Engine::new(self.scheme.clone(), rtt, self.feedback_delay).reporting_settled();
+    pub fn engine(&self, rtt: Span) -> Engine<C> {
+        let (scheme, code) = (self.scheme.clone(), self.code.clone());
+        let engine = Engine::with_code(scheme, code, rtt, self.feedback_delay).without_order();
         let Some(lost) = self.lost_feedback else {
             return engine;
         };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tmt_core::scheme::engine::UnitSource;
+use tmt_core::scheme::engine::{Code, Ideal};
 use tmt_core::types::{Span, Time};
 
 use super::CoupledLink;
@@ -79,24 +79,20 @@ impl TrackedPacket {
         self.first..self.first + self.taken
     }
 
-    /// Records that `units` units of the first transmission were sent, in slots of these numbers and from `first` to
-    /// `last`. Returns whether they were the last units of the first transmission.
-    pub(super) fn on_sent(
-        &mut self,
-        units: u64,
-        numbers: Range<u64>,
-        (first, last): (Time, Time),
-    ) -> bool {
+    /// Records that `units` units of the first transmission were sent, the first and the last of them in slots of these
+    /// numbers and times. Returns whether they were the last units of the first transmission.
+    pub(super) fn on_sent(&mut self, units: u32, first: (u64, Time), last: (u64, Time)) -> bool {
         let service = &mut self.served.service;
         if !self.begun {
             self.begun = true;
-            service.start = first;
-            service.first_unit = numbers.start;
+            (service.first_unit, service.start) = first;
         }
-        service.end = last;
-        service.last_unit = numbers.end - 1;
-        self.judged = last;
-        self.unsent -= units;
+        // Codewords that are interleaved end out of order.
+        if last.0 >= service.last_unit {
+            (service.last_unit, service.end) = last;
+        }
+        self.judged = self.judged.max(last.1);
+        self.unsent -= u64::from(units);
         self.unsent == 0
     }
 
@@ -120,6 +116,7 @@ impl TrackedPacket {
 /// Accepted packets in order, numbered from 0.
 #[derive(Debug)]
 pub(super) struct Packets {
+    /// The link, for the division of packets into codewords; its code does not matter.
     link: CoupledLink,
     /// Division of packets of the size that the link is made for.
     shape: Shape,
@@ -138,10 +135,10 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    pub(super) fn new(link: &CoupledLink, propagation: Span) -> Self {
+    pub(super) fn new<C: Code>(link: &CoupledLink<C>, propagation: Span) -> Self {
         Self {
             shape: link.shape(link.segmentation.size()),
-            link: link.clone(),
+            link: link.clone().with_code(Ideal),
             propagation,
             tracked: VecDeque::new(),
             base: 0,
@@ -213,38 +210,28 @@ impl Packets {
         Some(self.get(self.source)?.served.packet.enqueued)
     }
 
-    /// Packet with the next codeword at `now`, and its data units that are not taken.
-    pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
+    /// Codewords that come next at `now`: how many with the same number of data units, at most `most`, and that number.
+    pub(super) fn next_codewords(&self, now: Time, most: u32) -> Option<(u32, u32)> {
         let tracked = self.get(self.source)?;
-        (tracked.served.packet.enqueued <= now).then_some((self.source, tracked.untaken))
-    }
-
-    /// Data units of each codeword that can be taken at `now`; at most `most` per codeword.
-    pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
-        let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
-        let waiting = self.tracked.range(taken.min(self.tracked.len())..);
-        waiting
-            .take_while(move |tracked| tracked.served.packet.enqueued <= now)
-            .flat_map(move |tracked| {
-                let full = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
-                full.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
-            })
+        let untaken = tracked.untaken;
+        (tracked.served.packet.enqueued <= now)
+            .then_some(((untaken / most).max(1), untaken.min(most)))
     }
 
     /// Takes `codewords` codewords with `data_units` data units in total from the packet that is next.
-    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut TrackedPacket> {
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
         self.codewords_queued -= codewords;
-        let all_taken = self.get(number)?.untaken == data_units;
-        self.source += u64::from(all_taken);
-        let tracked = self.get_mut(number)?;
+        let Some(tracked) = self.get_mut(number) else {
+            return;
+        };
         if tracked.taken == 0 {
             tracked.first = next;
         }
         tracked.taken += codewords;
         tracked.untaken -= data_units;
-        Some(tracked)
+        self.source += u64::from(tracked.untaken == 0);
     }
 
     /// Packet that this codeword belongs to; `None` if it is no longer tracked.
@@ -284,14 +271,5 @@ impl Packets {
         {
             self.base += 1;
         }
-    }
-}
-
-impl UnitSource for Packets {
-    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
-        let (_, ahead) = self.source(now)?;
-        let data_units = ahead.min(most);
-        self.take(1, data_units)?;
-        Some(data_units)
     }
 }

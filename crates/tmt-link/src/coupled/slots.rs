@@ -65,14 +65,6 @@ impl Slots {
         Some((self.cursor.ordinal(), &self.window[self.at..]))
     }
 
-    /// Takes the next slot at or after `from`, with its number; `None` if the trace has ended.
-    pub(super) fn take(&mut self, from: Time) -> Option<(u64, Slot)> {
-        let (number, slots) = self.view(from, 1)?;
-        let slot = *slots.first()?;
-        self.advance(1);
-        Some((number, slot))
-    }
-
     /// Takes the first `slots` of the slice that [`Self::view`] returned.
     pub(super) fn advance(&mut self, slots: usize) {
         self.at += slots;
@@ -155,11 +147,13 @@ mod tests {
             let taken = seen.len().min(step % 300);
             slots.advance(taken);
             next += taken as u64 + step as u64 % 61;
-            let taken = slots.take(time((next * 10).min(999_990))).unwrap();
-            assert_eq!(taken.0, next.min(99_999));
+            let (number, seen) = slots.view(time((next * 10).min(999_990)), 1).unwrap();
+            assert_eq!(number, next.min(99_999));
+            assert_eq!(seen[0].tx_time(), time(number * 10));
+            slots.advance(1);
             next += 1;
         }
         assert!(next > 99_999, "{next}");
-        assert!(slots.take(Time::ZERO).is_none());
+        assert!(slots.view(Time::ZERO, 1).is_none());
     }
 }

@@ -6,6 +6,7 @@ mod model;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
+use tmt_core::scheme::engine::{Attempt, ReceivedUnit, Verdict};
 use tmt_core::scheme::runner::SchemeRunner;
 
 use super::*;
@@ -48,13 +49,13 @@ fn link(slots: &[(u64, u64)], scheme: &str, data_units: u32) -> CoupledLink {
 }
 
 /// The gateway of `link` with a drop-tail queue of `capacity` packets.
-fn gateway(
-    link: &CoupledLink,
+fn gateway<C: Code>(
+    link: &CoupledLink<C>,
     rtt: Span,
     capacity: u64,
     run: (Time, Time),
     reporting: Reporting,
-) -> Result<CoupledQueue, AttachError> {
+) -> Result<CoupledQueue<C>, AttachError> {
     let setup = GatewaySetup {
         discipline: Discipline::default(),
         buffer: Buffer::Packets(capacity),
@@ -67,7 +68,7 @@ fn gateway(
     CoupledQueue::new(link, &setup)
 }
 
-fn departed(queue: &mut CoupledQueue, now: Time) -> Vec<Served> {
+fn departed<C: Code>(queue: &mut CoupledQueue<C>, now: Time) -> Vec<Served> {
     let mut gone = Vec::new();
     queue.departed(now, |served| gone.push(*served));
     gone
@@ -235,10 +236,11 @@ fn codes() -> impl Strategy<Value = model::Code> {
         prop::option::of(0u32..3),
         any::<bool>(),
         any::<bool>(),
+        any::<bool>(),
         1u32..14,
     );
     (sizes, kinds).prop_map(
-        |((nd, repair, extra, interleave), (rounds, frame, pad, lldus))| model::Code {
+        |((nd, repair, extra, interleave), (rounds, frame, pad, needs_more, lldus))| model::Code {
             nd,
             n: nd + repair,
             extra: if frame { 0 } else { extra },
@@ -247,6 +249,7 @@ fn codes() -> impl Strategy<Value = model::Code> {
             frame,
             lldus,
             pad,
+            needs_more,
         },
     )
 }
@@ -326,7 +329,30 @@ fn drive_slots(
     Vec<u64>,
     u64,
 ) {
-    let link = CoupledLink {
+    let link = case_link(case);
+    if case.code.needs_more {
+        drive_link(case, &link.with_code(NeedsMore))
+    } else {
+        drive_link(case, &link)
+    }
+}
+
+/// The code of the model that is not ideal.
+#[derive(Debug, Clone)]
+struct NeedsMore;
+
+impl Code for NeedsMore {
+    fn judge(&self, attempt: &Attempt, received: &[ReceivedUnit]) -> Verdict {
+        let needed = attempt.data_units + model::more(attempt.codeword);
+        match received.get(needed as usize - 1) {
+            Some(unit) => Verdict::Decoded(unit.arrival),
+            None => Verdict::Missing(needed - u32::try_from(received.len()).unwrap()),
+        }
+    }
+}
+
+fn case_link(case: &Case) -> CoupledLink {
+    CoupledLink {
         feedback_delay: span(case.feedback),
         tail: if case.code.pad {
             Tail::Pad
@@ -342,13 +368,24 @@ fn drive_slots(
             seed: 7,
         }),
         ..link(&case.slots, &case.code.text(), case.code.lldus)
-    };
+    }
+}
+
+fn drive_link<C: Code>(
+    case: &Case,
+    link: &CoupledLink<C>,
+) -> (
+    Vec<model::PacketOutcome>,
+    Vec<model::Reports>,
+    Vec<u64>,
+    u64,
+) {
     let mut end = time(case.slots.last().unwrap().0);
     if let Some((period, rounds)) = case.looped {
         end = end.saturating_add(span(period * (rounds - 1)));
     }
     let (rtt, run) = (span(case.rtt), (Time::ZERO, end));
-    let queue = gateway(&link, rtt, case.capacity, run, case.reporting);
+    let queue = gateway(link, rtt, case.capacity, run, case.reporting);
     let mut queue = queue.unwrap();
     let mut outcomes: Vec<model::PacketOutcome> = Vec::new();
     let mut reports = vec![model::Reports::default(); case.arrivals.len()];
@@ -410,7 +447,11 @@ fn drive_slots(
 }
 
 /// Records the packets that leave the queue by `now`.
-fn record_departures(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
+fn record_departures<C: Code>(
+    queue: &mut CoupledQueue<C>,
+    now: Time,
+    reports: &mut [model::Reports],
+) {
     for served in departed(queue, now) {
         let left = served.left.unwrap();
         assert!(left <= now);

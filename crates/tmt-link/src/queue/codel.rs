@@ -1,7 +1,7 @@
 //! CoDel (RFC 8289, Sec. 5), with ECN marking (RFC 3168) of capable packets.
 //!
-//! Sizes are counted in packets: "no more than one MTU in the queue" means one packet after the one that leaves. Named
-//! deviation: as in Linux, a packet that is marked instead of dropped ends the dropping of that moment.
+//! `MAXPACKET` is the size of the largest packet seen. Named deviation: as in Linux, a packet that is marked instead of
+//! dropped ends the dropping of that moment.
 
 use std::collections::VecDeque;
 
@@ -36,6 +36,9 @@ pub struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Packet, Time)>,
+    /// Bytes that wait, and the size of the largest packet so far (`MAXPACKET`).
+    bytes: u64,
+    largest: u64,
     /// Time at which the delay will have been above the target for one interval (`first_above_time`).
     first_above: Option<Time>,
     dropping: bool,
@@ -62,11 +65,10 @@ impl CoDel {
         from.saturating_add(Span::from_nanos(floor_u64(nanos)).unwrap_or(Span::MAX))
     }
 
-    /// Whether the delay has been above the target for an interval when this packet leaves (`dodequeue`). The packet
-    /// arrived at `since`.
+    /// Whether the delay has been above the target for an interval when a packet leaves (`dodequeue`). It arrived at `since`
+    /// and is no longer counted in `bytes`.
     fn ok_to_drop(&mut self, now: Time, since: Time) -> bool {
-        // `waiting` still contains the packet itself.
-        if now.since(since) < self.target || self.waiting.len() <= 2 {
+        if now.since(since) < self.target || self.bytes <= self.largest {
             self.first_above = None;
             return false;
         }
@@ -111,14 +113,16 @@ impl CoDel {
 impl Queue for CoDel {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Packet, _dropped: &mut Vec<Packet>) {
+        self.bytes += packet.size.0;
+        self.largest = self.largest.max(packet.size.0);
         self.waiting.push_back((packet, now));
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some((mut packet, since)) = self.waiting.front().copied() {
+        while let Some((mut packet, since)) = self.waiting.pop_front() {
+            self.bytes -= packet.size.0;
             let drop_or_mark = self.should_drop_or_mark(now, since);
-            self.waiting.pop_front();
             if !drop_or_mark {
                 return Some(packet);
             }
@@ -220,6 +224,28 @@ mod tests {
                 }
             }
             assert_eq!(!dropped.is_empty(), drops, "{standing}");
+        }
+    }
+
+    #[test]
+    fn bytes_of_one_largest_packet_are_not_a_standing_queue() {
+        // Ten packets of a byte wait, after one that was larger than all of them together, or not.
+        for (largest, drops) in [(10, false), (9, true)] {
+            let (mut queue, mut dropped) = (codel(5), Vec::new());
+            let first = Packet {
+                size: Bytes(largest),
+                ..packet(0, Time::ZERO, Ecn::NotCapable)
+            };
+            queue.enqueue(Time::ZERO, first, &mut dropped);
+            queue.dequeue(Time::ZERO, &mut dropped);
+            for id in 1..200u64 {
+                let now = Time::from_nanos(id.saturating_sub(10) * 10_000_000).unwrap();
+                queue.enqueue(now, packet(id, now, Ecn::NotCapable), &mut dropped);
+                if id > 10 {
+                    queue.dequeue(now, &mut dropped);
+                }
+            }
+            assert_eq!(!dropped.is_empty(), drops, "{largest}");
         }
     }
 

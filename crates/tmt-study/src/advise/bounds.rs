@@ -88,7 +88,7 @@ mod tests {
             ..Experiment::default()
         };
         let slots = experiment.chain_slots(&InMemory, 3).unwrap();
-        Census::default().with(&slots.timeline).unwrap()
+        Census::default().with(&slots.rows).unwrap()
     }
 
     fn model(name: &str, arguments: &str) -> Outcome {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fluid_tcp::experiment::{
     Collect, Count, Error, Experiment, FlowSpec, LinkKind, LinkPlan, Loaded, Offsets, Plan, RunId,
-    Severity, Storage,
+    Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Severity, Slot, Span, Time, to_f64};
 
 use super::census::Census;
 use super::{AdviceError, Question, Runs, spread};
@@ -112,7 +112,7 @@ impl<'a, S: Storage> Bench<'a, S> {
         let slots = bench.experiment.chain_slots(&bench.shared, seed)?;
         let link = LinkFacts {
             rtt: None,
-            decode_delay: slots.timeline.median_delay(),
+            decode_delay: slots.rows.median_delay(),
             rate: slots.head.rate(),
             lldu: slots.head.lldu_bytes(),
         };
@@ -133,7 +133,7 @@ impl<'a, S: Storage> Bench<'a, S> {
     /// Length of the trace; 0 without one.
     pub(super) fn length(&self) -> Span {
         let slots = self.slots.as_ref();
-        let ends = slots.and_then(|slots| slots.timeline.first().zip(slots.timeline.last()));
+        let ends = slots.and_then(|slots| slots.rows.first().zip(slots.rows.last()));
         ends.map_or(Span::ZERO, |(first, last)| last.since(first))
     }
 
@@ -141,9 +141,7 @@ impl<'a, S: Storage> Bench<'a, S> {
     pub(super) fn census(&self) -> Result<Census, AdviceError> {
         let unreadable = || AdviceError::Failed("the slots cannot be read".to_owned());
         if let Some(slots) = &self.slots {
-            return Census::default()
-                .with(&slots.timeline)
-                .ok_or_else(unreadable);
+            return Census::default().with(&slots.rows).ok_or_else(unreadable);
         }
         let Runs::Seeds { count } = self.runs else {
             return Err(unreadable());
@@ -153,7 +151,7 @@ impl<'a, S: Storage> Bench<'a, S> {
         let mut census = Census::default();
         for slots in slots {
             let slots = slots.ok_or_else(unreadable)?;
-            census = census.with(&slots.timeline).ok_or_else(unreadable)?;
+            census = census.with(&slots.rows).ok_or_else(unreadable)?;
         }
         Ok(census)
     }
@@ -204,7 +202,7 @@ impl<'a, S: Storage> Bench<'a, S> {
         let Some(slots) = &self.slots else {
             return Ok(Vec::new());
         };
-        let first = slots.timeline.first().unwrap_or(Time::ZERO);
+        let first = slots.rows.first().unwrap_or(Time::ZERO);
         let whole = self.length();
         if length.checked_mul(STRETCHES).is_none_or(|all| all > whole) {
             return Ok(Vec::new());
@@ -226,7 +224,7 @@ impl<'a, S: Storage> Bench<'a, S> {
     fn cut(&self, slots: &Loaded, start: Time, end: Time) -> Result<Loaded, Error> {
         let mut collector = self.shared.collect();
         let mut rows: Vec<Slot> = Vec::new();
-        let trace = &slots.timeline;
+        let trace = &slots.rows;
         for number in trace.block_at(start)..trace.blocks() {
             let Some(block) = trace.block(number) else {
                 return Err(Error::Data("the slots cannot be read".to_owned()));
@@ -240,7 +238,7 @@ impl<'a, S: Storage> Bench<'a, S> {
             collector.slots(&rows);
         }
         Ok(Loaded {
-            timeline: collector.finish()?,
+            rows: collector.finish()?,
             end: None,
             notes: Vec::new(),
             ..slots.clone()
@@ -365,16 +363,11 @@ impl<'a, S: Storage> Bench<'a, S> {
         let seed = self.experiment.seed().0.saturating_add(run);
         let mut slots = self.experiment.chain_slots(&self.shared, seed)?;
         let mut collector = self.shared.collect();
-        let mut rows: Vec<Slot> = Vec::new();
-        for number in 0..slots.timeline.blocks() {
-            let Some(block) = slots.timeline.block(number) else {
-                return Err(Error::Data("the slots cannot be generated".to_owned()));
-            };
-            rows.clear();
-            rows.extend(block.slots(0..slots.timeline.rows_in(number)));
-            collector.slots(&rows);
+        let failed = |_| Error::Data("the slots cannot be generated".to_owned());
+        for block in slots.rows.slots() {
+            collector.slots(&block.map_err(failed)?);
         }
-        slots.timeline = collector.finish()?;
+        slots.rows = collector.finish()?;
         Ok(slots)
     }
 

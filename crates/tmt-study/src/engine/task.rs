@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use fluid_tcp::experiment::{Experiment, Parameter, Plan as RunPlan, Severity, Storage};
+use fluid_tcp::experiment::{Experiment, Parameter, Plan as RunPlan, Storage};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::model::{Arguments, Model};
+use tmt_core::types::Severity;
 
 use super::Error;
 use super::chunks;

@@ -105,18 +105,17 @@ impl Transmission {
             let whole = over && self.row.delivered.is_some();
             let same = service.last == seen.last || service.last > seen.last && !over;
             slots.check(service.first == seen.first && same, found, expected);
-            if let Link::Coupled {
-                units_per_packet, ..
-            } = history.head.link
-                && whole
-            {
+            if let (Link::Coupled(division), true) = (history.head.link, whole) {
+                let (data, units) = division.of(self.row.size);
                 let found = format_args!("{} slots of first transmissions", self.units);
-                let expected = format_args!("{units_per_packet} per packet");
-                slots.check(self.units == units_per_packet, found, expected);
-            }
-            if let (Some(expected), true) = (history.data_units, whole) {
+                let expected = format_args!("{units} per packet");
+                slots.check(self.units == units, found, expected);
                 let found = format_args!("{} data units", self.data);
-                slots.check(self.data == expected, found, expected);
+                slots.check(
+                    data.is_none_or(|data| self.data == data),
+                    found,
+                    format_args!("{}", data.unwrap_or_default()),
+                );
             }
             // The service of a packet that is lost early ends in the slot that lost it. A loss may still be logged as open:
             // if feedback can be lost, or if the run ended before it was known.

@@ -1,8 +1,9 @@
 //! Warnings on host settings that take away each other's effect.
 
+use tmt_core::types::Note;
+
 use crate::congestion::HystartForm;
 use crate::endpoint::Endpoint;
-use crate::experiment::note::Note;
 use crate::experiment::parameters::{Experiment, Parameter};
 use crate::experiment::plan::FlowPlan;
 use crate::experiment::setting::Setting as _;

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use tmt_core::channel::{SlotChannel, unused_positions};
+use tmt_core::scheme::engine::Ideal;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::stats::{early_repeat, or_interleaver};
-use tmt_core::types::{Metadata, Span};
+use tmt_core::types::{Metadata, Note, Span};
 
 use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
 use crate::experiment::storage::{Loaded, Storage};
-use crate::experiment::values::{FeedbackDelay, LinkKind, PathKind, Probability};
+use crate::experiment::values::{LinkKind, PathKind, Probability};
+use tmt_link::apply::{FeedbackDelay, applied_before};
 use tmt_link::timeline::GeneratedSlots;
 use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Packing};
 
@@ -25,23 +26,20 @@ impl Experiment {
     ) -> Result<(Link, CoupledPlan)> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;
-        let (rows, channel) = match &self.channel {
+        let (loaded, channel) = match &self.channel {
             Some(process) => {
-                let (rows, slots) = self.generated_slots(process)?;
-                (rows, Some(Box::new(slots)))
+                let (loaded, slots) = self.generated_slots(process)?;
+                (loaded, Some(Box::new(slots)))
             }
             None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
-        let decode_delay = rows.timeline.median_delay();
+        let decode_delay = loaded.rows.median_delay();
         let (feedback_delay, feedback_note) =
-            self.resolved_feedback_delay(&rows.head, decode_delay)?;
-        let name = rows.name.clone();
-        let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
-        if let Some(before) = link.head.get("scheme") {
-            link.notes.push(Note::warning(format!(
-                "{name} is a timeline of scheme {before}: {scheme} runs on top of it, with its LLDUs as slots"
-            )));
-        }
+            self.resolved_feedback_delay(&loaded.head, decode_delay)?;
+        let name = loaded.name.clone();
+        let (mut link, trace) = self.link_over(LinkKind::Coupled, loaded, channel.is_some())?;
+        let before = applied_before(&name, &link.head, scheme.text());
+        link.notes.extend(before);
         if u32::try_from(trace.lldus_per_packet).is_err() {
             let message = format!(
                 "`packet` {}: expected fewer than 2^32 LLDUs per packet",
@@ -51,8 +49,9 @@ impl Experiment {
         }
         let split = self.path() == PathKind::Split;
         let coupled = CoupledLink {
-            trace: Arc::clone(&trace.timeline).into(),
+            trace: Arc::clone(&trace.rows).into(),
             scheme,
+            code: Ideal,
             feedback_delay,
             lost_feedback: self.lost_feedback(link.rtt, feedback_delay)?,
             segmentation: Packing::Packet.segmentation(self.packet(), trace.payload),
@@ -68,7 +67,7 @@ impl Experiment {
         };
         let looped = trace.period.and(self.duration);
         let ends = looped.map(|duration| link.begin.saturating_add(duration));
-        if ends.or(trace.timeline.last()) > coupled.engine(link.rtt).repeats_fit_until() {
+        if ends.or(trace.rows.last()) > coupled.engine(link.rtt).repeats_fit_until() {
             return Err(data(format!(
                 "{name}: found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
             )));
@@ -135,7 +134,7 @@ impl Experiment {
             (Some(FeedbackDelay::Interleaver), Some(depth)) if self.channel.is_some() => {
                 Ok((depth, format!("{depth} (interleaver of `channel`)")))
             }
-            (given, _) => FeedbackDelay::resolve(given, head, decode_delay),
+            (given, _) => Ok(FeedbackDelay::resolve(given, head, decode_delay)?),
         }
     }
 
@@ -220,7 +219,7 @@ impl Experiment {
                 ),
             );
         };
-        let timeline = slots.trace(self.seed().0).rows();
+        let rows = slots.trace(self.seed().0).rows();
         let said = match process {
             SlotChannel::Steps(_) => String::new(),
             SlotChannel::Timed(process) => process.note(slots.slot()),
@@ -233,11 +232,11 @@ impl Experiment {
         let note = format!(
             "channel {}, {} of {}{said}",
             process.brief(),
-            counted(timeline.len(), "slot"),
+            counted(rows.len(), "slot"),
             slots.slot()
         );
         let mut notes: Vec<Note> = vec![note.into()];
-        let unused = unused_positions("`channel`", process, timeline.len(), "slots");
+        let unused = unused_positions("`channel`", process, rows.len(), "slots");
         notes.extend(unused.map(Note::warning));
         if let Some(link) = own {
             let differs = [
@@ -251,13 +250,13 @@ impl Experiment {
                 ))
             }));
         }
-        let rows = Loaded {
+        let loaded = Loaded {
             name: "`channel`".to_owned(),
-            timeline,
+            rows,
             head,
             end: None,
             notes,
         };
-        Ok((rows, slots))
+        Ok((loaded, slots))
     }
 }

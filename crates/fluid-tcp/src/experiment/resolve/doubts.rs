@@ -2,10 +2,9 @@
 
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::stats::{early_repeat, or_interleaver, unit_question, wrong_unit};
-use tmt_core::types::{Bytes, Metadata, Span, Time};
+use tmt_core::types::{Bytes, Metadata, Note, Span, Time};
 
 use crate::experiment::counted::counted;
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::LinkKind;
 use tmt_link::Packing;
@@ -18,21 +17,21 @@ impl Experiment {
         &self,
         kind: LinkKind,
         head: &Metadata,
-        timeline: &Trace,
+        rows: &Trace,
         usable_until: Time,
         (packing, per_packet): (Packing, u64),
     ) -> Vec<Note> {
         let mut warnings: Vec<Note> = probes("", head).into_iter().collect();
-        let period = timeline.rate().map(|rate| 1.0 / rate);
-        let delay = timeline.median_delay().map(Span::as_secs_f64);
+        let period = rows.rate().map(|rate| 1.0 / rate);
+        let delay = rows.median_delay().map(Span::as_secs_f64);
         if let Some(found) = wrong_unit(head.trace_kind(), period, delay) {
             let question = unit_question("`unit`", head);
             warnings.push(Note::warning(format!("{found}: {question}")));
         }
-        let is_timeline = head.get("scheme").is_some() || timeline.attempts(0).is_some();
+        let is_timeline = head.get("scheme").is_some() || rows.attempts(0).is_some();
         if kind == LinkKind::Timeline
             && !is_timeline
-            && let Some(erased) = timeline.first_lost(usable_until)
+            && let Some(erased) = rows.first_lost(usable_until)
         {
             warnings.push(Note::warning(format!(
                 "a PHY trace, not a timeline: each erased slot (first: {erased}) loses its packet; run `tmt apply --scheme` first, or use `link` coupled with `scheme`"
@@ -92,6 +91,6 @@ pub(super) fn repeated_early(head: &Metadata) -> Option<Note> {
     let early = early_repeat("a repeat", decode_delay, feedback_delay)?;
     let or = or_interleaver(head, decode_delay);
     Some(Note::warning(format!(
-        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode{or}"
+        "in the timeline of {scheme} {early}; apply the scheme with `feedback_delay` decode{or}"
     )))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tmt_core::math::num::floor_u64;
-use tmt_core::types::{Bytes, Span, to_f64};
+use tmt_core::types::{Bytes, Note, Span, to_f64};
 
 use tmt_link::queue;
 
@@ -12,7 +12,6 @@ use crate::congestion::Algorithm;
 use crate::endpoint::{Endpoint, LossDetection, Recovery, RttSampling, TimerRestart};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, refused};
-use crate::experiment::note::Note;
 use crate::experiment::parameters::{Experiment, Parameter};
 use crate::experiment::plan::FlowPlan;
 use crate::experiment::setting::Setting as _;

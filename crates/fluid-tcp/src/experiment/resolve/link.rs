@@ -4,32 +4,22 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
-use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
+use tmt_core::types::{Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
 
 use super::doubts::{other_rtt, repeated_early};
-use super::origin::Known;
 use super::packing::{fill_warning, packing_text};
 use super::rows::{
     decode_delay, keep_known, loop_period, physical_slot_rate, slot_rate, slot_time,
 };
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::LinkKind;
+use tmt_link::apply::{DEFAULT_RTT, Known, assumed_rtt};
 use tmt_link::timeline::Trace;
 use tmt_link::{Overlap, Packing};
-
-/// RTT of a GEO link, assumed if neither parameter nor trace has one (docs/schemes.md, Sec. 9).
-pub const DEFAULT_RTT: Span = Span::from_millis(500);
-
-/// The warning on an RTT that is assumed, because `places` have none.
-#[must_use]
-pub fn assumed_rtt(places: &str) -> Note {
-    Note::warning(format!("no RTT in {places}: assuming {DEFAULT_RTT} (GEO)"))
-}
 
 /// Facts about a link, whatever its model.
 pub(in crate::experiment) struct Link {
@@ -116,14 +106,14 @@ impl Experiment {
         Ok((link, LinkPlan::Synthetic { rate, loss }))
     }
 
-    /// The link over these rows. `generated` rows have no end.
+    /// The link over the rows of a trace. `generated` rows have no end.
     pub(in crate::experiment) fn link_over(
         &self,
         kind: LinkKind,
-        rows: Loaded,
+        loaded: Loaded,
         generated: bool,
     ) -> Result<(Link, TracePlan)> {
-        let (name, head, mut timeline) = (rows.name, rows.head, rows.timeline);
+        let (name, head, mut rows) = (loaded.name, loaded.head, loaded.rows);
         let (rtt, rtt_note, rtt_warning) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let (header, header_origin) = self.lldu_header_size(&head);
@@ -131,33 +121,33 @@ impl Experiment {
         let packet = self.packet();
         let (packing, packing_origin, packing_warning) = self.forward_packing(kind, &head);
         let per_packet = packet.0.div_ceil(payload.get());
-        let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
+        let (Some(begin), Some(last)) = (rows.first(), rows.last()) else {
             return Err(data(format!("{name}: found no row, expected at least one")));
         };
-        let usable_until = rows.end.map_or(last, |end| end.usable_until.max(begin));
+        let usable_until = loaded.end.map_or(last, |end| end.usable_until.max(begin));
         // A looped timeline repeats only LLDUs of known fate. Without a loop all rows can be used, since deliveries
         // after the end of the run do not count. Slots have no unknown fate.
         let looped = self.looped() && !generated;
         if looped && kind == LinkKind::Timeline {
-            keep_known(&mut timeline, usable_until)?;
+            keep_known(&mut rows, usable_until)?;
         }
-        if timeline.len() < per_packet {
-            let usable = timeline.len();
+        if rows.len() < per_packet {
+            let usable = rows.len();
             return Err(data(format!(
                 "{name}: found {}, expected at least {per_packet}, which a packet of {packet} needs",
                 counted(usable, "LLDU")
             )));
         }
-        let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
+        let period = looped.then(|| loop_period(&name, &rows)).transpose()?;
         let (slot_rate, rate_origin) =
-            self.slots_per_s(kind, &head, &timeline, rows.end.as_ref(), generated);
+            self.slots_per_s(kind, &head, &rows, loaded.end.as_ref(), generated);
         let packets = packing.segmentation(packet, payload).packets_per_lldu();
         let rate_bps = slot_rate.map(|slots| slots * packets * to_f64(packet.0) * 8.0);
-        let (decode_delay, decode_delay_origin) = decode_delay(kind, &head, &timeline);
+        let (decode_delay, decode_delay_origin) = decode_delay(kind, &head, &rows);
         let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
-        let mut notes = rows.notes;
+        let mut notes = loaded.notes;
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
         let lldus = [(lldu, lldu_origin), (header, header_origin)];
@@ -166,7 +156,7 @@ impl Experiment {
         notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
             let packing = (packing, per_packet);
-            notes.extend(self.doubts(kind, &head, &timeline, usable_until, packing));
+            notes.extend(self.doubts(kind, &head, &rows, usable_until, packing));
         }
         let mut resolved = Self {
             rtt: Some(rtt),
@@ -185,7 +175,7 @@ impl Experiment {
             resolved.overlap = Some(self.overlap());
             self.refuse_shared_shift(packing, &packing_origin)?;
             if self.overlap() == Overlap::Shift {
-                let (slot, words) = slot_time(&head, &timeline)?;
+                let (slot, words) = slot_time(&head, &rows)?;
                 shift = Some(slot);
                 notes.push(words.into());
             }
@@ -193,14 +183,14 @@ impl Experiment {
         let mut trace = TracePlan {
             nominal: head.rate().zip(head.lldu_bytes()),
             physical: None,
-            timeline: Arc::new(timeline),
+            rows: Arc::new(rows),
             lldus_per_packet: per_packet,
             lldu,
             payload,
             packing,
             period,
             shift,
-            end_line: rows.end,
+            end_line: loaded.end,
         };
         if kind == LinkKind::Timeline {
             trace.find_slots();
@@ -252,13 +242,23 @@ impl Experiment {
         )
     }
 
+    /// What knows the values of the forward link that are not given.
+    fn known(&self) -> Known {
+        if self.channel.is_some() {
+            Known::Channel
+        } else {
+            Known::Metadata
+        }
+    }
+
     /// The RTT, the part of a note that has its origin, and a warning if it is assumed.
     pub(in crate::experiment) fn round_trip(
         &self,
         head: &Metadata,
     ) -> (Span, String, Option<Note>) {
-        let known = Known::of(self);
-        let (rtt, origin) = known.chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
+        let (rtt, origin) = self
+            .known()
+            .chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
         let is_assumed = self.rtt.is_none() && head.rtt().is_none();
         let warning = is_assumed.then(|| {
             let has_trace = !self.is_synthetic() && self.channel.is_none();
@@ -273,13 +273,15 @@ impl Experiment {
 
     /// Size of an LLDU, and its origin.
     pub(in crate::experiment) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
-        Known::of(self).chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
+        self.known()
+            .chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
     }
 
     /// Header of an LLDU on the forward link, and its origin.
     fn lldu_header_size(&self, head: &Metadata) -> (Bytes, String) {
         let (given, known) = (self.lldu_header, head.lldu_header_bytes());
-        Known::of(self).chosen("`lldu_header`", given, known, self.lldu_header())
+        self.known()
+            .chosen("`lldu_header`", given, known, self.lldu_header())
     }
 
     /// Slots per second of the physical link, and where they come from.
@@ -287,7 +289,7 @@ impl Experiment {
         &self,
         kind: LinkKind,
         head: &Metadata,
-        timeline: &Trace,
+        rows: &Trace,
         end: Option<&EndLine>,
         generated: bool,
     ) -> (Option<f64>, &'static str) {
@@ -296,11 +298,11 @@ impl Experiment {
             None => Known::Channel.name(),
         };
         match kind {
-            _ if generated => (timeline.rate(), of_channel),
+            _ if generated => (rows.rate(), of_channel),
             // The timeline that a scheme made of generated slots.
             _ if self.channel.is_some() => (head.slots_per_s(), of_channel),
-            LinkKind::Timeline => physical_slot_rate(head, timeline, end),
-            _ => slot_rate(head, timeline),
+            LinkKind::Timeline => physical_slot_rate(head, rows, end),
+            _ => slot_rate(head, rows),
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU64;
 
-use tmt_core::types::{Bytes, Metadata, to_f64};
+use tmt_core::types::{Bytes, Metadata, Note, to_f64};
 
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::LinkKind;
 use tmt_link::Packing;
+use tmt_link::apply::Known;
 
 /// Share of their LLDUs below which packets that begin an LLDU of their own waste enough capacity to mislead. The LLDU of
 /// 33 B, in which an ACK fills 40 of 64 B, is above it.
@@ -16,14 +16,7 @@ const LEAST_FILL: f64 = 0.6;
 impl Experiment {
     /// Packing on a trace with this head, and its origin.
     pub(super) fn packing_of(&self, head: &Metadata) -> (Packing, String) {
-        match (self.packing, known(head)) {
-            (Some(given), Some(known)) if given != known => {
-                (given, format!("`packing`; {known} in the metadata"))
-            }
-            (Some(given), _) => (given, "`packing`".to_owned()),
-            (None, Some(known)) => (known, "metadata".to_owned()),
-            (None, None) => (Packing::default(), "default".to_owned()),
-        }
+        Known::Metadata.chosen("`packing`", self.packing, known(head), Packing::default())
     }
 
     /// Packing on the link of this kind over a trace with this head, its origin, and a warning if the link does not

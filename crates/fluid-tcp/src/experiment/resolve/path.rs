@@ -2,13 +2,11 @@
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::{Rounds, SchemeSpec};
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Note, Span, Time, to_f64};
 
 use super::link::Link;
-use super::origin::origin;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::LinkPlan;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
@@ -23,6 +21,11 @@ const MAX_AT_PROXY: u64 = 1_000_000;
 
 /// Smallest size, in packets, of a queue given in BDPs.
 const MIN_BDP: u64 = 2;
+
+/// Origin of a value that metadata never have.
+fn origin(given: bool, key: &'static str) -> &'static str {
+    if given { key } else { "default" }
+}
 
 impl Experiment {
     /// Size of the queue in packets, its resolved size, and a note with its origin.
@@ -176,7 +179,7 @@ fn refuse_lossy(link: &LinkPlan) -> Result<()> {
         ),
         LinkPlan::Timeline(plan) => {
             let usable_until = plan.end_line.map_or(Time::MAX, |end| end.usable_until);
-            match plan.timeline.first_lost(usable_until) {
+            match plan.rows.first_lost(usable_until) {
                 Some(lldu) => refuse("path", format!("a timeline whose LLDU {lldu} was lost")),
                 None => Ok(()),
             }

@@ -1,13 +1,12 @@
 //! The return link's own PHY trace or timeline.
 
-use tmt_core::types::{Bytes, Time};
+use tmt_core::types::{Bytes, Note, Time};
 
 use super::doubts::probes;
 use super::packing::{fill_warning, packing_text};
 use super::rows::{keep_known, loop_period};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
-use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
@@ -27,7 +26,7 @@ impl Experiment {
             return Ok(None);
         };
         let read = self.read(storage, Some(file), true)?;
-        let (name, head, mut timeline) = (read.name, read.head, read.timeline);
+        let (name, head, mut rows) = (read.name, read.head, read.rows);
         notes.extend(read.notes);
         notes.extend(probes(&format!("{name}: "), &head));
         // The metadata of this file take precedence: the parameters describe the forward link.
@@ -44,19 +43,19 @@ impl Experiment {
         let lldus = segmentation.lldus();
         let looped = self.looped();
         if let Some(end) = read.end.filter(|_| looped) {
-            keep_known(&mut timeline, end.usable_until)?;
+            keep_known(&mut rows, end.usable_until)?;
         }
-        if timeline.len() < lldus {
+        if rows.len() < lldus {
             return Err(data(format!(
                 "{name}: found {}, expected at least {lldus}, which an ACK of {ACK} needs",
-                counted(timeline.len(), "LLDU")
+                counted(rows.len(), "LLDU")
             )));
         }
-        let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
+        let period = looped.then(|| loop_period(&name, &rows)).transpose()?;
         notes.push(
             format!(
                 "return path: trace of {} of {lldu} ({origin}), header {header}{}: {}",
-                counted(timeline.len(), "LLDU"),
+                counted(rows.len(), "LLDU"),
                 packing_text(packing, &packing_origin),
                 match packing {
                     Packing::Packet => format!("{} per ACK of {ACK}", counted(lldus, "LLDU")),
@@ -67,7 +66,7 @@ impl Experiment {
         );
         let remedy = "share them with `packing` bytes";
         notes.extend(fill_warning(packing, "an ACK", ACK, payload, remedy));
-        if let Some(last) = timeline
+        if let Some(last) = rows
             .last()
             .filter(|last| period.is_none() && *last < end_of_run)
         {
@@ -75,7 +74,7 @@ impl Experiment {
         }
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {
-                timeline: timeline.into(),
+                timeline: rows.into(),
                 segmentation,
                 period,
             },

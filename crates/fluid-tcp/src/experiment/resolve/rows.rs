@@ -5,25 +5,25 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::stats::ratio;
 use tmt_core::types::{EndLine, Metadata, Span, Time};
 
-use crate::experiment::error::{Result, data, unreadable};
+use crate::experiment::error::{Result, data};
 use crate::experiment::values::LinkKind;
 use tmt_link::timeline::Trace;
 
 /// Drops the LLDUs of unknown fate.
-pub(super) fn keep_known(timeline: &mut Trace, usable_until: Time) -> Result<()> {
-    let known = timeline.known(usable_until);
-    if known.is_some_and(|known| timeline.truncate(known)) {
+pub(super) fn keep_known(rows: &mut Trace, usable_until: Time) -> Result<()> {
+    let known = rows.known(usable_until);
+    if known.is_some_and(|known| rows.truncate(known)) {
         Ok(())
     } else {
-        Err(unreadable(timeline))
+        Err(rows.unreadable().into())
     }
 }
 
 /// Period of a looped trace: its length plus one mean slot.
-pub(super) fn loop_period(name: &str, timeline: &Trace) -> Result<Span> {
-    let (first, last) = timeline.first().zip(timeline.last()).unwrap_or_default();
+pub(super) fn loop_period(name: &str, rows: &Trace) -> Result<Span> {
+    let (first, last) = rows.first().zip(rows.last()).unwrap_or_default();
     let length = last.since(first).as_nanos();
-    let slot = length.checked_div(timeline.len().saturating_sub(1));
+    let slot = length.checked_div(rows.len().saturating_sub(1));
     Span::from_nanos(length + slot.unwrap_or(0))
         .filter(|period| !period.is_zero())
         .ok_or_else(|| {
@@ -55,16 +55,12 @@ pub(super) fn physical_slot_rate(
 
 /// Median decoding delay of the slots, and its origin. A timeline has it in its head; the delays of its rows depend on
 /// the scheme.
-pub(super) fn decode_delay(
-    kind: LinkKind,
-    head: &Metadata,
-    timeline: &Trace,
-) -> (Span, &'static str) {
+pub(super) fn decode_delay(kind: LinkKind, head: &Metadata, rows: &Trace) -> (Span, &'static str) {
     let known = head.decode_delay_median();
     match known.filter(|_| kind == LinkKind::Timeline) {
         Some(known) => (known, ""),
         None => (
-            timeline.median_delay().unwrap_or(Span::ZERO),
+            rows.median_delay().unwrap_or(Span::ZERO),
             if kind == LinkKind::Timeline {
                 ", median of LLDUs received in the first attempt"
             } else {
@@ -75,7 +71,7 @@ pub(super) fn decode_delay(
 }
 
 /// Slots per second of a trace whose rows are slots: by the head, else from the first 10 000 rows.
-pub(super) fn slot_rate(head: &Metadata, timeline: &Trace) -> (Option<f64>, &'static str) {
+pub(super) fn slot_rate(head: &Metadata, rows: &Trace) -> (Option<f64>, &'static str) {
     let nominal = head.rate().and(head.lldu_bytes());
     let slots = nominal.and(head.slots_per_s());
     match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
@@ -84,7 +80,7 @@ pub(super) fn slot_rate(head: &Metadata, timeline: &Trace) -> (Option<f64>, &'st
             Some(slots * (f64::from(scheme.data_units()) / f64::from(scheme.units()))),
             "metadata, times the code rate",
         ),
-        _ => (timeline.rate(), "first 10 000 rows"),
+        _ => (rows.rate(), "first 10 000 rows"),
     }
 }
 

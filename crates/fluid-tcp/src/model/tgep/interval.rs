@@ -3,24 +3,15 @@
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 
+use super::course::Course;
 use super::law::Cycle;
 
 /// Number of independent tests. Their length is adapted, not their number. Student's law then has a closed form, and
 /// the interval is checked only a few times, which preserves its confidence level.
 pub(super) const TESTS: usize = 21;
 
-/// Limit of the total work, in plain cycles: a few seconds.
+/// Limit of the cycles of all tests: a few seconds.
 const MOST: f64 = 1e8;
-
-/// A running test.
-pub(super) trait Course {
-    /// Runs the next cycle.
-    fn next(&mut self) -> Cycle;
-    /// Ends the warm-up: segments sent until now do not count.
-    fn begin(&mut self);
-    /// Segments that each connection has sent since the warm-up.
-    fn sent(&mut self) -> &[f64];
-}
 
 /// Sums over the cycles of a test.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,7 +20,6 @@ pub(super) struct Sums {
     pub(super) time: f64,
     pub(super) cycles: f64,
     pub(super) congested: f64,
-    work: f64,
 }
 
 impl Sums {
@@ -38,7 +28,6 @@ impl Sums {
         self.time += cycle.time;
         self.cycles += 1.0;
         self.congested += f64::from(u8::from(cycle.congested));
-        self.work += cycle.work;
     }
 
     /// Goodput over μ.
@@ -71,9 +60,9 @@ pub(super) struct Estimate {
 /// Runs the tests until the half-width t · s / √k is small enough.
 ///
 /// # Errors
-/// The limit of the work does not suffice.
-pub(super) fn estimate<C: Course>(
-    courses: &mut [C],
+/// The limit of the cycles does not suffice.
+pub(super) fn estimate(
+    courses: &mut [Course],
     precision: Precision,
 ) -> Result<Estimate, ModelError> {
     let student = student(precision.level);
@@ -84,13 +73,9 @@ pub(super) fn estimate<C: Course>(
             precision.warm_up * count
         )));
     }
-    let mut work = 0.0;
     for course in courses.iter_mut() {
         for _ in 0..tmt_core::math::num::floor_u64(precision.warm_up) {
-            work += course.next().work;
-            if work > MOST {
-                return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
-            }
+            course.next();
         }
         course.begin();
     }
@@ -100,13 +85,12 @@ pub(super) fn estimate<C: Course>(
     let first = precision.first.max(precision.warm_up / 3.0);
     // Enough to estimate whether the interval can be reached.
     let mut more = first.min(MOST / count);
-    let mut drawn = work;
+    let mut drawn = precision.warm_up.floor() * count;
     loop {
         for (course, sums) in courses.iter_mut().zip(&mut sums) {
             for _ in 0..tmt_core::math::num::floor_u64(more) {
-                let cycle = course.next();
-                drawn += cycle.work;
-                sums.add(cycle);
+                drawn += 1.0;
+                sums.add(course.next());
                 if drawn > MOST {
                     return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
                 }
@@ -126,14 +110,13 @@ pub(super) fn estimate<C: Course>(
         // The half-width falls with the root of the length; a little more, so that the next check is the last.
         let missing = half_width / (precision.relative * mean);
         let factor = missing * missing;
-        let work = drawn;
         // Cycles that the limit still allows.
-        let remaining = (MOST / work - 1.0) * cycles;
-        let needed = factor.max(least / cycles) * work;
+        let remaining = (MOST / drawn - 1.0) * cycles;
+        let needed = factor.max(least / cycles) * drawn;
         let hopeless = mean > 0.0 && cycles * count > 1e4 && needed > 2.0 * MOST;
         if remaining < 1.0 || hopeless {
             let missing = missing.max((least / cycles).sqrt());
-            return Err(out_of_reach(precision, mean, missing, work));
+            return Err(out_of_reach(precision, mean, missing, drawn));
         }
         // A mean of 0 gives no factor.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
@@ -142,9 +125,9 @@ pub(super) fn estimate<C: Course>(
     }
 }
 
-fn out_of_reach(precision: Precision, mean: f64, missing: f64, work: f64) -> ModelError {
+fn out_of_reach(precision: Precision, mean: f64, missing: f64, drawn: f64) -> ModelError {
     let why = if mean > 0.0 {
-        let reachable = precision.relative * missing * (work / MOST).sqrt();
+        let reachable = precision.relative * missing * (drawn / MOST).sqrt();
         format!("about ci={:.1e} is possible", 1.2 * reachable)
     } else {
         "the cycles are too costly to draw, or every segment is lost".to_owned()

@@ -18,10 +18,8 @@ pub(super) struct Law {
     pub(super) most: f64,
     /// Segment loss rate, q.
     pub(super) loss: f64,
-    /// Time that a random loss costs, 1/μ.
+    /// Time that a random loss costs, in 1/μ.
     pub(super) resend: f64,
-    /// Whether that is T/N instead of the time of a segment.
-    pub(super) resend_round_trip: bool,
 }
 
 /// Results of a cycle.
@@ -33,8 +31,6 @@ pub(super) struct Cycle {
     pub(super) time: f64,
     /// Whether it ended by congestion.
     pub(super) congested: bool,
-    /// Cost of drawing it, in plain cycles.
-    pub(super) work: f64,
 }
 
 impl Law {
@@ -52,7 +48,6 @@ impl Law {
             most: link.most(),
             loss,
             resend,
-            resend_round_trip,
         }
     }
 
@@ -114,33 +109,7 @@ impl Law {
             segments,
             time: self.per_ack * self.bdp * rise / n + second,
             congested,
-            work: 1.0,
         }
-    }
-
-    /// Segments sent in `time`, in 1/μ, beginning with a sum of windows of `start`: (4) and (9).
-    pub(super) fn within(&self, start: f64, time: f64) -> f64 {
-        if start >= self.bdp {
-            return time;
-        }
-        let turn = self.per_ack * self.bdp * (self.bdp - start) / self.connections;
-        if time < turn {
-            let trips = time / self.bdp;
-            trips * (start + self.connections * trips / (2.0 * self.per_ack))
-        } else {
-            self.between(start, self.bdp) + (time - turn)
-        }
-    }
-
-    /// Time that `segments` lost together cost, in this many round trips. Nothing is delivered in those after the
-    /// first.
-    pub(super) fn burst(&self, segments: f64, round_trips: f64) -> f64 {
-        let resend = if self.resend_round_trip {
-            self.resend * round_trips
-        } else {
-            segments
-        };
-        (round_trips - 1.0) * self.bdp + resend
     }
 
     /// Segments before the next loss, for `u` uniform on [0, 1): P(n) = q (1 − q)^n.

@@ -1,3 +1,4 @@
+use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
 use super::windows::Windows;

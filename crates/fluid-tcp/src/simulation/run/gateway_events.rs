@@ -173,6 +173,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn on_drop(&mut self, now: Time, packet: Packet) {
         if self.proxy.is_some() {
             let at = now.checked_add(self.setup.rtt.max(PROXY_PAUSE));
+            if self.probe.watches() {
+                let at = at.unwrap_or(Time::MAX);
+                self.probe.on_offered_again(at, Transmission::of(&packet));
+            }
             self.events.transit(at, |slot| *slot = (AGAIN, packet));
         } else {
             self.connections[packet.flow as usize]

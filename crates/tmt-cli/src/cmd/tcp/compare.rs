@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fluid_tcp::experiment::{self, Note, Params};
+use fluid_tcp::experiment::{self, Params};
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
+use tmt_core::types::Note;
 
 use super::args::Args;
 use super::given::{self, Source};

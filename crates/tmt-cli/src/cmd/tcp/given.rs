@@ -2,11 +2,9 @@
 
 use std::io::Read as _;
 
-use fluid_tcp::experiment::{
-    Error, Experiment, Fallback, Note, PARAMETERS, Parameter, ParameterFile, Severity,
-};
-
+use fluid_tcp::experiment::{Error, Experiment, Fallback, PARAMETERS, Parameter, ParameterFile};
 use tmt_core::format::import::render_keys;
+use tmt_core::types::{Note, Severity};
 
 use super::args::{Args, Given, typed};
 use super::spool::unescaped;
@@ -158,7 +156,7 @@ impl Source {
 }
 
 /// `text` with every key of a parameter in backticks replaced by its name.
-pub(crate) fn named(text: &str, name: impl Fn(&str) -> String) -> String {
+fn named(text: &str, name: impl Fn(&str) -> String) -> String {
     render_keys(text, |key| match Parameter::of(key) {
         Some(_) => name(key),
         None => format!("`{key}`"),

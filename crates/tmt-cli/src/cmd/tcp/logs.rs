@@ -294,7 +294,7 @@ impl<'a> Logs<'a> {
         })?;
         // The slots of a packet exclude the repeats of its LLDUs, so only a timeline has their fate.
         if let LinkPlan::Timeline(link) = &plan.link {
-            story.add_lldus(&link.timeline, link.period);
+            story.add_lldus(&link.rows, link.period);
         }
         Ok(Some(story))
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::experiment::{Note, Params, Plan, RunId};
+use fluid_tcp::experiment::{Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::format::records::Records;
-use tmt_core::types::to_f64;
+use tmt_core::types::{Note, to_f64};
 
 use crate::table::{self, SHOWN_ATTEMPTS};
 

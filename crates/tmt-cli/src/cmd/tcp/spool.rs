@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fluid_tcp::experiment::{Collect, Error, Loaded, Note, Result, Storage};
+use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
-use tmt_core::types::{Lldu, Slot};
+use tmt_core::types::{Lldu, Note, Slot};
 use tmt_link::timeline::{Block, Builder, Store, Trace};
 
 use crate::exit::Failure;
@@ -91,9 +91,8 @@ pub(crate) struct Files;
 impl Storage for Files {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
         let (name, mut reader) = open_trace("tcp", path, options).map_err(storage)?;
-        let timeline = read_timeline(&name, &mut reader, MEMORY)?;
         Ok(Loaded {
-            timeline,
+            rows: read_rows(&name, &mut reader, MEMORY)?,
             head: reader.metadata().clone(),
             end: reader.end().and_then(|end| end.end_line),
             notes: reading_notes(&name, &reader)
@@ -189,8 +188,8 @@ impl Collect for Collector {
     }
 }
 
-/// Reads a whole timeline, of which up to `memory` bytes stay in memory.
-fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Trace> {
+/// Reads a whole trace, of which up to `memory` bytes stay in memory.
+fn read_rows(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Trace> {
     let mut collector = Collector::new(memory);
     collect(reader, |rows| collector.add(|builder| builder.rows(rows)))
         .map_err(|error| storage(Failure::input(name, &error)))?;
@@ -264,7 +263,7 @@ mod tests {
                 ..Options::default()
             };
             let mut reader = TraceReader::new(text.as_bytes(), options).unwrap();
-            read_timeline("x", &mut reader, memory).unwrap()
+            read_rows("x", &mut reader, memory).unwrap()
         };
         for looped in [false, true] {
             let (memory, file) = (read(usize::MAX), read(0));

@@ -1,6 +1,8 @@
 //! The super-block that is being sent: the next unit, and the outcomes of those before it.
 
+use std::iter::{Copied, StepBy};
 use std::ops::Range;
+use std::slice::Iter;
 
 use super::lldu_ring::WaitingLldu;
 use crate::types::Slot;
@@ -62,8 +64,8 @@ pub(super) struct SuperBlock {
     pub(super) columns: u32,
     /// Units of the longest codeword.
     pub(super) rows: u32,
-    /// Whether the grid has positions without a unit, because of short or dropped codewords.
-    pub(super) holes: bool,
+    /// Data units of the shortest codeword; 0 once a codeword is dropped.
+    shortest: u32,
     /// Index of the next unit in the grid, counted row by row.
     pub(super) position: u32,
     /// Number of codewords before this super-block.
@@ -90,7 +92,7 @@ impl SuperBlock {
             codewords: Vec::new(),
             columns: 0,
             rows: 0,
-            holes: false,
+            shortest: 0,
             position: 0,
             first: 0,
             outcomes: Vec::new(),
@@ -98,30 +100,59 @@ impl SuperBlock {
         }
     }
 
-    /// Opens the next super-block with at most `most` codewords, whose numbers of data units `next` returns. Returns whether
-    /// there is at least one.
-    pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
+    /// Opens the next super-block with at most `most` codewords. `next` gets the number of those that still fit, and returns
+    /// how many follow and their number of data units. Returns whether there is at least one.
+    pub(super) fn open(
+        &mut self,
+        most: u32,
+        mut next: impl FnMut(u32) -> Option<(u32, u32)>,
+    ) -> bool {
         self.first += u64::from(self.columns);
-        let codewords = (0..most).map_while(|_| next(self.full));
         self.codewords.clear();
-        self.codewords.extend(codewords.map(|data_units| Codeword {
-            data_units: data_units.clamp(1, self.full),
-            dropped: false,
-        }));
-        let data_units = self.codewords.iter().map(|codeword| codeword.data_units);
-        let longest = data_units.clone().max();
-        self.rows = longest.map_or(0, |longest| longest + self.repair_units);
-        self.holes = data_units.min() < Some(self.full);
-        self.columns = u32::try_from(self.codewords.len()).unwrap_or(most);
-        self.position = 0;
+        (self.columns, self.shortest, self.position) = (0, self.full, 0);
+        let mut longest = 0;
+        while self.columns < most
+            && let Some((codewords, data_units)) = next(most - self.columns)
+        {
+            let codeword = Codeword {
+                data_units,
+                dropped: false,
+            };
+            self.columns += codewords;
+            self.codewords.resize(self.columns as usize, codeword);
+            longest = longest.max(data_units);
+            self.shortest = self.shortest.min(data_units);
+        }
+        self.rows = longest + self.repair_units;
         self.outcomes.clear();
         self.waiting = WaitingLldu::NONE;
         self.columns > 0
     }
 
-    /// Counts `codewords` that were sent without the grid, after this super-block was sent completely.
-    pub(super) fn pass(&mut self, codewords: u64) {
+    /// Counts `codewords` that are sent without the grid, after this super-block was sent completely. Returns the number of
+    /// the first.
+    pub(super) fn pass(&mut self, codewords: u64) -> u64 {
+        let first = self.codeword(self.columns);
         self.first += codewords;
+        first
+    }
+
+    /// Positions from the next one on that hold, in this order, data units of all codewords and repair units of all
+    /// codewords, and end no codeword.
+    pub(super) fn uniform(&self) -> (u32, u32) {
+        if self.shortest == 0 {
+            return (0, 0);
+        }
+        let shortest = self.shortest + self.repair_units;
+        let data = self.shortest.min(shortest - 1) * self.columns;
+        let is_even = shortest == self.rows;
+        let end = if is_even {
+            (shortest - 1) * self.columns
+        } else {
+            data
+        };
+        let data_left = data.saturating_sub(self.position);
+        (data_left, end.saturating_sub(self.position) - data_left)
     }
 
     /// Whether all units have been sent.
@@ -148,15 +179,20 @@ impl SuperBlock {
         });
         for column in &columns {
             self.codewords[*column as usize].dropped = true;
-            self.holes = true;
+            self.shortest = 0;
         }
         self.skip_holes();
         columns
     }
 
+    /// Whether the grid has positions without a unit, because of short or dropped codewords.
+    fn has_holes(&self) -> bool {
+        self.shortest + self.repair_units != self.rows
+    }
+
     /// Skips positions without a unit.
     fn skip_holes(&mut self) {
-        while self.holes && !self.is_sent() {
+        while self.has_holes() && !self.is_sent() {
             let (row, column) = (self.position / self.columns, self.position % self.columns);
             if row < self.shape(column).1 && !self.codewords[column as usize].dropped {
                 return;
@@ -182,18 +218,16 @@ impl SuperBlock {
         GridPosition { row, column }
     }
 
-    /// Records the outcome of the unit at `place`; called in the order of sending.
-    pub(super) fn note(&mut self, place: GridPosition, outcome: UnitOutcome) {
+    /// Adds outcomes for the positions without a unit before `place`.
+    pub(super) fn skip_unsent(&mut self, place: GridPosition) {
         let at = place.row as usize * self.columns as usize + place.column as usize;
         if at > self.outcomes.len() {
-            // Positions without a unit.
             self.outcomes.resize(at, UnitOutcome::NONE);
         }
-        self.outcomes.push(outcome);
     }
 
     /// Outcomes of the units of a codeword, in the order of sending.
-    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = UnitOutcome> + Clone {
+    pub(super) fn column(&self, column: u32) -> StepBy<Copied<Iter<'_, UnitOutcome>>> {
         let outcomes = self.outcomes.get(column as usize..).unwrap_or_default();
         outcomes.iter().copied().step_by(self.columns as usize)
     }

@@ -4,10 +4,10 @@
 //! expires, and the sender starts a round even if the attempt was enough. There is one draw per attempt, in the order in
 //! which attempts are judged.
 
-use super::Engine;
-use super::block::GridPosition;
+use super::interface::Ends;
 use super::lldu_ring::WaitingLldu;
-use super::repeats::{Codeword, RepeatTarget};
+use super::repeats::Codeword;
+use super::{Acknowledged, Attempt, Code, Engine, UnitSink};
 use crate::channel::Channel;
 use crate::types::{ErrorKind, Span, Time};
 
@@ -20,83 +20,52 @@ pub struct FeedbackLoss {
     pub timer: Span,
 }
 
-/// A decoded codeword of which the sender has heard, so that it needs no further round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Acknowledged {
-    /// Number of the codeword, as in [`Settled`](super::Settled).
-    pub codeword: u64,
-    /// Time at which the feedback of the last unit of its attempt arrives: transmission time + RTT + fb. If that feedback
-    /// was lost and no round is left, the time at which the timer expires.
-    pub at: Time,
-}
-
-/// State of feedback loss in the engine.
-#[derive(Debug)]
-pub(super) struct Feedback {
-    pub(super) rules: FeedbackLoss,
-    /// Whether the first attempt that the current unit ends failed, and its draw was made.
-    failed: bool,
-    /// Whether the feedback of that attempt is lost.
-    pub(super) lost: bool,
-    acknowledged: Vec<Acknowledged>,
-}
-
-impl Engine {
-    /// The same engine on a link that loses feedback. Requires [`Self::reporting_settled`].
+impl<C: Code> Engine<C> {
+    /// The same engine on a link that loses feedback. It must be driven with a sink that takes events
+    /// ([`UnitSink::acknowledged`]).
     #[must_use]
     pub fn with_feedback_loss(mut self, rules: FeedbackLoss) -> Self {
-        self.feedback = Some(Box::new(Feedback {
-            rules,
-            failed: false,
-            lost: false,
-            acknowledged: Vec::new(),
-        }));
+        self.feedback = Some(Box::new(rules));
         self
     }
 
-    /// Drains the codewords acknowledged since the last call. Empty without [`Self::with_feedback_loss`].
-    pub fn take_acknowledged(&mut self) -> impl Iterator<Item = Acknowledged> {
-        let feedback = self.feedback.iter_mut();
-        feedback.flat_map(|feedback| feedback.acknowledged.drain(..))
+    /// Draws whether the feedback of an attempt is lost.
+    pub(super) fn loses_feedback(&mut self) -> bool {
+        let feedback = self.feedback.as_mut();
+        feedback.is_some_and(|feedback| feedback.loss.erases())
     }
 
-    /// Handles the feedback of a first attempt that decoded its codeword; does nothing if the attempt failed.
-    pub(super) fn first_attempt_decoded(
+    /// Handles the feedback of a first attempt, ended at `now`, that decoded its codeword.
+    pub(super) fn first_attempt_decoded<S, K: UnitSink<S>>(
         &mut self,
-        place: GridPosition,
+        attempt: &Attempt,
         now: Time,
+        ends: &mut Ends<S, K>,
     ) -> Result<(), ErrorKind> {
-        let Some(feedback) = &mut self.feedback else {
-            return Ok(());
-        };
-        if std::mem::take(&mut feedback.failed) {
+        if self.feedback.is_none() {
             return Ok(());
         }
-        let codeword = self.block.codeword(place.column);
-        let lost = feedback.rules.loss.erases();
+        let lost = self.loses_feedback();
         if !lost || self.gives_up_after(0) {
-            self.acknowledge(codeword, lost, now);
+            self.acknowledge(attempt.codeword, lost, now, ends);
             return Ok(());
         }
-        let (data_units, units) = self.block.shape(place.column);
+        let codeword = Codeword::after_first(attempt, WaitingLldu::NONE);
         let id = self.codewords.insert(Codeword {
-            number: codeword,
-            data_units,
-            units,
-            rounds_used: 0,
             decoded: true,
-            waiting: WaitingLldu::NONE,
-            arrivals: Vec::new(),
+            ..codeword
         });
         self.repeat_after_timer(id, now)
     }
 
     /// Handles the feedback of a later attempt, ended at `now`, of a codeword that is decoded.
-    pub(super) fn attempt_decoded(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
-        let lost = self
-            .feedback
-            .as_mut()
-            .is_some_and(|feedback| feedback.rules.loss.erases());
+    pub(super) fn attempt_decoded<S, K: UnitSink<S>>(
+        &mut self,
+        id: usize,
+        now: Time,
+        ends: &mut Ends<S, K>,
+    ) -> Result<(), ErrorKind> {
+        let lost = self.loses_feedback();
         if lost && !self.gives_up_after(self.codewords[id].rounds_used) {
             let codeword = &mut self.codewords[id];
             codeword.decoded = true;
@@ -104,46 +73,39 @@ impl Engine {
             return self.repeat_after_timer(id, now);
         }
         let number = self.codewords.remove(id).number;
-        self.acknowledge(number, lost, now);
+        self.acknowledge(number, lost, now, ends);
         Ok(())
-    }
-
-    /// Draws whether the feedback of a failed attempt is lost.
-    pub(super) fn draw_feedback_loss(&mut self, first: bool) {
-        if let Some(feedback) = &mut self.feedback {
-            feedback.lost = feedback.rules.loss.erases();
-            feedback.failed |= first;
-        }
     }
 
     /// Schedules the round for the expiry of a timer that starts at `now`: one unit plus NS, or the whole codeword in frame
     /// ARQ.
     pub(super) fn repeat_after_timer(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
-        let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
+        let timer = self.feedback.as_ref().map(|feedback| feedback.timer);
         let ready = ready_after(now, timer)?;
         let codeword = &mut self.codewords[id];
-        if self.scheme.discards() || codeword.decoded {
+        if codeword.decoded {
             codeword.arrivals.clear();
         }
-        let units = if self.scheme.discards() {
-            codeword.units
-        } else {
-            1 + self.scheme.extra
-        };
-        codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, RepeatTarget::Codeword(id), units);
+        self.request(id, 1, ready);
         Ok(())
     }
 
     /// Reports a codeword whose feedback arrived, or was lost with no round left.
-    fn acknowledge(&mut self, codeword: u64, lost: bool, now: Time) {
-        if let Some(feedback) = &mut self.feedback {
-            let timer = Some(feedback.rules.timer);
+    fn acknowledge<S, K: UnitSink<S>>(
+        &mut self,
+        codeword: u64,
+        lost: bool,
+        now: Time,
+        ends: &mut Ends<S, K>,
+    ) {
+        if let Some(feedback) = &self.feedback {
+            let timer = Some(feedback.timer);
             let after = if lost { timer } else { self.repeat_after };
             // No repeat follows, so a time above the limit is not an error.
             let at = after.and_then(|after| now.checked_add(after));
             let at = at.unwrap_or(Time::MAX);
-            feedback.acknowledged.push(Acknowledged { codeword, at });
+            let acknowledged = Acknowledged { codeword, at };
+            ends.sink.acknowledged(ends.source, acknowledged);
         }
     }
 }

@@ -42,17 +42,6 @@ pub(super) struct LlduRing {
     in_order: bool,
     /// Latest delivery so far, D of docs/schemes.md, Sec. 6.
     latest: Time,
-    /// LLDUs settled since the last call of `swap_settled`, in the order of settling; `None` if they are not reported.
-    newly_settled: Option<Vec<Settled>>,
-}
-
-/// An LLDU whose fate is known, reported at once even if an earlier one is undecided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settled {
-    /// Number of its codeword, counted from 0 in the order in which codewords are taken from the source.
-    pub codeword: u64,
-    /// The LLDU, delivered or lost.
-    pub lldu: Lldu,
 }
 
 /// The LLDU of a received data unit.
@@ -73,21 +62,12 @@ impl LlduRing {
             next: 0,
             in_order,
             latest: Time::ZERO,
-            newly_settled: None,
         }
     }
 
-    /// Turns on the report of settled LLDUs, and turns off in-order delivery.
-    pub(super) fn report_settled(&mut self) {
+    /// Turns off in-order delivery.
+    pub(super) fn without_order(&mut self) {
         self.in_order = false;
-        self.newly_settled = Some(Vec::new());
-    }
-
-    /// Swaps the LLDUs settled since the last call for an empty list.
-    pub(super) fn swap_settled(&mut self, empty: &mut Vec<Settled>) {
-        if let Some(settled) = &mut self.newly_settled {
-            std::mem::swap(settled, empty);
-        }
     }
 
     /// Number of the next LLDU to be sent.
@@ -95,25 +75,12 @@ impl LlduRing {
         self.next
     }
 
-    /// Adds and reports the LLDU of a received data unit.
-    pub(super) fn push_delivered(&mut self, codeword: u64, slot: &Slot, out: &mut Vec<Lldu>) {
-        let lldu = delivered(slot);
-        if self.first == self.next && !self.in_order {
-            out.push(lldu);
-            self.first += 1;
-            self.next = self.first;
-        } else {
-            self.push(lldu);
-        }
-        if let Some(settled) = &mut self.newly_settled {
-            settled.push(Settled { codeword, lldu });
-        }
-    }
-
     /// Adds LLDUs of received data units, directly to `out` if no undecided one precedes them.
-    pub(super) fn push_all_delivered(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
+    pub(super) fn push_all_delivered(&mut self, slots: &[Slot], out: Option<&mut Vec<Lldu>>) {
         if self.first == self.next && !self.in_order {
-            out.extend(slots.iter().map(delivered));
+            if let Some(out) = out {
+                out.extend(slots.iter().map(delivered));
+            }
             self.first += slots.len() as u64;
             self.next = self.first;
         } else {
@@ -129,15 +96,11 @@ impl LlduRing {
         });
     }
 
-    /// Adds the LLDUs of a codeword that is decoded at `complete` in its first attempt. In a `frame` all of them wait for
-    /// that, otherwise only those of erased units.
-    pub(super) fn push_all_decoded(&mut self, slots: &[Slot], complete: Time, frame: bool) {
-        self.push_all(slots, |slot| {
-            let mut lldu = delivered(slot);
-            if frame || slot.is_erased() {
-                lldu.decode_delay = complete.since(slot.tx_time());
-            }
-            lldu
+    /// Adds the LLDUs of a frame that is decoded at `complete` in its first attempt.
+    pub(super) fn push_frame(&mut self, slots: &[Slot], complete: Time) {
+        self.push_all(slots, |slot| Lldu {
+            decode_delay: complete.since(slot.tx_time()),
+            ..delivered(slot)
         });
     }
 
@@ -163,21 +126,21 @@ impl LlduRing {
         for number in self.first..self.next {
             if self.entry(number).attempts == 0 {
                 self.chain(WaitingLldu(number), WaitingLldu::NONE);
-                self.settle(0, WaitingLldu(number), end, 1, Fate::Censored);
+                self.settle(WaitingLldu(number), end, 1, Fate::Censored);
             }
         }
     }
 
     /// Sets the fate of the LLDUs in a list: delivered with the last unit that the codeword needed, which arrived at `at`,
-    /// or known at that time to be lost or censored.
+    /// or known at that time to be lost or censored. Returns their number.
     pub(super) fn settle(
         &mut self,
-        codeword: u64,
         mut waiting: WaitingLldu,
         at: Time,
         attempts: u32,
         fate: Fate,
-    ) {
+    ) -> u32 {
+        let mut settled = 0;
         let timed = self.in_order || fate == Fate::Delivered;
         while waiting != WaitingLldu::NONE {
             let entry = self.entry(waiting.0);
@@ -189,17 +152,13 @@ impl LlduRing {
             };
             entry.attempts = attempts;
             entry.fate = fate;
-            let lldu = *entry;
-            if let Some(settled) = &mut self.newly_settled
-                && fate != Fate::Censored
-            {
-                settled.push(Settled { codeword, lldu });
-            }
+            settled += 1;
         }
+        settled
     }
 
     /// Appends to `out` the settled LLDUs up to the first one that waits.
-    pub(super) fn emit(&mut self, out: &mut Vec<Lldu>) {
+    pub(super) fn emit(&mut self, mut out: Option<&mut Vec<Lldu>>) {
         // The usual case if slots are processed one by one.
         if self.first == self.next || self.entry(self.first).attempts == 0 {
             return;
@@ -211,10 +170,12 @@ impl LlduRing {
             let waits = straight.iter().position(|lldu| lldu.attempts == 0);
             let settled = &straight[..waits.unwrap_or(straight.len())];
             self.first += settled.len() as u64;
-            if self.in_order {
+            if let Some(out) = &mut out
+                && self.in_order
+            {
                 let latest = &mut self.latest;
                 out.extend(settled.iter().map(|lldu| deliver_in_order(lldu, latest)));
-            } else {
+            } else if let Some(out) = &mut out {
                 out.extend_from_slice(settled);
             }
             if waits.is_some() {
@@ -299,15 +260,15 @@ mod tests {
         for round in 0..50 {
             let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
             let waiting = lldus.push_waiting(slots[0].tx_time(), WaitingLldu::NONE);
-            lldus.push_all_delivered(&slots[1..], &mut out);
-            lldus.emit(&mut out);
+            lldus.push_all_delivered(&slots[1..], Some(&mut out));
+            lldus.emit(Some(&mut out));
             assert_eq!(
                 out.len() as u64,
                 round * 3000,
                 "a waiting LLDU holds back later ones"
             );
-            lldus.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
-            lldus.emit(&mut out);
+            lldus.settle(waiting, slots[1].tx_time(), 2, Fate::Delivered);
+            lldus.emit(Some(&mut out));
         }
         assert_eq!(lldus.ring.len(), 4096);
         assert!(

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::code::{Arrivals, Attempt};
 use super::lldu_ring::WaitingLldu;
 use crate::types::Time;
 
@@ -126,6 +127,21 @@ pub(super) struct Codeword {
     pub(super) decoded: bool,
     /// List of its LLDUs that wait.
     pub(super) waiting: WaitingLldu,
-    /// Arrivals of the units that count, ns.
-    pub(super) arrivals: Vec<u64>,
+    /// Arrivals of the units that count.
+    pub(super) arrivals: Arrivals,
+}
+
+impl Codeword {
+    /// A codeword after its first attempt, without arrivals.
+    pub(super) fn after_first(attempt: &Attempt, waiting: WaitingLldu) -> Self {
+        Self {
+            number: attempt.codeword,
+            data_units: attempt.data_units,
+            units: attempt.units,
+            rounds_used: 0,
+            decoded: false,
+            waiting,
+            arrivals: Arrivals::default(),
+        }
+    }
 }

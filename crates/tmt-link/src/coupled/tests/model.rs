@@ -16,6 +16,13 @@ pub(super) struct Code {
     /// Data units per packet.
     pub(super) lldus: u32,
     pub(super) pad: bool,
+    /// Whether codewords need more than ND units, as [`more`] says.
+    pub(super) needs_more: bool,
+}
+
+/// Units that a codeword needs beyond ND if the code is not ideal.
+pub(super) fn more(codeword: u64) -> u32 {
+    [0, 2, 0, 1][(codeword % 4) as usize]
 }
 
 impl Code {
@@ -81,12 +88,23 @@ struct Codeword {
     sent: u32,
     /// Arrival of each data unit in the first attempt.
     own: Vec<Option<u64>>,
-    /// Arrivals of all units that count towards decoding.
-    arrivals: Vec<u64>,
+    /// Numbers and arrivals of all units that count towards decoding.
+    arrivals: Vec<(u32, u64)>,
+    /// Number of the next unit.
+    next: u32,
     rounds: u32,
     decoded: bool,
     /// Latest arrival of its LLDUs, once it is decoded.
     arrival: u64,
+}
+
+impl Codeword {
+    fn on_sent(&mut self, t: u64, d: u64) {
+        if d > 0 {
+            self.arrivals.push((self.next, t + d));
+        }
+        self.next += 1;
+    }
 }
 
 /// Feedback of the link: its delays and its losses.
@@ -163,6 +181,7 @@ impl Link {
                 sent: 0,
                 own: Vec::new(),
                 arrivals: Vec::new(),
+                next: 0,
                 rounds: 0,
                 decoded: false,
                 arrival: 0,
@@ -180,12 +199,22 @@ impl Link {
         let codeword = &mut self.codewords[id];
         let first_time = !codeword.decoded;
         let last = code.rounds.is_some_and(|rounds| codeword.rounds >= rounds);
-        codeword.decoded |= codeword.arrivals.len() >= codeword.data as usize;
+        let needed = codeword.data + if code.needs_more { more(id as u64) } else { 0 };
+        let mut arrivals: Vec<u64> = codeword.arrivals.iter().map(|(_, at)| *at).collect();
+        arrivals.sort_unstable();
+        let enough = arrivals.get(needed as usize - 1).copied();
+        let data = codeword
+            .arrivals
+            .iter()
+            .filter(|(number, _)| *number < codeword.data);
+        // All data units, whatever the code says.
+        let complete = (data.clone().count() == codeword.data as usize)
+            .then(|| data.map(|(_, at)| *at).max().unwrap());
+        let complete = complete.into_iter().chain(enough).min();
+        codeword.decoded |= complete.is_some();
         if codeword.decoded && first_time {
             let packet = self.packets[codeword.packet].as_mut().unwrap();
-            let mut arrivals = codeword.arrivals.clone();
-            arrivals.sort_unstable();
-            let complete = arrivals[codeword.data as usize - 1];
+            let complete = complete.unwrap();
             for own in &codeword.own {
                 let own = own.filter(|_| !code.frame);
                 codeword.arrival = codeword.arrival.max(own.unwrap_or(complete));
@@ -218,10 +247,10 @@ impl Link {
             return;
         }
         codeword.rounds += 1;
-        let missing =
-            u32::try_from(codeword.arrivals.len()).map(|got| codeword.data.checked_sub(got));
+        let missing = u32::try_from(codeword.arrivals.len()).map(|got| needed.checked_sub(got));
         let units = if code.frame {
             codeword.arrivals.clear();
+            codeword.next = 0;
             codeword.units
         } else if unacknowledged {
             1 + code.extra
@@ -249,9 +278,7 @@ impl Link {
             if last {
                 self.repeats.pop_front();
             }
-            if d > 0 {
-                self.codewords[id].arrivals.push(t + d);
-            }
+            self.codewords[id].on_sent(t, d);
             if last {
                 self.judge(code, id, t, feedback);
             }
@@ -269,9 +296,7 @@ impl Link {
             codeword.own.push((d > 0).then_some(t + d));
         }
         codeword.sent += 1;
-        if d > 0 {
-            codeword.arrivals.push(t + d);
-        }
+        codeword.on_sent(t, d);
         if codeword.sent == codeword.units {
             self.judge(code, id, t, feedback);
         }

@@ -2,11 +2,9 @@
 
 use std::fmt::Display;
 
-use crate::experiment::parameters::Experiment;
-
 /// What knows values that are not given: the metadata of a trace, or the link of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub enum Known {
     /// The metadata of a trace.
     Metadata,
     /// The link to whose slots the channel belongs.
@@ -14,17 +12,9 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// What knows the values of the forward link of `experiment`.
-    pub(super) fn of(experiment: &Experiment) -> Self {
-        if experiment.channel.is_some() {
-            Self::Channel
-        } else {
-            Self::Metadata
-        }
-    }
-
     /// Its name as an origin.
-    pub(super) fn name(self) -> &'static str {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Metadata => "metadata",
             Self::Channel => "`channel`",
@@ -32,7 +22,7 @@ impl Known {
     }
 
     /// The value of the parameter, else the one that is known, else the default; and its origin.
-    pub(super) fn chosen<T: PartialEq + Display>(
+    pub fn chosen<T: PartialEq + Display>(
         self,
         key: &str,
         given: Option<T>,
@@ -52,11 +42,6 @@ impl Known {
             (None, None) => (default, "default".to_owned()),
         }
     }
-}
-
-/// Origin of a value that metadata never have.
-pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
-    if given { key } else { "default" }
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Notes on how a trace was read.
 
-use tmt_core::format::TraceReader;
-use tmt_core::types::one_line;
-
-use super::note::Note;
+use super::TraceReader;
+use crate::types::{Note, one_line};
 
 /// Ignored columns that a note lists.
 const SHOWN_COLUMNS: usize = 8;
