@@ -75,7 +75,7 @@ fn every_model_gives_its_published_values() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // A distribution, and a model of which no paper prints a value.
+    // A distribution.
     untested.retain(|model| *model != "ge-dist");
     assert!(untested.is_empty(), "no values of {untested:?}");
 }
