@@ -91,8 +91,12 @@ pub struct Importer {
     /// Assumptions, and what cannot be carried, are reported as [`Remark`]s, with keys between backticks
     /// ([`render_keys`]). The head needs no `trace_kind`: [`open`] writes it. It fails for values that do not fit
     /// together, or an input that must be read first and is invalid.
-    pub open: fn(&Given, &mut dyn Files, &mut dyn FnMut(Remark)) -> Result<Import, ImportError>,
+    pub open: Opening,
 }
+
+/// Function that starts a conversion.
+pub type Opening =
+    fn(&Given, &mut dyn Files, &mut dyn FnMut(Remark)) -> Result<Import, ImportError>;
 
 /// Opens the inputs of a conversion by their keys.
 pub trait Files {
