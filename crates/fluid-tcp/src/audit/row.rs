@@ -118,6 +118,12 @@ impl Fate {
 }
 
 impl Row {
+    /// Flow whose packets keep their order if they reach the queue at the same time. A packet that a proxy offers again may come
+    /// before or after any other: it has a number of its own.
+    pub(super) fn kept_in_order_with(&self) -> u64 {
+        self.offered.map_or(self.flow, |_| u64::MAX - self.line)
+    }
+
     /// Reads a row of a log with this head.
     pub(super) fn parse(fields: Fields<'_>, line: u64, head: &Head) -> Result<Self, Finding> {
         let flows = head.flows;

@@ -114,7 +114,7 @@ impl<'t> Server<'t> {
             };
             self.ahead.insert(turn, served);
         } else if row.fate == Fate::Open {
-            let arrived = ((offered, row.line, row.flow), row.size);
+            let arrived = ((offered, row.line, row.kept_in_order_with()), row.size);
             self.waiting = Some(self.waiting.map_or(arrived, |first| first.min(arrived)));
         }
         while let Some(first) = self.ahead.first_entry()
@@ -200,7 +200,8 @@ impl<'t> Server<'t> {
     }
 
     fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
-        let (Row { line, flow, .. }, enqueued) = (served.row, served.enqueued);
+        let (Row { line, .. }, enqueued) = (served.row, served.enqueued);
+        let flow = served.row.kept_in_order_with();
         let mut fifo = tally.at(Rule::Fifo, line);
         let start = served.service.start;
         let found = format_args!("served {start}, enqueued {enqueued}");

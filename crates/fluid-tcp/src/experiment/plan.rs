@@ -13,7 +13,7 @@ use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Note, Span, Time, to_f6
 use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
-use super::values::{LinkKind, Start};
+use super::values::{BufferSize, LinkKind, Start};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -253,7 +253,10 @@ impl Plan {
             flows: flows.collect(),
             packet: self.resolved.packet(),
             rtt: self.rtt,
-            buffer: Buffer::Packets(self.buffer),
+            buffer: match self.resolved.buffer() {
+                BufferSize::Bytes(bytes) => Buffer::Bytes(bytes.0),
+                _ => Buffer::Packets(self.buffer),
+            },
             discipline: self.resolved.queue(),
             path: self.path,
             queue_loss: self

@@ -40,6 +40,9 @@ const COLUMNS: &[Column] = &[
 /// Columns of a log of packets of one size, none of which a proxy sends again.
 const USUAL: usize = COLUMNS.len() - 2;
 
+/// The same for packets of several sizes.
+const SIZED: usize = USUAL + 1;
+
 /// One row, filled in as its transmission goes on.
 #[derive(Debug, Clone, Default)]
 struct Row {
@@ -122,10 +125,12 @@ impl<W: Write + Send> PacketLog<W> {
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         let mut head = head.clone();
         head.set("log", "packets");
-        let columns = if setup.path.split.is_some() && setup.discipline != Discipline::default() {
-            COLUMNS.len()
-        } else {
-            USUAL
+        let drops_after_proxy =
+            setup.path.split.is_some() && setup.discipline != Discipline::default();
+        let columns = match setup.flows.iter().any(|flow| flow.hosts.is_some()) {
+            _ if drops_after_proxy => COLUMNS.len(),
+            true => SIZED,
+            false => USUAL,
         };
         Ok(Self {
             table: Table::new(output, form, &COLUMNS[..columns], &head)?,
