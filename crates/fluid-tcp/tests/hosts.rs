@@ -156,7 +156,7 @@ fn head(setup: &Setup, link: &str, buffer: &str, more: &[(&str, &str)]) -> Metad
         ("lldus_per_packet", "30"),
     ];
     for (key, value) in keys.iter().chain(more) {
-        head.set(*key, *value);
+        head.set(key, *value);
     }
     head
 }
@@ -255,9 +255,9 @@ fn on_an_idle_link_the_delay_of_a_datagram_is_serialisation_and_propagation() {
         "{used}"
     );
     let clear = || {
-        records
-            .iter()
-            .for_each(|record| record.lock().unwrap().clear())
+        for record in &records {
+            record.lock().unwrap().clear();
+        }
     };
     clear();
     // The fourth LLDU is sent 3 ms after the first.
@@ -409,7 +409,8 @@ impl Host for Asking {
     fn on_packet(&mut self, now: Time, packet: &Packet, _socket: &mut Socket) {
         assert_eq!(packet.size, Bytes(60));
         let index = usize::try_from(packet.tag.0[0]).unwrap();
-        *self.last.lock().unwrap() = self.ranges.borrow()[index].clone();
+        let mut last = self.last.lock().unwrap();
+        last.clone_from(&self.ranges.borrow()[index]);
         self.heard.lock().unwrap().push((now, packet.tag.0[0]));
     }
 

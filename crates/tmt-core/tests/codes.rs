@@ -91,7 +91,7 @@ fn run<C: Code>(scheme: &str, code: C, link: &Link, length: usize) -> (Vec<Lldu>
 /// Compares a code with the model.
 fn check(
     code: &oracle::Code,
-    decoder: impl Code,
+    decoder: &impl Code,
     link: &Link,
     queued: &[(u64, u32)],
     length: usize,
@@ -143,8 +143,8 @@ proptest! {
         let ideal = record(engine(&code.text, Ideal, &link), &link, &mut queue(&queued), &[length]);
         prop_assert_eq!(of(&any.0), of(&ideal.0));
         prop_assert_eq!(any.1, ideal.1);
-        check(&code, AnyUnits, &link, &queued, length)?;
-        check(&code, Ideal, &link, &queued, length)?;
+        check(&code, &AnyUnits, &link, &queued, length)?;
+        check(&code, &Ideal, &link, &queued, length)?;
     }
 
     #[test]
@@ -153,7 +153,7 @@ proptest! {
     ) {
         let code = oracle::Code { rule: Rule::More(|codeword| overhead(SEED, codeword)), ..code };
         let queued = packets(&link, &queued);
-        check(&code, RandomLinear { seed: SEED }, &link, &queued, length)?;
+        check(&code, &RandomLinear { seed: SEED }, &link, &queued, length)?;
     }
 
     #[test]
@@ -162,7 +162,7 @@ proptest! {
     ) {
         let code = oracle::Code { rule: Rule::These(erased_groups), ..code };
         let queued = packets(&link, &queued);
-        check(&code, Parity, &link, &queued, length)?;
+        check(&code, &Parity, &link, &queued, length)?;
     }
 
     #[test]
@@ -171,7 +171,7 @@ proptest! {
     ) {
         // Decoded at once: like the ideal code, which no code surpasses.
         let queued = packets(&link, &queued);
-        check(&code, Wrong(Verdict::Decoded(Time::ZERO)), &link, &queued, length)?;
+        check(&code, &Wrong(Verdict::Decoded(Time::ZERO)), &link, &queued, length)?;
     }
 }
 

@@ -147,9 +147,10 @@ impl<C: Code> CoupledQueue<C> {
                 None => slots,
             },
             // Each slot is reported on its own.
-            slice: match setup.reporting.slots {
-                true => 1,
-                false => super_block.min(MOST_SLOTS) as usize,
+            slice: if setup.reporting.slots {
+                1
+            } else {
+                super_block.min(MOST_SLOTS) as usize
             },
             due: None,
             exhausted: false,
@@ -488,7 +489,7 @@ impl<C: Code> Gateway for CoupledQueue<C> {
         departing.chain(open.map(|tracked| &tracked.served))
     }
 
-    fn len(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.state.room.held()
     }
 

@@ -238,7 +238,7 @@ pub trait Gateway: Hop {
     fn in_service(&self) -> impl Iterator<Item = &Self::Departure>;
 
     /// Packets in the buffer, those in service included, as of the last call of [`Self::departed`].
-    fn len(&self) -> u64;
+    fn held(&self) -> u64;
 
     /// Number of packets that it holds although nothing is due, it has not ended, and their fate is not known.
     fn stalled(&self) -> u64 {

@@ -521,16 +521,15 @@ fn capacity(keys: Keys<'_>) -> Result<Capacity, Finding> {
     if buffer == "inf" {
         return Ok(packets);
     }
-    let (number, limit) = match buffer.strip_suffix("pkt") {
-        Some(number) => (number, packets),
-        None => {
-            let bytes = Capacity {
-                in_bytes: true,
-                unit: "bytes",
-                ..packets
-            };
-            (buffer.strip_suffix('B').unwrap_or_default(), bytes)
-        }
+    let (number, limit) = if let Some(number) = buffer.strip_suffix("pkt") {
+        (number, packets)
+    } else {
+        let bytes = Capacity {
+            in_bytes: true,
+            unit: "bytes",
+            ..packets
+        };
+        (buffer.strip_suffix('B').unwrap_or_default(), bytes)
     };
     let most = u64::read(number.as_bytes());
     most.map(|most| Capacity { most, ..limit })

@@ -131,9 +131,10 @@ impl Row {
         let expected = format_args!("one of the {flows} flows, counted from 0");
         fields.ensure(flow < flows, "flow", expected)?;
         fields.ensure(copy > 0, "copy", "copies counted from 1")?;
-        let size = match fields.has("size_bytes") {
-            true => fields.get("size_bytes")?,
-            false => head.packet_bytes,
+        let size = if fields.has("size_bytes") {
+            fields.get("size_bytes")?
+        } else {
+            head.packet_bytes
         };
         fields.ensure(size > 0, "size_bytes", "at least one byte")?;
         let served = SERVICE.iter().any(|column| !fields.text(column).is_empty());

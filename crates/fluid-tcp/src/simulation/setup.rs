@@ -13,6 +13,9 @@ use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::Timeline;
 use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
 
+/// Makes the near and the far host of a flow, anew for every run.
+pub type MakeHosts = Make<[Box<dyn Host>; 2]>;
+
 /// Parameters of one flow.
 #[derive(Debug, Clone)]
 pub struct Flow {
@@ -21,7 +24,7 @@ pub struct Flow {
     /// Settings of both TCP hosts.
     pub endpoint: Endpoint,
     /// Hosts of another kind, the near and the far one; `None` for TCP.
-    pub hosts: Option<Arc<Make<[Box<dyn Host>; 2]>>>,
+    pub hosts: Option<Arc<MakeHosts>>,
     /// Start of the flow, from the start of the run.
     pub start: Span,
     /// RTT between the sender and the gateway; `None` for that of the path.

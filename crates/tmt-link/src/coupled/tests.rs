@@ -401,7 +401,7 @@ fn drive_link<C: Code>(
         record_departures(&mut queue, now, &mut reports);
         if let Some(&(_, flow)) = arrival {
             let ordinal = outcomes.len() as u64;
-            let dropped = queue.push(now, packet(ordinal, flow, now)) != None;
+            let dropped = queue.push(now, packet(ordinal, flow, now)).is_some();
             outcomes.push(if dropped {
                 model::PacketOutcome::Dropped
             } else {
@@ -526,9 +526,9 @@ fn a_failed_codeword_drops_the_rest_of_its_packet() {
     }
     assert_eq!(reports, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
     assert_eq!(departed(&mut queue, time(9)), []);
-    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.held(), 2);
     assert_eq!(departed(&mut queue, time(10)).len(), 1);
-    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.held(), 1);
     assert_eq!(queue.usage(time(29)).lldus_used, Some(3));
 }
 

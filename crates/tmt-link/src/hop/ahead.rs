@@ -78,7 +78,7 @@ impl<L: Link, D: Departure> Hop for Ahead<L, D> {
     #[inline(always)]
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
         match self.buffer {
-            Buffer::Packets(limit) if self.len() >= limit => return Some(Event::Refused(packet)),
+            Buffer::Packets(limit) if self.held() >= limit => return Some(Event::Refused(packet)),
             Buffer::Packets(_) => {}
             Buffer::Bytes(limit) => {
                 if let Some(refused) = self.hold_bytes(limit, &packet) {
@@ -149,7 +149,7 @@ impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
         self.inside.iter()
     }
 
-    fn len(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.inside.len() as u64 + self.stuck
     }
 }
@@ -192,7 +192,7 @@ mod tests {
         };
         assert_eq!(departed(&mut queue, 999_999_999), [0; 0]);
         assert_eq!(departed(&mut queue, 1_000_000_000), [0]);
-        assert_eq!(queue.len(), 1);
+        assert_eq!(queue.held(), 1);
         let Some(Event::Served(_, service)) = queue.push(at(1_000_000_000), packet(3, 1)) else {
             panic!("the buffer has space");
         };
@@ -216,7 +216,7 @@ mod tests {
                 poll_until(&mut queued, now, &mut others);
                 ahead.departed(now, |served| assert!(served.service.end <= now));
                 queued.departed(now, |_| {});
-                prop_assert_eq!(ahead.len(), queued.len());
+                prop_assert_eq!(ahead.held(), queued.held());
                 let event = ahead.push(now, packet(id, size)).unwrap();
                 let other = queued.push(now, packet(id, size));
                 let is_refused = matches!(other, Some(Event::Refused(_)));

@@ -90,7 +90,7 @@ impl<H: Hop> Gateway for AnyHop<H> {
         self.serving.values()
     }
 
-    fn len(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.held
     }
 

@@ -125,16 +125,14 @@ impl<Q: Queue + ?Sized> Room<Q> {
                 self.drop_packet(dropped);
             }
         }
-        match packet {
-            Some(packet) => self.check(&packet).then_some(packet),
-            None => {
-                let held = self.ledger.len();
-                if held > 0 && !self.failed {
-                    self.fail(HopError::Swallowed { held });
-                }
-                None
-            }
+        if let Some(packet) = packet {
+            return self.check(&packet).then_some(packet);
         }
+        let held = self.ledger.len();
+        if held > 0 && !self.failed {
+            self.fail(HopError::Swallowed { held });
+        }
+        None
     }
 }
 
@@ -233,7 +231,7 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for Queued<L, Q> {
         self.served.iter()
     }
 
-    fn len(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.room.held()
     }
 }

@@ -111,7 +111,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// Number of packets in the gateway's buffer; on a split path in that of the proxy.
     pub(super) fn queue_length(&self) -> u64 {
         let proxy = self.proxy.as_ref().map(Proxy::held);
-        proxy.unwrap_or_else(|| self.gateway.len())
+        proxy.unwrap_or_else(|| self.gateway.held())
     }
 
     /// Round-trip propagation between the sender of `flow` and the node that acknowledges.

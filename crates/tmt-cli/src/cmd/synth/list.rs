@@ -86,7 +86,7 @@ fn table(all: &[Configured]) -> String {
         report.row(
             name,
             [
-                (*about).to_owned(),
+                about.clone(),
                 link.rate.to_string(),
                 link.lldu.to_string(),
                 link.rtt.to_string(),

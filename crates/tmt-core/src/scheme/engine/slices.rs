@@ -213,9 +213,10 @@ impl<C: Code> Engine<C> {
         }
         let whole = &slots[..count * all];
         // Without repair units the super-blocks are one run of data.
-        let (own, stride) = match data == all {
-            true => (whole.len(), whole.len()),
-            false => (data, all),
+        let (own, stride) = if data == all {
+            (whole.len(), whole.len())
+        } else {
+            (data, all)
         };
         for block in whole.chunks_exact(stride) {
             self.lldus
