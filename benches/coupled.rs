@@ -36,7 +36,10 @@ fn trace() -> SlotTrace {
 /// A flow with a window that fills the link, of so many packets.
 fn setup(packets: Option<u64>) -> Setup {
     let flow = Flow {
-        source: Source::Bulk { packets, bytes: None },
+        source: Source::Bulk {
+            packets,
+            bytes: None,
+        },
         ..Flow::new("fixed:60".parse().unwrap(), Profile::Rfc.endpoint())
     };
     let duration = Span::from_nanos(SLOTS * SLOT).unwrap();

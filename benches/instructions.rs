@@ -7,9 +7,9 @@
 
 use std::hint::black_box;
 
-use fluid_tcp::endpoint::{Profile, Transmission};
 use fluid_tcp::endpoint::receiver::Ack;
 use fluid_tcp::endpoint::sender::Snapshot;
+use fluid_tcp::endpoint::{Profile, Transmission};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, Refused, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};

@@ -6,7 +6,6 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::engine::{Code, Engine, FeedbackLoss, Ideal};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
-use super::packets::Shape;
 use crate::packing::Segmentation;
 use crate::timeline::SlotTrace;
 
@@ -59,6 +58,17 @@ pub struct LostFeedback {
     pub timer: Span,
     /// Seed of the draws that decide which feedback is lost.
     pub seed: u64,
+}
+
+/// Division of a packet into codewords (docs/schemes.md, Sec. 10.1).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shape {
+    /// Data units per packet, padding included.
+    pub(super) data_units: u32,
+    /// Units of its first transmission, repair units included.
+    pub(super) units: u64,
+    /// Codewords per packet.
+    pub(super) codewords: u64,
 }
 
 /// A PHY trace with a scheme that runs on the queued packets.

@@ -6,21 +6,10 @@ use std::ops::Range;
 use tmt_core::scheme::engine::{Code, Ideal};
 use tmt_core::types::{Span, Time};
 
-use super::CoupledLink;
+use super::link::{CoupledLink, Shape};
 use crate::hop::Served;
 use crate::link::Service;
 use crate::packet::Packet;
-
-/// Division of a packet into codewords (docs/schemes.md, Sec. 10.1).
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shape {
-    /// Data units per packet, padding included.
-    pub(super) data_units: u32,
-    /// Units of its first transmission, repair units included.
-    pub(super) units: u64,
-    /// Codewords per packet.
-    pub(super) codewords: u64,
-}
 
 /// Outcome of a packet so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
