@@ -55,7 +55,7 @@ pub(crate) struct CoupledQueue<C: Code = Ideal> {
     slots: Slots,
     /// Slots before the run.
     origin: u64,
-    /// Number of slots that are looked at together.
+    /// Number of slots that are looked at together, if the block has them: a codeword.
     slice: usize,
     due: Option<Time>,
     exhausted: bool,
@@ -117,7 +117,6 @@ impl<C: Code> CoupledQueue<C> {
         let (rtt, (begin, end)) = (setup.rtt, setup.run);
         let queue = queue::start(&setup.discipline, &setup.context(link.rate()));
         let slots = Slots::new(link.trace.clone());
-        let super_block = link.scheme.units().saturating_mul(link.scheme.interleave());
         let state = State {
             clock: Time::ZERO,
             rtt,
@@ -146,12 +145,7 @@ impl<C: Code> CoupledQueue<C> {
                 Some(period) => slots.looped(period, end),
                 None => slots,
             },
-            // Each slot is reported on its own.
-            slice: if setup.reporting.slots {
-                1
-            } else {
-                super_block.min(MOST_SLOTS) as usize
-            },
+            slice: link.scheme.units().min(MOST_SLOTS) as usize,
             due: None,
             exhausted: false,
             state,
@@ -193,7 +187,11 @@ impl<C: Code> CoupledQueue<C> {
                 self.exhausted = true;
                 return;
             };
-            let most = if self.slice == 1 { 1 } else { slots.len() };
+            // Slots are reported one by one.
+            let most = match self.state.slot_log {
+                Some(_) => 1,
+                None => slots.len(),
+            };
             let mut taken = TakenSlots {
                 number,
                 slots: &slots[..most],

@@ -186,7 +186,12 @@ impl<C: Code> Engine<C> {
             arrival,
         };
         let mut waiting = self.block.waiting;
-        let verdict = if frame || outcomes.clone().any(|unit| unit.waiting().is_some()) {
+        let data_erased = if K::TAKES_EVENTS {
+            own < data_units
+        } else {
+            outcomes.clone().any(|unit| unit.waiting().is_some())
+        };
+        let verdict = if frame || data_erased {
             self.arrivals.clear();
             let arrivals = outcomes.clone().take(units as usize);
             self.arrivals
@@ -381,6 +386,7 @@ impl<C: Code> Engine<C> {
     /// Reports that a codeword failed `at`, and drops what the sink gives up with it.
     fn give_up<S, K: UnitSink<S>>(&mut self, codeword: u64, at: At, ends: &mut Ends<S, K>) {
         if K::TAKES_EVENTS {
+            self.report_sent(0..self.block.columns, ends);
             let dropped = ends.sink.lost(ends.source, codeword, at.index);
             self.drop_codewords(dropped, at.time);
         }

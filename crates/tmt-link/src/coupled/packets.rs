@@ -72,11 +72,11 @@ impl TrackedPacket {
     /// numbers and times. Returns whether they were the last units of the first transmission.
     pub(super) fn on_sent(&mut self, units: u32, first: (u64, Time), last: (u64, Time)) -> bool {
         let service = &mut self.served.service;
-        if !self.begun {
-            self.begun = true;
+        // Codewords that are interleaved are reported in any order.
+        if !self.begun || first.0 < service.first_unit {
             (service.first_unit, service.start) = first;
         }
-        // Codewords that are interleaved end out of order.
+        self.begun = true;
         if last.0 >= service.last_unit {
             (service.last_unit, service.end) = last;
         }
@@ -226,12 +226,16 @@ impl Packets {
     /// Packet that this codeword belongs to; `None` if it is no longer tracked.
     pub(super) fn packet_of(&mut self, codeword: u64) -> Option<u64> {
         let here = |tracked: &TrackedPacket| tracked.taken().contains(&codeword);
-        if !self.get(self.hint).is_some_and(here) {
-            let not_after =
-                |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
-            let before = self.tracked.partition_point(not_after) as u64;
-            self.hint = self.base + before.saturating_sub(1);
+        // Often the same packet as before, or with interleaving the next one.
+        for packet in [self.hint, self.hint + 1] {
+            if self.get(packet).is_some_and(here) {
+                self.hint = packet;
+                return Some(packet);
+            }
         }
+        let not_after = |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
+        let before = self.tracked.partition_point(not_after) as u64;
+        self.hint = self.base + before.saturating_sub(1);
         self.get(self.hint).is_some_and(here).then_some(self.hint)
     }
 

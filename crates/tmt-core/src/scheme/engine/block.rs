@@ -4,6 +4,7 @@ use std::iter::{Copied, StepBy};
 use std::ops::Range;
 use std::slice::Iter;
 
+use super::interface::Sent;
 use super::lldu_ring::WaitingLldu;
 use crate::types::Slot;
 
@@ -50,6 +51,8 @@ struct Codeword {
     data_units: u32,
     /// Whether its remaining units are not sent.
     dropped: bool,
+    /// Units that have been reported to the sink.
+    reported: u32,
 }
 
 /// A super-block (docs/schemes.md, Sec. 3): a grid with one column per codeword, sent row by row.
@@ -72,15 +75,11 @@ pub(super) struct SuperBlock {
     first: u64,
     /// Outcomes of the units before `position`.
     pub(super) outcomes: Vec<UnitOutcome>,
+    /// Slots of the units before `position`, by their index in the slice in which they were sent; empty if no sink takes
+    /// events.
+    pub(super) slots: Vec<usize>,
     /// In frame ARQ, the LLDUs that wait for the codeword.
     pub(super) waiting: WaitingLldu,
-}
-
-/// Position of a unit in the super-block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GridPosition {
-    pub(super) row: u32,
-    pub(super) column: u32,
 }
 
 impl SuperBlock {
@@ -96,6 +95,7 @@ impl SuperBlock {
             position: 0,
             first: 0,
             outcomes: Vec::new(),
+            slots: Vec::new(),
             waiting: WaitingLldu::NONE,
         }
     }
@@ -117,6 +117,7 @@ impl SuperBlock {
             let codeword = Codeword {
                 data_units,
                 dropped: false,
+                reported: 0,
             };
             self.columns += codewords;
             self.codewords.resize(self.columns as usize, codeword);
@@ -125,6 +126,7 @@ impl SuperBlock {
         }
         self.rows = longest + self.repair_units;
         self.outcomes.clear();
+        self.slots.clear();
         self.waiting = WaitingLldu::NONE;
         self.columns > 0
     }
@@ -137,22 +139,36 @@ impl SuperBlock {
         first
     }
 
-    /// Positions from the next one on that hold, in this order, data units of all codewords and repair units of all
-    /// codewords, and end no codeword.
-    pub(super) fn uniform(&self) -> (u32, u32) {
-        if self.shortest == 0 {
-            return (0, 0);
+    /// Numbers of data units and, after them, of repair units that come next and end no codeword. They are on positions that
+    /// follow one another.
+    pub(super) fn run(&self) -> (u32, u32) {
+        let units = self.shortest + self.repair_units;
+        let data = self.shortest.min(units.saturating_sub(1)) * self.columns;
+        if self.has_holes() && self.position >= data {
+            return self.run_in_row();
         }
-        let shortest = self.shortest + self.repair_units;
-        let data = self.shortest.min(shortest - 1) * self.columns;
-        let is_even = shortest == self.rows;
-        let end = if is_even {
-            (shortest - 1) * self.columns
-        } else {
+        let end = if self.has_holes() {
             data
+        } else {
+            (self.rows - 1) * self.columns
         };
         let data_left = data.saturating_sub(self.position);
         (data_left, end.saturating_sub(self.position) - data_left)
+    }
+
+    /// The same in a row whose positions differ: units of codewords of the same length.
+    fn run_in_row(&self) -> (u32, u32) {
+        let (row, column) = self.next_position();
+        let (data_units, units) = self.shape(column);
+        let rest = &self.codewords[column as usize..];
+        let alike = |codeword: &&Codeword| codeword.data_units == data_units && !codeword.dropped;
+        let run = rest.iter().take_while(alike).count();
+        let run = u32::try_from(run).unwrap_or(self.columns);
+        match row {
+            _ if row + 1 == units => (0, 0),
+            _ if row < data_units => (run, 0),
+            _ => (0, run),
+        }
     }
 
     /// Whether all units have been sent.
@@ -193,7 +209,7 @@ impl SuperBlock {
     /// Skips positions without a unit.
     fn skip_holes(&mut self) {
         while self.has_holes() && !self.is_sent() {
-            let (row, column) = (self.position / self.columns, self.position % self.columns);
+            let (row, column) = self.next_position();
             if row < self.shape(column).1 && !self.codewords[column as usize].dropped {
                 return;
             }
@@ -207,23 +223,54 @@ impl SuperBlock {
         (data_units, data_units + self.repair_units)
     }
 
-    /// Returns the position of the next unit and moves on to the one after it.
-    pub(super) fn next_position(&mut self) -> GridPosition {
-        let (row, column) = match self.columns {
+    /// Row and column of the next unit.
+    pub(super) fn next_position(&self) -> (u32, u32) {
+        match self.columns {
             1 => (self.position, 0),
             columns => (self.position / columns, self.position % columns),
-        };
-        self.position += 1;
-        self.skip_holes();
-        GridPosition { row, column }
+        }
     }
 
-    /// Adds outcomes for the positions without a unit before `place`.
-    pub(super) fn skip_unsent(&mut self, place: GridPosition) {
-        let at = place.row as usize * self.columns as usize + place.column as usize;
+    /// Prepares for outcomes of units from the next one on: fills the positions without a unit before it.
+    pub(super) fn align(&mut self) {
+        let at = self.position as usize;
         if at > self.outcomes.len() {
             self.outcomes.resize(at, UnitOutcome::NONE);
         }
+    }
+
+    /// Moves on by `units`, whose outcomes have been added. They were sent in `slots`, by their index in the slice, if a sink
+    /// takes events.
+    pub(super) fn advance(&mut self, units: u32, slots: Option<Range<usize>>) {
+        if let Some(slots) = slots {
+            self.slots.resize(self.position as usize, 0);
+            self.slots.extend(slots);
+        }
+        self.position += units;
+        self.skip_holes();
+    }
+
+    /// The units of a codeword that have been sent since the last call; `None` if there are none.
+    pub(super) fn report_sent(&mut self, column: u32) -> Option<Sent> {
+        let (rows, more) = (self.position / self.columns, self.position % self.columns);
+        let (data_units, units) = self.shape(column);
+        let codeword = &mut self.codewords[column as usize];
+        let from = codeword.reported;
+        let until = (rows + u32::from(column < more)).min(units);
+        if codeword.dropped || from >= until {
+            return None;
+        }
+        codeword.reported = until;
+        let number = self.codeword(column);
+        let at = |row: u32| (row * self.columns + column) as usize;
+        let [first, last] = [from, until - 1].map(|row| self.slots[at(row)]);
+        Some(Sent {
+            codewords: number..number + 1,
+            attempt: 1,
+            data_units: until.min(data_units) - from.min(data_units),
+            units: until - from,
+            slots: first..last + 1,
+        })
     }
 
     /// Outcomes of the units of a codeword, in the order of sending.

@@ -75,16 +75,29 @@ impl LlduRing {
         self.next
     }
 
-    /// Adds LLDUs of received data units, directly to `out` if no undecided one precedes them.
-    pub(super) fn push_all_delivered(&mut self, slots: &[Slot], out: Option<&mut Vec<Lldu>>) {
+    /// Adds LLDUs of received data units, which are the first `data` of every `all` slots. They go directly to `out` if no
+    /// undecided one precedes them.
+    #[inline]
+    pub(super) fn push_all_delivered(
+        &mut self,
+        slots: &[Slot],
+        data: usize,
+        all: usize,
+        out: Option<&mut Vec<Lldu>>,
+    ) {
+        let blocks = slots.chunks_exact(all).map(|block| &block[..data]);
         if self.first == self.next && !self.in_order {
-            if let Some(out) = out {
-                out.extend(slots.iter().map(delivered));
-            }
-            self.first += slots.len() as u64;
+            self.first += (blocks.len() * data) as u64;
             self.next = self.first;
+            if let Some(out) = out {
+                for block in blocks {
+                    out.extend(block.iter().map(delivered));
+                }
+            }
         } else {
-            self.push_all(slots, delivered);
+            for block in blocks {
+                self.push_all(block, delivered);
+            }
         }
     }
 
@@ -96,11 +109,15 @@ impl LlduRing {
         });
     }
 
-    /// Adds the LLDUs of a frame that is decoded at `complete` in its first attempt.
-    pub(super) fn push_frame(&mut self, slots: &[Slot], complete: Time) {
-        self.push_all(slots, |slot| Lldu {
-            decode_delay: complete.since(slot.tx_time()),
-            ..delivered(slot)
+    /// Adds the LLDUs of a codeword that is decoded at `complete` in its first attempt. In a `frame` all of them wait for
+    /// that, otherwise only those of erased units.
+    pub(super) fn push_all_decoded(&mut self, slots: &[Slot], complete: Time, frame: bool) {
+        self.push_all(slots, |slot| {
+            let mut lldu = delivered(slot);
+            if frame || slot.is_erased() {
+                lldu.decode_delay = complete.since(slot.tx_time());
+            }
+            lldu
         });
     }
 
@@ -260,7 +277,7 @@ mod tests {
         for round in 0..50 {
             let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
             let waiting = lldus.push_waiting(slots[0].tx_time(), WaitingLldu::NONE);
-            lldus.push_all_delivered(&slots[1..], Some(&mut out));
+            lldus.push_all_delivered(&slots[1..], 1, 1, Some(&mut out));
             lldus.emit(Some(&mut out));
             assert_eq!(
                 out.len() as u64,

@@ -51,16 +51,50 @@ impl<C: Code> Engine<C> {
         sink: &mut K,
     ) -> Result<usize, (usize, ErrorKind)> {
         let mut ends = Ends { source, sink };
-        let (mut done, mut step) = (0, Ok(1));
-        while done < slots.len() && matches!(step, Ok(1..)) {
-            let chunk = &slots[..slots.len().min(done + CHUNK)];
-            while done < chunk.len() && matches!(step, Ok(1..)) {
-                step = self.step(chunk, done, &mut ends);
-                done += step.as_ref().unwrap_or_else(|(taken, _)| taken);
+        let mut done = 0;
+        let walked = self.walk(slots, &mut done, &mut ends);
+        self.lldus.emit(ends.sink.lldus());
+        if K::TAKES_EVENTS && !self.block.is_sent() {
+            self.report_sent(0..self.block.columns, &mut ends);
+        }
+        walked.map(|()| done).map_err(|kind| (done, kind))
+    }
+
+    /// Uses `slots` from index `done` on, and moves `done`.
+    fn walk<S: UnitSource, K: UnitSink<S>>(
+        &mut self,
+        slots: &[Slot],
+        done: &mut usize,
+        ends: &mut Ends<S, K>,
+    ) -> Result<(), ErrorKind> {
+        while *done < slots.len() {
+            let chunk = &slots[..slots.len().min(*done + CHUNK)];
+            while *done < chunk.len() {
+                match self.step(chunk, *done, ends) {
+                    Ok(0) => return Ok(()),
+                    Ok(taken) => *done += taken,
+                    Err((taken, kind)) => {
+                        *done += taken;
+                        return Err(kind);
+                    }
+                }
             }
             self.lldus.emit(ends.sink.lldus());
         }
-        step.map(|_| done).map_err(|(_, kind)| (done, kind))
+        Ok(())
+    }
+
+    /// Reports the units of first attempts of the super-block that have been sent and not been reported.
+    pub(super) fn report_sent<S, K: UnitSink<S>>(
+        &mut self,
+        columns: Range<u32>,
+        ends: &mut Ends<S, K>,
+    ) {
+        for column in columns {
+            if let Some(sent) = self.block.report_sent(column) {
+                ends.sink.sent(ends.source, &sent);
+            }
+        }
     }
 
     /// Uses the longest run of slots from index `from` on that can be handled in one step. Returns its length.
@@ -88,19 +122,19 @@ impl<C: Code> Engine<C> {
             // With lost feedback every attempt is judged.
             if self.feedback.is_none() {
                 if self.scheme.units == 1 && interleave == 1 && rest[0].is_erased() {
-                    return self.erased_single(
-                        At {
-                            index: from,
-                            time: now,
-                        },
-                        ends,
-                    );
+                    let at = At {
+                        index: from,
+                        time: now,
+                    };
+                    return self.erased_single(at, ends);
                 }
-                let whole = if self.scheme.discards() {
-                    self.whole_frames(rest, from, next, ends)
-                } else {
-                    self.whole_blocks(rest, from, next, ends)
-                };
+                let mut whole = 0;
+                if !self.scheme.discards() {
+                    whole = self.whole_blocks(rest, from, next, ends);
+                }
+                if whole == 0 && C::IS_IDEAL && interleave == 1 {
+                    whole = self.decoded_codewords(rest, from, next, ends);
+                }
                 if whole > 0 {
                     return Ok(whole);
                 }
@@ -218,10 +252,8 @@ impl<C: Code> Engine<C> {
         } else {
             (data, all)
         };
-        for block in whole.chunks_exact(stride) {
-            self.lldus
-                .push_all_delivered(&block[..own], ends.sink.lldus());
-        }
+        self.lldus
+            .push_all_delivered(whole, own, stride, ends.sink.lldus());
         let codewords = self.pass(units(count) * interleave, data_units, from, ends);
         if K::TAKES_EVENTS {
             let mut arrival = Time::ZERO;
@@ -242,8 +274,9 @@ impl<C: Code> Engine<C> {
         whole.len()
     }
 
-    /// Sends frames that are decoded in their first attempt before the next repeat, as [`Self::whole_blocks`].
-    fn whole_frames<S: UnitSource, K: UnitSink<S>>(
+    /// Sends codewords that an ideal code decodes in their first attempt before the next repeat, as [`Self::whole_blocks`]:
+    /// frames, or one codeword of which a data unit may be erased.
+    fn decoded_codewords<S: UnitSource, K: UnitSink<S>>(
         &mut self,
         slots: &[Slot],
         from: usize,
@@ -251,31 +284,62 @@ impl<C: Code> Engine<C> {
         ends: &mut Ends<S, K>,
     ) -> usize {
         let all = (data_units + (self.scheme.units - self.scheme.data_units)) as usize;
+        let frame = self.scheme.discards();
+        let most = if frame { codewords as usize } else { 1 };
         let mut done = 0;
-        for frame in slots.chunks_exact(all).take(codewords as usize) {
-            if !C::IS_IDEAL || frame[all - 1].tx_time().as_nanos() >= self.repeats.next_ready {
+        for codeword in slots.chunks_exact(all).take(most) {
+            if codeword[all - 1].tx_time().as_nanos() >= self.repeats.next_ready {
                 break;
             }
             self.arrivals.clear();
-            let arrivals = frame.iter().map(|slot| slot.arrival().map(Time::as_nanos));
-            self.arrivals.extend::<C>(arrivals);
+            let arrivals = codeword.iter().map(Slot::arrival);
+            self.arrivals
+                .extend::<C>(arrivals.map(|arrival| arrival.map(Time::as_nanos)));
             let Some(complete) = self.arrivals.nth(data_units as usize) else {
                 break;
             };
-            self.lldus
-                .push_frame(&frame[..data_units as usize], complete);
+            let data = &codeword[..data_units as usize];
+            self.lldus.push_all_decoded(data, complete, frame);
             let codewords = self.pass(1, data_units, from + done, ends);
+            if K::TAKES_EVENTS {
+                let (mut own, mut arrival) = (0, complete);
+                if !frame {
+                    own = self.report_received(data, from + done, ends);
+                    arrival = data
+                        .iter()
+                        .filter_map(Slot::arrival)
+                        .fold(complete, Time::max);
+                }
+                ends.settled(|| Settled {
+                    codewords,
+                    attempt: 1,
+                    slot: from + done + all - 1,
+                    own,
+                    recovered: data_units - own,
+                    arrival,
+                });
+            }
             done += all;
-            ends.settled(|| Settled {
-                codewords,
-                attempt: 1,
-                slot: from + done - 1,
-                own: 0,
-                recovered: data_units,
-                arrival: complete,
-            });
         }
         done
+    }
+
+    /// Reports the data units that were received in `slots`, from index `from` on. Returns their number.
+    fn report_received<S, K: UnitSink<S>>(
+        &self,
+        slots: &[Slot],
+        from: usize,
+        ends: &mut Ends<S, K>,
+    ) -> u32 {
+        let (mut received, mut at) = (0, from);
+        for run in slots.chunk_by(|one, next| one.is_erased() == next.is_erased()) {
+            if !run[0].is_erased() {
+                ends.sink.received(ends.source, at..at + run.len());
+                received += run.len();
+            }
+            at += run.len();
+        }
+        units(received)
     }
 
     /// Takes `codewords` of `data_units` each from the source, which are sent completely in the slots from index `from` on.
@@ -312,69 +376,74 @@ impl<C: Code> Engine<C> {
         ends: &mut Ends<S, K>,
     ) -> Result<usize, (usize, ErrorKind)> {
         let slots = &slots[..count_before(slots, ready)];
-        let mut done = self.fill_rows(slots, from, ends);
+        let mut done = 0;
         // The first repeat in an empty queue may be ready before the next slot.
         while done < slots.len() && !self.block.is_sent() && self.repeats.next_ready == ready {
-            let at = At {
-                index: from + done,
-                time: slots[done].tx_time(),
-            };
-            self.fill_one(&slots[done], at, ends)
-                .map_err(|kind| (done, kind))?;
-            done += 1;
+            let run = self.fill_run(&slots[done..], from + done, ends);
+            done += run;
+            if run == 0 {
+                self.fill_last(&slots[done], from + done, ends)
+                    .map_err(|kind| (done, kind))?;
+                done += 1;
+            }
         }
         Ok(done)
     }
 
-    /// Sends units of the super-block in rows that are the same for all codewords and end none. Returns their number.
-    fn fill_rows<S, K: UnitSink<S>>(
+    /// Sends units of the super-block that end no codeword. Returns their number.
+    fn fill_run<S, K: UnitSink<S>>(
         &mut self,
         slots: &[Slot],
         from: usize,
         ends: &mut Ends<S, K>,
     ) -> usize {
-        let (data, repair) = self.block.uniform();
+        let (data, repair) = self.block.run();
         let (data, rest) = slots.split_at(slots.len().min(data as usize));
         let repair = &rest[..rest.len().min(repair as usize)];
         let length = data.len() + repair.len();
-        if length == 0 {
-            return 0;
-        }
-        self.data_rows(data);
-        self.block
-            .outcomes
-            .extend(repair.iter().map(UnitOutcome::of));
-        self.counts.repair += repair.len() as u64;
-        let position = self.block.position;
-        self.block.position += units(length);
-        if K::TAKES_EVENTS {
-            let columns = self.block.columns as usize;
-            for index in 0..columns.min(length) {
-                let of_column = |units: usize| units.saturating_sub(index).div_ceil(columns);
-                let column = (position + units(index)) % self.block.columns;
-                let codeword = self.block.codeword(column);
-                let last = index + (of_column(length) - 1) * columns;
-                ends.sent(|| Sent {
-                    codewords: codeword..codeword + 1,
-                    attempt: 1,
-                    data_units: units(of_column(data.len())),
-                    units: units(of_column(length)),
-                    slots: from + index..from + last + 1,
-                });
-            }
-            let mut at = from;
-            for run in data.chunk_by(|one, next| one.is_erased() == next.is_erased()) {
-                if !run[0].is_erased() && !self.scheme.discards() {
-                    ends.sink.received(ends.source, at..at + run.len());
-                }
-                at += run.len();
+        if length > 0 {
+            self.block.align();
+            self.data_units(data);
+            self.repair_units(repair);
+            let indices = K::TAKES_EVENTS.then_some(from..from + length);
+            self.block.advance(units(length), indices);
+            if K::TAKES_EVENTS && !self.scheme.discards() {
+                self.report_received(data, from, ends);
             }
         }
         length
     }
 
-    /// Records data units of rows of the super-block that end no codeword.
-    fn data_rows(&mut self, slots: &[Slot]) {
+    /// Sends the last unit of a codeword of the super-block in `slot`, which has this index, and judges the codeword.
+    fn fill_last<S, K: UnitSink<S>>(
+        &mut self,
+        slot: &Slot,
+        index: usize,
+        ends: &mut Ends<S, K>,
+    ) -> Result<(), ErrorKind> {
+        let (row, column) = self.block.next_position();
+        let is_data = row < self.block.shape(column).0;
+        let slots = std::slice::from_ref(slot);
+        self.block.align();
+        if is_data {
+            self.data_units(slots);
+        } else {
+            self.repair_units(slots);
+        }
+        let indices = K::TAKES_EVENTS.then_some(index..index + 1);
+        self.block.advance(1, indices);
+        if K::TAKES_EVENTS {
+            if is_data && !self.scheme.discards() {
+                self.report_received(slots, index, ends);
+            }
+            self.report_sent(column..column + 1, ends);
+        }
+        let time = slot.tx_time();
+        self.judge_first(column, At { index, time }, ends)
+    }
+
+    /// Records data units of the super-block.
+    fn data_units(&mut self, slots: &[Slot]) {
         let (outcomes, waiting) = (&mut self.block.outcomes, &mut self.block.waiting);
         if self.scheme.discards() {
             for slot in slots {
@@ -394,37 +463,10 @@ impl<C: Code> Engine<C> {
         self.counts.data += slots.len() as u64;
     }
 
-    /// Sends the next unit of the super-block in `slot`, which is `at`, and judges its codeword if it is the last one.
-    fn fill_one<S, K: UnitSink<S>>(
-        &mut self,
-        slot: &Slot,
-        at: At,
-        ends: &mut Ends<S, K>,
-    ) -> Result<(), ErrorKind> {
-        let place = self.block.next_position();
-        let (data_units, units) = self.block.shape(place.column);
-        let is_data = place.row < data_units;
-        let codeword = self.block.codeword(place.column);
-        ends.sent(|| Sent {
-            codewords: codeword..codeword + 1,
-            attempt: 1,
-            data_units: is_data.into(),
-            units: 1,
-            slots: at.index..at.index + 1,
-        });
-        self.block.skip_unsent(place);
-        if is_data {
-            self.data_rows(std::slice::from_ref(slot));
-            if K::TAKES_EVENTS && !slot.is_erased() && !self.scheme.discards() {
-                ends.sink.received(ends.source, at.index..at.index + 1);
-            }
-        } else {
-            self.block.outcomes.push(UnitOutcome::of(slot));
-            self.counts.repair += 1;
-        }
-        if place.row + 1 == units {
-            self.judge_first(place.column, at, ends)?;
-        }
-        Ok(())
+    /// Records repair units of the super-block.
+    fn repair_units(&mut self, slots: &[Slot]) {
+        let outcomes = slots.iter().map(UnitOutcome::of);
+        self.block.outcomes.extend(outcomes);
+        self.counts.repair += slots.len() as u64;
     }
 }
