@@ -304,7 +304,7 @@ impl<C: Code> Engine<C> {
             if K::TAKES_EVENTS {
                 let (mut own, mut arrival) = (0, complete);
                 if !frame {
-                    own = self.report_received(data, from + done, ends);
+                    own = Self::report_received(data, from + done, ends);
                     arrival = data
                         .iter()
                         .filter_map(Slot::arrival)
@@ -326,7 +326,6 @@ impl<C: Code> Engine<C> {
 
     /// Reports the data units that were received in `slots`, from index `from` on. Returns their number.
     fn report_received<S, K: UnitSink<S>>(
-        &self,
         slots: &[Slot],
         from: usize,
         ends: &mut Ends<S, K>,
@@ -408,7 +407,7 @@ impl<C: Code> Engine<C> {
             let indices = K::TAKES_EVENTS.then_some(from..from + length);
             self.block.advance(units(length), indices);
             if K::TAKES_EVENTS && !self.scheme.discards() {
-                self.report_received(data, from, ends);
+                Self::report_received(data, from, ends);
             }
         }
         length
@@ -434,7 +433,7 @@ impl<C: Code> Engine<C> {
         self.block.advance(1, indices);
         if K::TAKES_EVENTS {
             if is_data && !self.scheme.discards() {
-                self.report_received(slots, index, ends);
+                Self::report_received(slots, index, ends);
             }
             self.report_sent(column..column + 1, ends);
         }
