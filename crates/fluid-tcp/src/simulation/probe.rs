@@ -108,7 +108,7 @@ hooks! {
 /// ```
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::{Endpoint, Transmission};
-/// /// use fluid_tcp::simulation::probe::{NoProbe, Probe};
+/// use fluid_tcp::simulation::probe::{NoProbe, Probe};
 /// use fluid_tcp::simulation::{Flow, Setup, run};
 /// use tmt_core::{BitRate, Span, Time};
 ///
