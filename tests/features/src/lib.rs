@@ -1,0 +1,1 @@
+//! Nothing: the manifest says what this crate is for.
