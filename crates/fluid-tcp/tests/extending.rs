@@ -12,6 +12,8 @@ mod model;
 mod queue;
 #[path = "../../../examples/own-control/src/scalable.rs"]
 mod scalable;
+#[path = "extending/tcp.rs"]
+pub(crate) mod tcp;
 
 use std::path::Path;
 

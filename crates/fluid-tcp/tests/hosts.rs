@@ -26,6 +26,7 @@ use tmt_link::{CoupledLink, Packet, Segmentation, Tag};
 
 use super::extending::application::OnOff;
 use super::extending::host::{DatagramReceiver, DatagramSender, HEADERS};
+use super::extending::tcp;
 
 /// What an application has supplied and got: times and sizes.
 type Record = Arc<Mutex<Vec<(Time, u64)>>>;
@@ -358,6 +359,53 @@ fn datagrams_and_tcp_share_a_timeline_and_a_coupled_link() {
     };
     check(&report(&setup, timeline_link(&setup)));
     check(&report(&setup, coupled_link(&setup)));
+}
+
+#[test]
+fn tcp_is_the_same_through_the_trait_for_hosts() {
+    for (control, profile, queue) in [
+        ("cubic", Profile::Linux, "drop-tail"),
+        ("reno", Profile::Rfc, "drop-tail"),
+        ("bbr", Profile::Linux, "drop-tail"),
+        ("cubic", Profile::Linux, "codel"),
+        ("vegas", Profile::Ns2, "codel"),
+    ] {
+        let endpoint = Endpoint {
+            handshake: false,
+            ..profile.endpoint()
+        };
+        let whole = Flow::new(control.parse().unwrap(), endpoint);
+        let hosts = tcp::between(&whole);
+        let bytes = 2000 * (1500 - endpoint.headers.0);
+        let run_with = |flow: Flow, number| {
+            let flow = flow.with(move |_| Transfer(Bytes(bytes)));
+            let mut setup = setup(vec![flow.clone(), flow]);
+            setup.discipline = queue.parse().unwrap();
+            setup.buffer = Buffer::Packets(30);
+            match number {
+                0 => {
+                    let link = setup.synthetic_link(BitRate(2_000_000), Some(losses(0.01)));
+                    report(&setup, link.unwrap())
+                }
+                1 => report(&setup, timeline_link(&setup)),
+                _ => report(&setup, coupled_link(&setup)),
+            }
+        };
+        for number in 0..3 {
+            let [whole, hosts] = [&whole, &hosts].map(|flow| run_with(flow.clone(), number));
+            for (flow, (one, other)) in whole.flows.iter().zip(&hosts.flows).enumerate() {
+                let what = format!("{control} {profile:?} {queue}, link {number}, flow {flow}");
+                let of = |metrics: &Metrics| {
+                    let arrived = (metrics.packets_arrived, metrics.packets_delivered);
+                    let gone = (metrics.packets_lost, metrics.packets_dropped);
+                    let sent = (metrics.packets_sent, metrics.packets_retransmitted);
+                    (sent, arrived, gone, metrics.acks_sent, metrics.goodput_bps)
+                };
+                assert!(one.packets_delivered > 500, "{what}: {one:?}");
+                assert_eq!(of(one), of(other), "{what}");
+            }
+        }
+    }
 }
 
 /// Contents of acknowledgements, which a tag finds: all ranges of numbers that have arrived, however many.
