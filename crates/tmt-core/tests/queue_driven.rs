@@ -165,12 +165,22 @@ fn drive(
     source: &mut impl UnitSource,
 ) -> (Vec<Option<UnitKind>>, Vec<Lldu>) {
     let (record, used) = record(engine(&code.text, link), link, source, &[1]);
-    let mut carried = vec![None; link.trace.len()];
+    let units = units(&record, link.trace.len());
+    assert_eq!(units.iter().flatten().count(), used);
+    let kinds = units.into_iter().map(|unit| Some(unit?.1));
+    (kinds.collect(), record.rows)
+}
+
+/// Codeword and kind of the unit in each slot, from a record in which nothing but single slots is interleaved.
+fn units(record: &Record, slots: usize) -> Vec<Option<(u64, UnitKind)>> {
+    let mut carried = vec![None; slots];
     for sent in &record.sent {
-        assert_eq!(carried[sent.slots.start].replace(sent.kind()), None);
+        assert_eq!(sent.each().count(), sent.slots.len(), "{sent:?}");
+        for (slot, unit) in sent.slots.clone().zip(sent.each()) {
+            assert_eq!(carried[slot].replace(unit), None);
+        }
     }
-    assert_eq!(carried.iter().flatten().count(), used);
-    (carried, record.rows)
+    carried
 }
 
 fn encoded(rows: &[Lldu]) -> Vec<u8> {
@@ -295,6 +305,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn slices_say_what_each_slot_carries_without_interleaving(
+        code in random::code(), link in random::link(400), arrivals in arrivals(),
+        lengths in prop::collection::vec(1usize..90, 1..6),
+    ) {
+        prop_assume!(code.interleave == 1);
+        let packets = packets(&link, &arrivals);
+        let by = |lengths: &[usize]| {
+            let (record, _) = record(engine(&code.text, &link), &link, &mut queue(&packets), lengths);
+            let in_order = record.sent.windows(2).all(|two| two[0].slots.end <= two[1].slots.start);
+            assert!(in_order, "{:?}", record.sent);
+            units(&record, link.trace.len())
+        };
+        prop_assert_eq!(by(&lengths), by(&[1]));
+    }
+}
+
 /// Long enough for the ring of LLDUs to grow, and to wrap around many times.
 #[test]
 fn long_slices_and_single_slots_give_the_same_result() {
@@ -388,7 +418,7 @@ proptest! {
         let mut step = |at: TimeAndDelay, queue: &mut Queue| {
             record.sent.clear();
             engine.advance(&[slot(at)], queue, &mut record).unwrap();
-            let kind = record.sent.first()?.kind();
+            let (_, kind) = record.sent.first()?.each().next().unwrap();
             sent.extend((kind == UnitKind::Data).then_some(at.0));
             Some(())
         };

@@ -187,10 +187,11 @@ impl<C: Code> CoupledQueue<C> {
                 self.exhausted = true;
                 return;
             };
-            // Slots are reported one by one.
-            let most = match self.state.slot_log {
-                Some(_) => 1,
-                None => slots.len(),
+            // Which slot carries which unit of interleaved codewords is known one by one.
+            let is_logged = self.state.slot_log.is_some();
+            let most = match self.state.interleave {
+                2.. if is_logged => 1,
+                _ => slots.len(),
             };
             let mut taken = TakenSlots {
                 number,
@@ -266,15 +267,20 @@ impl UnitSink<State> for TakenSlots<'_> {
             return;
         };
         if let Some(slot_log) = &mut state.slot_log {
-            slot_log.push_back(SlotUse {
-                slot: first.0,
-                at: first.1,
-                kind: sent.kind(),
-                packet: tracked.served.packet,
-                codeword: sent.codewords.start,
-                attempt: sent.attempt,
-                arrival: self.slots[sent.slots.start].arrival(),
-            });
+            let slots = (first.0..).zip(&self.slots[sent.slots.clone()]);
+            slot_log.extend(
+                sent.each()
+                    .zip(slots)
+                    .map(|(unit, (number, slot))| SlotUse {
+                        slot: number,
+                        at: slot.tx_time(),
+                        kind: unit.1,
+                        packet: tracked.served.packet,
+                        codeword: unit.0,
+                        attempt: sent.attempt,
+                        arrival: slot.arrival(),
+                    }),
+            );
         }
         if sent.attempt == 1 && tracked.on_sent(sent.units, first, last) {
             state.on_all_sent(packet, last.1);

@@ -261,7 +261,7 @@ pub trait Gateway: Hop {
 pub struct Reporting {
     /// Times at which the gateway learns that packets have arrived ([`Event::Acknowledged`]).
     pub acknowledgements: bool,
-    /// Use of every slot. Slots are then computed one by one.
+    /// Use of every slot. With interleaving slots are then computed one by one.
     pub slots: bool,
 }
 

@@ -251,8 +251,9 @@ impl SuperBlock {
     }
 
     /// The units of a codeword that have been sent since the last call; `None` if there are none.
+    #[inline]
     pub(super) fn report_sent(&mut self, column: u32) -> Option<Sent> {
-        let (rows, more) = (self.position / self.columns, self.position % self.columns);
+        let (rows, more) = self.next_position();
         let (data_units, units) = self.shape(column);
         let codeword = &mut self.codewords[column as usize];
         let from = codeword.reported;

@@ -96,14 +96,19 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Kind of the first unit.
-    #[must_use]
-    pub fn kind(&self) -> UnitKind {
-        match (self.attempt, self.data_units) {
-            (1, 0) => UnitKind::Repair,
-            (1, _) => UnitKind::Data,
+    /// The units in the order of their codewords, which is that of their slots without interleaving: the number of the codeword
+    /// and the kind of each.
+    pub fn each(&self) -> impl Iterator<Item = (u64, UnitKind)> + use<> {
+        let codewords = u32::try_from(self.codewords.end - self.codewords.start).unwrap_or(1);
+        let [data, all] = [self.data_units, self.units].map(|units| units / codewords.max(1));
+        let other = match self.attempt {
+            1 => UnitKind::Repair,
             _ => UnitKind::Repeat,
-        }
+        };
+        self.codewords.clone().flat_map(move |codeword| {
+            let kind = move |unit| if unit < data { UnitKind::Data } else { other };
+            (0..all).map(move |unit| (codeword, kind(unit)))
+        })
     }
 }
 

@@ -54,8 +54,8 @@ impl<C: Code> Engine<C> {
         let mut done = 0;
         let walked = self.walk(slots, &mut done, &mut ends);
         self.lldus.emit(ends.sink.lldus());
-        if K::TAKES_EVENTS && !self.block.is_sent() {
-            self.report_sent(0..self.block.columns, &mut ends);
+        if K::TAKES_EVENTS {
+            self.report_sent_so_far(&mut ends);
         }
         walked.map(|()| done).map_err(|kind| (done, kind))
     }
@@ -84,6 +84,13 @@ impl<C: Code> Engine<C> {
         Ok(())
     }
 
+    /// Reports the units of the super-block under way that have been sent and not been reported.
+    fn report_sent_so_far<S, K: UnitSink<S>>(&mut self, ends: &mut Ends<S, K>) {
+        if !self.block.is_sent() {
+            self.report_sent(0..self.block.columns, ends);
+        }
+    }
+
     /// Reports the units of first attempts of the super-block that have been sent and not been reported.
     pub(super) fn report_sent<S, K: UnitSink<S>>(
         &mut self,
@@ -108,6 +115,10 @@ impl<C: Code> Engine<C> {
         let now = rest[0].tx_time();
         let ready = self.repeats.next_ready;
         if now.as_nanos() >= ready {
+            if K::TAKES_EVENTS {
+                // Slots are reported in order.
+                self.report_sent_so_far(ends);
+            }
             return self.repeat(rest, from, ends);
         }
         if self.block.is_sent() {
