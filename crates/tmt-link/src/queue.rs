@@ -158,9 +158,19 @@ impl Ledger {
     }
 
     /// Whether the queue held this packet, which it returns now.
+    #[inline]
     pub(crate) fn take(&mut self, packet: &Packet) -> bool {
-        let held = (packet.id, packet.size);
         // The first, under most disciplines.
+        let is_first = self.0.front() == Some(&(packet.id, packet.size));
+        if is_first {
+            self.0.pop_front();
+        }
+        is_first || self.take_later(packet)
+    }
+
+    #[inline(never)]
+    fn take_later(&mut self, packet: &Packet) -> bool {
+        let held = (packet.id, packet.size);
         let place = self.0.iter().position(|one| *one == held);
         place.is_some_and(|place| self.0.remove(place).is_some())
     }

@@ -87,7 +87,7 @@ impl Tcp {
     #[expect(clippy::inline_always, reason = "every packet takes this way")]
     #[inline(always)]
     pub(crate) fn next(&mut self, now: Time) -> Option<Outgoing> {
-        if self.sender.unsent() < AHEAD {
+        if self.stream.is_some() {
             self.fill(now);
         }
         let packet = self.sender.next_packet(now)?;
@@ -95,7 +95,11 @@ impl Tcp {
         let is_capable = self.sender.is_ecn_capable() && packet.copy == 1;
         Some(Outgoing {
             size: self.packet,
-            ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(is_capable)],
+            ecn: if is_capable {
+                Ecn::Capable
+            } else {
+                Ecn::NotCapable
+            },
             tag: tag(&packet),
             copy: packet.copy,
         })
@@ -123,8 +127,11 @@ impl Tcp {
     /// Time at which pacing allows the next packet, or the application has more.
     #[inline]
     pub(crate) fn due(&self) -> Option<Time> {
-        let data = self.stream.as_ref().and_then(|stream| stream.due);
-        data.into_iter().chain(self.sender.pacing_release()).min()
+        let release = self.sender.pacing_release();
+        match &self.stream {
+            None => release,
+            Some(stream) => stream.due.into_iter().chain(release).min(),
+        }
     }
 }
 

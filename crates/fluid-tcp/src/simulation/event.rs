@@ -2,10 +2,11 @@
 //!
 //! Every kind of event has a [`Line`] of its own: its events are as large as they need to be, and no larger. Most kinds
 //! are scheduled in the order of their times: deliveries over one propagation delay, ACKs over another. Those need no
-//! sorting, so a line is a FIFO. Events that are out of order in their line go to a tree beside it. A [`Schedule`] knows
+//! sorting, so a line is a FIFO. Events that are out of order in their line go to a heap beside it. A [`Schedule`] knows
 //! the first event of each line.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
 
@@ -57,9 +58,12 @@ pub struct Line<E> {
     len: usize,
     /// Time of the last of them.
     last: Time,
-    /// All other events, and the last one that was taken from them.
-    unordered: BTreeMap<Key, E>,
-    popped: E,
+    /// All other events: their keys, with their places in `pool`, where they lie still. The last one that was taken keeps its
+    /// place until the next is.
+    unordered: BinaryHeap<Reverse<(Key, usize)>>,
+    pool: Vec<E>,
+    free: Vec<usize>,
+    taken: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,8 +87,8 @@ impl<E> Line<E> {
 
     fn key_of_first(&self) -> Key {
         let ordered = self.first_ordered().map_or(NONE, |entry| entry.key);
-        let unordered = self.unordered.first_key_value();
-        ordered.min(unordered.map_or(NONE, |(key, _)| *key))
+        let unordered = self.unordered.peek();
+        ordered.min(unordered.map_or(NONE, |Reverse((key, _))| *key))
     }
 
     /// Removes the first event, which has this key. Returns it in its slot, and the key of the next one.
@@ -113,10 +117,10 @@ impl<E> Line<E> {
             self.head = self.head.wrapping_add(1);
             return (&self.slots[slot].event, self.key_of_first());
         }
-        if let Some((_, event)) = self.unordered.pop_first() {
-            self.popped = event;
+        if let Some(Reverse((_, place))) = self.unordered.pop() {
+            self.free.push(std::mem::replace(&mut self.taken, place));
         }
-        (&self.popped, self.key_of_first())
+        (&self.pool[self.taken], self.key_of_first())
     }
 }
 
@@ -129,7 +133,7 @@ impl<E: Copy + Default> Line<E> {
     #[inline(always)]
     fn push(&mut self, key: Key, fill: impl FnOnce(&mut E)) -> bool {
         if key.at < self.last && self.len > 0 {
-            fill(self.unordered.entry(key).or_default());
+            fill(self.place(key));
             return true;
         }
         if self.len == self.slots.len() {
@@ -142,6 +146,21 @@ impl<E: Copy + Default> Line<E> {
         self.len += 1;
         self.last = key.at;
         self.len == 1
+    }
+
+    /// A place for an event that is out of order.
+    #[inline(never)]
+    fn place(&mut self, key: Key) -> &mut E {
+        if self.pool.is_empty() {
+            // That of the last one that was taken.
+            self.pool.push(E::default());
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.pool.push(E::default());
+            self.pool.len() - 1
+        });
+        self.unordered.push(Reverse((key, place)));
+        &mut self.pool[place]
     }
 
     /// Doubles the number of slots, all of which are in use.

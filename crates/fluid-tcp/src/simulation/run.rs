@@ -29,7 +29,7 @@ use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
-use events::{AGAIN, Alarm, BACK, Events, Kind};
+use events::{Alarm, Events, Kind, Place};
 use gateway_events::on_served;
 use route::SideHops;
 pub use route::{IntoRoute, Route};
@@ -344,21 +344,15 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         match kind {
             Kind::Delivery => self.on_delivery(now),
             Kind::Ack => self.on_ack(now),
-            Kind::Arrival => {
-                let packet = *self.events.take_arrival();
-                self.enter(now, packet);
-            }
             Kind::Transit => {
-                let (hop, packet) = *self.events.take_transit();
-                match hop {
-                    AGAIN => self.enqueue_again(now, packet),
-                    BACK => self.on_answer(now, &packet),
-                    _ => self.reach(now, hop, packet),
+                let (place, packet) = *self.events.take_transit();
+                match place {
+                    Place::Network => self.enter(now, packet),
+                    Place::Hop(hop) => self.reach(now, hop, packet),
+                    Place::Proxy => self.enqueue_again(now, packet),
+                    Place::Delivered => self.on_release(now, Transmission::of(&packet)),
+                    Place::Near => self.on_answer(now, &packet),
                 }
-            }
-            Kind::Release => {
-                let packet = *self.events.take_release();
-                self.on_release(now, Transmission::of(&packet));
             }
             Kind::Near => {
                 let flow = *self.events.take_near();
@@ -420,7 +414,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "is called in one place")]
+    #[inline(always)]
     fn on_ack(&mut self, now: Time) {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();
@@ -580,7 +575,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                     Some(outgoing) => {
                         let packet = packet(0, flow, now, &outgoing);
                         let arrives = self.cross_return_path(now, packet);
-                        self.events.transit(arrives, |slot| *slot = (BACK, packet));
+                        self.events
+                            .transit(arrives, |slot| *slot = (Place::Near, packet));
                     }
                     None => break,
                 },
@@ -592,9 +588,18 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.watch_far(flow);
     }
 
+    /// Ensures that there is an event no later than the next action of the far host.
+    #[inline]
     fn watch_far(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.far_event, connection.ends.far_due());
+        if due.is_some() {
+            self.wake_far(due, flow);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_far(&mut self, due: Option<Time>, flow: u32) {
         self.events.far(due, |slot| *slot = flow);
     }
 

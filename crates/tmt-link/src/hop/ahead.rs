@@ -47,22 +47,15 @@ impl<L: Link, D> Ahead<L, D> {
         }
     }
 
-    /// Counts a packet against a buffer that is measured in bytes. Returns what becomes of it if it has no room.
+    /// Counts a packet of this size against a buffer that is measured in bytes. Returns whether it has room.
     #[cold]
-    fn hold_bytes(&mut self, limit: u64, packet: &Packet) -> Option<Event> {
-        let size = packet.size;
-        if !self.buffer.could_hold(size) {
-            return Some(Event::Failed(HopError::TooLarge {
-                size,
-                buffer: limit,
-            }));
+    fn hold_bytes(&mut self, size: Bytes) -> bool {
+        let has_room = self.buffer.has_room(0, self.bytes, size);
+        if has_room {
+            self.sizes.push_back(size);
+            self.bytes += size.0;
         }
-        if !self.buffer.has_room(0, self.bytes, size) {
-            return Some(Event::Refused(*packet));
-        }
-        self.sizes.push_back(size);
-        self.bytes += size.0;
-        None
+        has_room
     }
 }
 
@@ -80,9 +73,13 @@ impl<L: Link, D: Departure> Hop for Ahead<L, D> {
         match self.buffer {
             Buffer::Packets(limit) if self.held() >= limit => return Some(Event::Refused(packet)),
             Buffer::Packets(_) => {}
-            Buffer::Bytes(limit) => {
-                if let Some(refused) = self.hold_bytes(limit, &packet) {
-                    return Some(refused);
+            Buffer::Bytes(buffer) => {
+                let size = packet.size;
+                if !self.buffer.could_hold(size) {
+                    return Some(Event::Failed(HopError::TooLarge { size, buffer }));
+                }
+                if !self.hold_bytes(size) {
+                    return Some(Event::Refused(packet));
                 }
             }
         }

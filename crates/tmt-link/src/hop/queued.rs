@@ -53,6 +53,14 @@ impl<Q: Queue + ?Sized> Room<Q> {
         self.events.pop_front()
     }
 
+    /// Returns the next event, where `event` comes after what the queue dropped before.
+    #[cold]
+    fn report(&mut self, event: Option<Event>) -> Option<Event> {
+        self.events.extend(event);
+        self.pop_event()
+    }
+
+    #[cold]
     fn fail(&mut self, error: HopError) {
         self.failed = true;
         self.events.push_back(Event::Failed(error));
@@ -65,6 +73,7 @@ impl<Q: Queue + ?Sized> Room<Q> {
     }
 
     /// The queue has returned or dropped `packet`. Returns whether it held it.
+    #[inline]
     fn check(&mut self, packet: &Packet) -> bool {
         let held = self.ledger.take(packet);
         if !held && !self.failed {
@@ -75,6 +84,8 @@ impl<Q: Queue + ?Sized> Room<Q> {
 
     /// Offers `packet` to the queue at `now`. Returns it if it is refused; other packets that the queue drops are reported
     /// as events.
+    #[expect(clippy::inline_always, reason = "avoids copies of the packet")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
         let size = packet.size;
         if let Buffer::Bytes(buffer) = self.buffer
@@ -95,18 +106,26 @@ impl<Q: Queue + ?Sized> Room<Q> {
         self.bytes += size.0;
         self.ledger.push(&packet);
         self.queue.enqueue(now, packet, &mut self.dropped);
-        if self.dropped.is_empty() {
-            return None;
-        }
-        let is_refused = self.dropped.iter().any(|dropped| dropped.id == packet.id);
-        for dropped in std::mem::take(&mut self.dropped) {
-            if dropped.id != packet.id {
+        let is_refused = !self.dropped.is_empty() && self.drop_all(Some(packet.id));
+        is_refused.then_some(Event::Refused(packet))
+    }
+
+    /// Takes out what the queue has dropped, and reports it as events. Returns whether the packet `arriving` is among it, which
+    /// is not reported.
+    #[inline(never)]
+    fn drop_all(&mut self, arriving: Option<u64>) -> bool {
+        let mut is_refused = false;
+        let mut all = std::mem::take(&mut self.dropped);
+        for dropped in all.drain(..) {
+            if arriving != Some(dropped.id) {
                 self.drop_packet(dropped);
             } else if self.check(&dropped) {
                 self.release(dropped.size);
+                is_refused = true;
             }
         }
-        is_refused.then_some(Event::Refused(packet))
+        self.dropped = all;
+        is_refused
     }
 
     /// Reports that the queue drops a packet.
@@ -118,12 +137,12 @@ impl<Q: Queue + ?Sized> Room<Q> {
     }
 
     /// The packet to be served at `now`. It stays in the buffer until it is released.
+    #[expect(clippy::inline_always, reason = "avoids copies of the packet")]
+    #[inline(always)]
     pub(crate) fn next(&mut self, now: Time) -> Option<Packet> {
         let packet = self.queue.dequeue(now, &mut self.dropped);
         if !self.dropped.is_empty() {
-            for dropped in std::mem::take(&mut self.dropped) {
-                self.drop_packet(dropped);
-            }
+            self.drop_all(None);
         }
         if let Some(packet) = packet {
             return self.check(&packet).then_some(packet);
@@ -157,6 +176,25 @@ impl<L: Link, Q: Queue + ?Sized> Queued<L, Q> {
             ended: false,
         }
     }
+
+    /// Serves the next packet.
+    fn serve(&mut self, now: Time) -> Option<Event> {
+        let mut served = None;
+        if let Some(packet) = self.room.next(now) {
+            match self.link.serve(now, &packet) {
+                Some(service) => {
+                    self.served = Some(Served::new(&packet, &service));
+                    served = Some(Event::Served(packet, service));
+                }
+                None => self.ended = true,
+            }
+        }
+        if self.room.events.is_empty() {
+            served
+        } else {
+            self.room.report(served)
+        }
+    }
 }
 
 impl<L: Link, Q: Queue + ?Sized> Hop for Queued<L, Q> {
@@ -164,7 +202,8 @@ impl<L: Link, Q: Queue + ?Sized> Hop for Queued<L, Q> {
         "queue".to_owned()
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Room::push`]")]
+    #[inline(always)]
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
         self.room.push(now, packet)
     }
@@ -193,30 +232,19 @@ impl<L: Link, Q: Queue + ?Sized> Hop for Queued<L, Q> {
 impl<L: Link, Q: Queue + ?Sized> Gateway for Queued<L, Q> {
     type Departure = Served;
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "finds mostly that there is nothing to do"
+    )]
+    #[inline(always)]
     fn wake(&mut self, now: Time) -> Option<Event> {
-        if let Some(event) = self.room.pop_event() {
-            return Some(event);
+        if !self.room.events.is_empty() {
+            return self.room.report(None);
         }
         if self.served.is_some() || self.ended || self.room.waiting() == 0 {
             return None;
         }
-        let mut served = None;
-        if let Some(packet) = self.room.next(now) {
-            match self.link.serve(now, &packet) {
-                Some(service) => {
-                    self.served = Some(Served::new(&packet, &service));
-                    served = Some(Event::Served(packet, service));
-                }
-                None => self.ended = true,
-            }
-        }
-        // What the queue dropped comes before what it served.
-        if self.room.events.is_empty() {
-            return served;
-        }
-        self.room.events.extend(served);
-        self.room.pop_event()
+        self.serve(now)
     }
 
     #[inline]

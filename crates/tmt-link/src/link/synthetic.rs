@@ -40,7 +40,9 @@ pub struct SyntheticLink {
     propagation: Span,
     losses: Option<Losses>,
     served: u64,
-    served_bytes: u64,
+    /// Bytes served, without those of the packets of the current size: all since this many were served.
+    other_bytes: u64,
+    same_since: u64,
     /// End of the last service.
     free: Time,
     /// Start of the busy period of the last service.
@@ -82,7 +84,8 @@ impl SyntheticLink {
             propagation,
             losses,
             served: 0,
-            served_bytes: 0,
+            other_bytes: 0,
+            same_since: 0,
             free: started,
             busy_since: started,
             started,
@@ -93,8 +96,13 @@ impl SyntheticLink {
     #[cold]
     fn resize(&mut self, size: Bytes) -> Option<()> {
         (self.whole, self.fraction) = service_time(self.rate, size)?;
+        (self.other_bytes, self.same_since) = (self.served_bytes(), self.served);
         self.size = size;
         Some(())
+    }
+
+    fn served_bytes(&self) -> u64 {
+        self.other_bytes + (self.served - self.same_since) * self.size.0
     }
 
     /// Service time of the next packet. Fractions of nanoseconds are carried over.
@@ -112,7 +120,7 @@ impl SyntheticLink {
 
     /// Time of all services so far.
     fn busy(&self) -> Span {
-        let nanos = u128::from(self.served_bytes) * WORK_PER_BYTE / u128::from(self.rate);
+        let nanos = u128::from(self.served_bytes()) * WORK_PER_BYTE / u128::from(self.rate);
         let busy = u64::try_from(nanos).ok().and_then(Span::from_nanos);
         busy.unwrap_or(Span::MAX)
     }
@@ -136,7 +144,6 @@ impl Link for SyntheticLink {
         };
         let ordinal = self.served;
         self.served += 1;
-        self.served_bytes += packet.size.0;
         if at > self.free {
             self.busy_since = at;
         }

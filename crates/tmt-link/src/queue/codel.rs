@@ -118,7 +118,8 @@ impl Queue for CoDel {
         self.waiting.push_back((packet, now));
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "avoids copies of the packet")]
+    #[inline(always)]
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         while let Some((mut packet, since)) = self.waiting.pop_front() {
             self.bytes -= packet.size.0;

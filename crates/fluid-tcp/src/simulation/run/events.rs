@@ -18,11 +18,21 @@ pub(super) enum Alarm {
     Hop(usize),
 }
 
-/// In place of the number of a hop: a proxy offers the packet to the queue after it again.
-pub(super) const AGAIN: usize = usize::MAX;
-
-/// In place of the number of a hop: the packet of a far host that is not TCP has crossed the return path.
-pub(super) const BACK: usize = usize::MAX - 1;
+/// Where a packet is on its way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Place {
+    /// It has crossed the terrestrial path.
+    #[default]
+    Network,
+    /// It reaches the hop of this number beside the gateway, the gateway after one, or the receiver after the last.
+    Hop(usize),
+    /// A proxy offers it again to the queue that has dropped it.
+    Proxy,
+    /// A proxy learns that the link has delivered it.
+    Delivered,
+    /// A packet of a far host that is not TCP reaches the near host.
+    Near,
+}
 
 /// Defines the kinds of events: a line of its own for each, its number, and how it is scheduled.
 macro_rules! kinds {
@@ -73,13 +83,8 @@ kinds! {
     Far: u32, fars, far, take_far;
     /// The near host of a flow may have something to send: pacing allows it, or its application has it.
     Near: u32, nears, near, take_near;
-    /// A packet has crossed the terrestrial path.
-    Arrival: Packet, arrivals, arrive, take_arrival;
-    /// A packet reaches a hop beside the gateway, the gateway after one, or the receiver: number of the hop, and the packet.
-    /// Or a proxy sends it again ([`AGAIN`]), or it reaches the near host ([`BACK`]).
-    Transit: (usize, Packet), transits, transit, take_transit;
-    /// A proxy learns that the link has delivered this packet.
-    Release: Packet, releases, release, take_release;
+    /// A packet reaches a place.
+    Transit: (Place, Packet), transits, transit, take_transit;
     Alarm: Alarm, alarms, alarm, take_alarm;
 }
 
@@ -97,9 +102,7 @@ impl<D> Events<D> {
             && self.acks.is_empty()
             && self.fars.is_empty()
             && self.nears.is_empty()
-            && self.arrivals.is_empty()
             && self.transits.is_empty()
-            && self.releases.is_empty()
             && self.alarms.is_empty()
     }
 }

@@ -5,7 +5,7 @@ use tmt_link::hop::{Departure as _, Event, Gateway, Served};
 use tmt_link::{Ecn, Packet, Service};
 
 use super::delivery::{Delivery as _, Form};
-use super::events::{AGAIN, Alarm};
+use super::events::{Alarm, Place};
 use super::{Connection, Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
@@ -158,7 +158,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             Event::Served(packet, service) => self.on_service(packet, service),
             Event::Refused(packet) | Event::Dropped(packet) => self.on_drop(now, packet),
             Event::Acknowledged(packet, known) => {
-                self.events.release(Some(known), |slot| *slot = packet);
+                self.events
+                    .transit(Some(known), |slot| *slot = (Place::Delivered, packet));
             }
             Event::Failed(error) => {
                 let hop = self.gateway.name();
@@ -176,7 +177,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 let at = at.unwrap_or(Time::MAX);
                 self.probe.on_offered_again(at, Transmission::of(&packet));
             }
-            self.events.transit(at, |slot| *slot = (AGAIN, packet));
+            self.events
+                .transit(at, |slot| *slot = (Place::Proxy, packet));
         } else {
             self.connections[packet.flow as usize]
                 .tally
@@ -189,7 +191,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
     fn on_service(&mut self, packet: Packet, service: Service) {
-        if packet.ecn == Ecn::Marked {
+        // A drop-tail queue marks nothing.
+        if !<G::Departure as Form>::IS_TALLIED && packet.ecn == Ecn::Marked {
             self.count(&packet, Count::Marked);
         }
         if self.proxy.is_some()
@@ -199,8 +202,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             let back = self
                 .link_return_delay()
                 .saturating_add(self.setup.path.feedback_delay);
+            let known = arrival.checked_add(back);
             self.events
-                .release(arrival.checked_add(back), |slot| *slot = packet);
+                .transit(known, |slot| *slot = (Place::Delivered, packet));
         }
         let delay = DelayParts::of(packet.sent, packet.enqueued, &service);
         if <G::Departure as Form>::IS_TALLIED {
@@ -211,7 +215,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 self.side.leave_gateway(packet.id, delay);
                 let next = self.side.gateway() + 1;
                 self.events
-                    .transit(service.arrival, |slot| *slot = (next, packet));
+                    .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
                 return;
             }
             self.events.deliver(service.arrival, |slot| {

@@ -7,7 +7,7 @@ use tmt_link::Packet;
 use tmt_link::hop::{AnyHop, Attach, Event, Gateway, Hop};
 
 use super::delivery::{Delivery as _, Form};
-use super::events::Alarm;
+use super::events::{Alarm, Place};
 use super::{Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::simulation::delay::DelayParts;
@@ -156,7 +156,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             if service.propagation.is_zero() {
                 self.enter(now, packet);
             } else {
-                self.events.arrive(service.arrival, |slot| *slot = packet);
+                self.events
+                    .transit(service.arrival, |slot| *slot = (Place::Network, packet));
             }
         }
     }
@@ -219,7 +220,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             Event::Served(packet, service) if service.arrival.is_some() => {
                 let next = index + 1 + usize::from(index >= self.side.gateway());
                 self.events
-                    .transit(service.arrival, |slot| *slot = (next, packet));
+                    .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
                 return;
             }
             Event::Served(packet, _) => (packet, Count::Lost),
