@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use test_support::depth;
+
 use crate::common::{Folder, tmt};
 
 /// The slots of `flags` in the file `phy.arrow` of a new folder.
@@ -128,11 +130,12 @@ fn the_answer_does_not_depend_on_threads() {
         let run = format!("-q advise {flags}");
         tmt(&run).within(&folder).run().ok().stdout
     };
-    for flags in [
-        "phy.arrow",
+    let all = [
         "--json --bytes 20kB --objective page-time --starts 8 phy.arrow",
         "--json --channel fading:m=50ms,X=0.05 --rate 500kbps --rtt 100ms --duration 10s --seeds 3",
-    ] {
+        "phy.arrow",
+    ];
+    for flags in &all[..depth(2, 3)] {
         let one = answer(&format!("{flags} --jobs 1"));
         assert!(one == answer(&format!("{flags} --jobs 3")), "{flags}");
     }
@@ -215,7 +218,11 @@ fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(St
 
 #[test]
 fn the_winner_is_within_one_percent_of_the_best_of_all_candidates() {
-    let found = shortfalls(0..3, "--rate 300kbps --duration 60s", "--starts 12");
+    let found = shortfalls(
+        0..depth(1, 3),
+        "--rate 300kbps --duration 60s",
+        "--starts 12",
+    );
     assert!(
         found.iter().all(|(_, percent)| *percent <= 1.0),
         "{found:#?}"
@@ -258,7 +265,8 @@ fn model(arguments: &str) -> Value {
 #[test]
 fn the_best_frame_on_a_full_link_is_that_of_the_closed_form() {
     let folder = Folder::new();
-    for (p, published) in [("0.25", Some(16)), ("0.01", None)] {
+    let all = [("0.25", Some(16)), ("0.01", None)];
+    for &(p, published) in &all[..depth(1, 2)] {
         let optimum = model(&format!("barakat-nopt K=10 p={p}"))["N_optimal"]
             .as_u64()
             .unwrap();
@@ -284,7 +292,8 @@ fn the_best_frame_on_a_full_link_is_that_of_the_closed_form() {
 #[test]
 fn the_best_frame_on_a_gilbert_elliott_channel_is_that_of_the_closed_form() {
     let folder = Folder::new();
-    for (alpha, beta) in [("0.9", "0.5"), ("0.97", "0.3")] {
+    let all = [("0.9", "0.5"), ("0.97", "0.3")];
+    for (alpha, beta) in &all[..depth(1, 2)] {
         let eta = |n: u64| {
             let model = model(&format!(
                 "frame-arq nd=10 nr={} alpha={alpha} beta={beta}",
@@ -307,9 +316,10 @@ fn the_best_frame_on_a_gilbert_elliott_channel_is_that_of_the_closed_form() {
 
 #[test]
 fn what_closed_forms_prune_is_worse() {
-    let folder = slots(
-        "--rate 500kbps --duration 60s --channel gilbert-elliott:alpha=0.99,beta=0.7 --seed 2",
-    );
+    let seconds = depth(30, 60);
+    let folder = slots(&format!(
+        "--rate 500kbps --duration {seconds}s --channel gilbert-elliott:alpha=0.99,beta=0.7 --seed 2"
+    ));
     for flags in ["", "--objective p99-delay --cc fixed:4 --rtt 1s"] {
         let results = advise(&folder, &format!("{flags} --starts 4 phy.arrow"));
         let all = advise(

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use fluid_tcp::audit::{audit, audit_with_slots};
+use test_support::{depth, seed};
 use tmt_core::format::{Options, TraceReader};
 
 use crate::common::{Folder, bash, tmt, trace};
@@ -23,7 +24,9 @@ const WAIT: usize = 15;
 const LEFT: usize = 16;
 
 /// Changes of each kind per log.
-const TRIALS: usize = 12;
+fn trials() -> usize {
+    depth(3, 12)
+}
 
 /// A random number below `limit`: SplitMix64.
 fn random(state: &mut u64, limit: usize) -> usize {
@@ -260,7 +263,7 @@ const BESIDE: [(&str, Change); 5] = [
 
 #[test]
 fn every_changed_row_is_noticed() {
-    let mut state = 7;
+    let mut state = seed();
     let mut escaped = Vec::new();
     for logged in LOGS.iter() {
         assert!(logged.passes(&logged.log), "{}", logged.name);
@@ -274,7 +277,7 @@ fn every_changed_row_is_noticed() {
         let beside = beside - usize::from(logged.name == "lost ACKs");
         for (kind, change) in ALWAYS.iter().chain(&BESIDE[..beside]) {
             let mut tried = 0;
-            for _ in 0..TRIALS {
+            for _ in 0..trials() {
                 let by = if random(&mut state, 2) == 0 { 1 } else { -1 };
                 let changed = (0..10_000).find_map(|_| {
                     let line = first + random(&mut state, rows);
@@ -304,11 +307,11 @@ fn every_changed_row_is_noticed() {
 
 #[test]
 fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
-    let mut state = 11;
+    let mut state = seed() + 1;
     let mut escaped = Vec::new();
     for logged in LOGS.iter() {
         let (lines, first, rows) = logged.rows();
-        for _ in 0..TRIALS {
+        for _ in 0..trials() {
             let line = first + random(&mut state, rows);
             let other = first + random(&mut state, rows);
             let mut swapped = lines.clone();

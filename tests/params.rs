@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree as _;
 
+use test_support::depth;
+
 use crate::common::{Folder, Ran, bash, tmt};
 
 /// The traces that random runs read: a PHY trace, a timeline of it, one in order and one without loss.
@@ -88,7 +90,7 @@ fn run(folder: &Folder, flags: &str) -> Ran {
     tmt("tcp --json -q").arg_list(flags).within(folder).run()
 }
 
-/// 200 random runs of every link and path: a run of the parameters that one saves prints the same bytes.
+/// Random runs of every link and path: a run of the parameters that one saves prints the same bytes.
 #[test]
 fn a_saved_run_is_repeated_to_the_byte() {
     let folder = traces();
@@ -104,8 +106,9 @@ fn a_saved_run_is_repeated_to_the_byte() {
         ),
     );
     let runs = (0..BASES.len(), prop::collection::vec(addition(), 0..5));
+    let wanted = depth(60, 200);
     for number in 0..700 {
-        if accepted == 200 {
+        if accepted == wanted {
             break;
         }
         let (base, additions) = runs.new_tree(&mut runner).unwrap().current();
@@ -131,7 +134,7 @@ fn a_saved_run_is_repeated_to_the_byte() {
         accepted += 1;
         kinds.insert(base);
     }
-    assert_eq!((accepted, kinds.len()), (200, BASES.len()));
+    assert_eq!((accepted, kinds.len()), (wanted, BASES.len()));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::formats::{
-    LARGEST, Reading, Row, assert_rows, cells, checked, columns, config, end_line, fixture,
-    fixture_rows, heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+    LARGEST, Reading, Row, assert_rows, cells, checked, columns, end_line, fixture, fixture_rows,
+    heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
 };
 use arrow_array::{
     Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, Float32Array,
@@ -16,6 +16,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::ErrorKind;
 use tmt_core::format::arrow::encode;
 use tmt_core::format::columnar::{Next, Options};
@@ -67,7 +68,7 @@ fn doubles(values: &[f64]) -> ArrayRef {
 }
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn a_timeline_round_trips(rows in rows(1500), head in heads(), batch in 1usize..1600) {

@@ -6,13 +6,14 @@ use arrow_ipc::reader::StreamReader;
 use arrow_schema::ArrowError;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
+use test_support::cases;
 use tmt_core::format::{
     Batches, Form, Options, Row, Rows, Sink as _, TraceCollector, TraceReader, TraceWriter,
 };
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::types::{EndLine, ErrorKind, Lldu, Metadata, Slot, Span, Time};
 
-use crate::formats::{config, end_line, heads, lldu, rows, slot};
+use crate::formats::{end_line, heads, lldu, rows, slot};
 
 /// `rows` as a table in memory, taken in pieces of `piece` rows.
 fn collected<T: Row>(rows: &[T], head: &Metadata, end: &EndLine, piece: usize) -> Batches {
@@ -88,7 +89,7 @@ fn same_as_in_a_file<T: Row>(
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn a_table_holds_what_its_file_holds(

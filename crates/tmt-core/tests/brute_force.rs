@@ -4,19 +4,11 @@
 use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::format::text::encode;
 use tmt_core::scheme::runner::{RunnerError, SchemeRunner};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
-
-/// Runs `cases` cases, or `PROPTEST_CASES` if that is more.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 fn slot((t, d): TimeAndDelay) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
@@ -87,7 +79,7 @@ fn encoded(lldus: &[Lldu]) -> String {
 }
 
 proptest! {
-    #![proptest_config(config(10_000))]
+    #![proptest_config(cases(10_000))]
 
     #[test]
     fn rows_equal(code in random::code(), link in random::link(400)) {
@@ -96,7 +88,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn written_rows_equal_byte_for_byte(code in random::code(), link in random::link(200)) {
@@ -191,7 +183,7 @@ fn share(part: f64, whole: usize) -> usize {
 #[test]
 fn the_random_links_reach_every_case() {
     let mut seen = std::collections::BTreeMap::new();
-    let mut runner = proptest::test_runner::TestRunner::new(config(3000));
+    let mut runner = proptest::test_runner::TestRunner::new(cases(3000));
     let cell = std::cell::RefCell::new(&mut seen);
     let strategy = (random::code(), random::link(400));
     let run = runner.run(&strategy, |(code, link)| {
@@ -351,7 +343,7 @@ fn the_index_of_a_refused_slot_is_that_in_a_long_slice() {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn rows_before_a_refused_slot_do_not_depend_on_slicing(

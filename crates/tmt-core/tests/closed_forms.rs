@@ -5,6 +5,7 @@
 
 use crate::oracle::random::{self, Link};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
@@ -365,7 +366,7 @@ fn outcome(scheme: &str, link: &Link) -> (Vec<u8>, LinkSummary) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000.max(ProptestConfig::default().cases), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn harq_without_rounds_is_fec_byte_for_byte(

@@ -3,19 +3,12 @@
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::format::compression::{Compressor, Decompressor};
 use tmt_core::format::{Compression, FileKind, recognise};
 use tmt_core::{Error, ErrorKind};
 
 const KINDS: [Compression; 2] = [Compression::Gzip, Compression::Zstd];
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 fn compressor(kind: Compression) -> Compressor {
     Compressor::new(kind).unwrap()
@@ -77,7 +70,7 @@ fn contents() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn blocks_are_one_stream_however_it_is_split(

@@ -4,8 +4,9 @@
 use crate::extending::code::{RandomLinear, overhead};
 use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Rule};
-use crate::queue_driven::{arrivals, carried, config, packets, queue, record, slot, span, supply};
+use crate::queue_driven::{arrivals, carried, packets, queue, record, slot, span, supply};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::SchemeRunner;
 use tmt_core::scheme::engine::{Attempt, Code, Engine, Ideal, ReceivedUnit, UnitKind, Verdict};
 use tmt_core::types::{EndLine, Fate, Lldu, Slot, Time};
@@ -128,7 +129,7 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn the_ideal_code_gives_the_same_on_the_path_of_any_code(

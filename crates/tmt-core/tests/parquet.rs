@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::formats::{
-    Row, assert_rows, cells, checked, columns, config, end_line, fixture, fixture_rows, heads,
-    kind_name, lines, lldu, options, read_parquet, refusal, rows, slot,
+    Row, assert_rows, cells, checked, columns, end_line, fixture, fixture_rows, heads, kind_name,
+    lines, lldu, options, read_parquet, refusal, rows, slot,
 };
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::metadata::{
@@ -15,6 +15,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::ErrorKind;
 use tmt_core::format::columnar::{Next, Options};
 use tmt_core::format::parquet::{ROW_GROUP, Writer};
@@ -51,7 +52,7 @@ fn written(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(config(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn a_timeline_round_trips(rows in rows(1500), head in heads(), block in 1usize..1600) {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Code, Rule, TimeAndDelay};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;
 use tmt_core::scheme::engine::{
@@ -13,15 +14,6 @@ use tmt_core::scheme::engine::{
 };
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
-
-/// Runs `cases` cases, or `PROPTEST_CASES` if that is more.
-pub(crate) fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 pub(crate) fn slot((t, d): TimeAndDelay) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
@@ -256,7 +248,7 @@ pub(crate) fn supply<'a>(
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn a_permanent_backlog_gives_the_rows_of_the_runner(
@@ -306,7 +298,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn slices_say_what_each_slot_carries_without_interleaving(
@@ -394,7 +386,7 @@ fn counts(carried: &[Option<UnitKind>]) -> UnitCounts {
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn a_queue_that_runs_empty_gives_the_rows_of_the_model(

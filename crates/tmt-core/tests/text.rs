@@ -3,20 +3,12 @@
 
 use crate::reading::{Reading, decode, read, read_file};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::format::Unit;
 use tmt_core::format::text::{Options, encode};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 
 const LARGEST: u64 = i64::MAX as u64;
-
-/// At least `cases` cases, or `PROPTEST_CASES` if that is more.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 /// Slots in order, with times up to the largest and delays that fit.
 fn slots() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -143,7 +135,7 @@ fn pieces() -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn reading_what_was_written_gives_the_same_slots(slots in slots(), with_head in any::<bool>()) {

@@ -2,6 +2,7 @@
 
 use crate::reading::decode;
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::format::Unit;
 use tmt_core::format::text::Options;
 
@@ -84,7 +85,7 @@ const UNITS: [(Unit, i64); 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000.max(ProptestConfig::default().cases), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(20_000))]
 
     #[test]
     fn numbers_equal_those_of_string_arithmetic(text in number(), unit in 0..UNITS.len(), minus in any::<bool>()) {

@@ -3,16 +3,9 @@
 
 use crate::reading::{self, Reading, decode};
 use proptest::prelude::*;
+use test_support::cases;
 use tmt_core::format::text::{Decoder, LONGEST_LINE, Options};
 use tmt_core::format::{Rows, TraceEnd, Unit};
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 const UNITS: [(Unit, u32); 4] = [
     (Unit::Seconds, 9),
@@ -287,7 +280,7 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn runs_of_rows_read_back_as_their_numbers(

@@ -25,15 +25,6 @@ pub(crate) struct Reading {
     pub(crate) end: Result<Next, Error>,
 }
 
-/// At least `cases` cases, or `PROPTEST_CASES` if that is more.
-pub(crate) fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases.max(ProptestConfig::default().cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 /// Options that read attempts and accept no doubles.
 pub(crate) fn options() -> Options {
     Options {

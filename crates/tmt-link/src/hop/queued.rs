@@ -53,13 +53,6 @@ impl<Q: Queue + ?Sized> Room<Q> {
         self.events.pop_front()
     }
 
-    /// Returns the next event, where `event` comes after what the queue dropped before.
-    #[cold]
-    fn report(&mut self, event: Option<Event>) -> Option<Event> {
-        self.events.extend(event);
-        self.pop_event()
-    }
-
     #[cold]
     fn fail(&mut self, error: HopError) {
         self.failed = true;
@@ -178,22 +171,26 @@ impl<L: Link, Q: Queue + ?Sized> Queued<L, Q> {
     }
 
     /// Serves the next packet.
+    #[expect(
+        clippy::inline_always,
+        reason = "avoids copies of packet, service and event"
+    )]
+    #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<Event> {
-        let mut served = None;
-        if let Some(packet) = self.room.next(now) {
-            match self.link.serve(now, &packet) {
-                Some(service) => {
-                    self.served = Some(Served::new(&packet, &service));
-                    served = Some(Event::Served(packet, service));
-                }
-                None => self.ended = true,
-            }
-        }
+        let Some(packet) = self.room.next(now) else {
+            return self.room.pop_event();
+        };
+        let Some(service) = self.link.serve(now, &packet) else {
+            self.ended = true;
+            return self.room.pop_event();
+        };
+        self.served = Some(Served::new(&packet, &service));
         if self.room.events.is_empty() {
-            served
-        } else {
-            self.room.report(served)
+            return Some(Event::Served(packet, service));
         }
+        // What the queue has dropped comes before.
+        self.room.events.push_back(Event::Served(packet, service));
+        self.room.pop_event()
     }
 }
 
@@ -239,7 +236,7 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for Queued<L, Q> {
     #[inline(always)]
     fn wake(&mut self, now: Time) -> Option<Event> {
         if !self.room.events.is_empty() {
-            return self.room.report(None);
+            return self.room.pop_event();
         }
         if self.served.is_some() || self.ended || self.room.waiting() == 0 {
             return None;

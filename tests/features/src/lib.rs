@@ -1,1 +1,0 @@
-//! Nothing: the manifest says what this crate is for.
