@@ -32,7 +32,7 @@ pub use connection::{
     Connection, CubicForm, Growth, HystartForm, Implementation, MinRttRenewal, Quantum,
 };
 pub use rate::{LostPacket, RateSample};
-use tmt_core::named::{self, Family, Parameter, Values};
+use tmt_core::named::{self, Family, Own, Parameter, Values};
 
 /// One ACK, as the congestion control sees it. Counts are in segments.
 #[derive(Debug, Clone, Copy, Default)]
@@ -262,6 +262,11 @@ impl Family for Make {
     const ENTRIES: &'static [&'static Entry] = ENTRIES;
     /// CUBIC, the default of most hosts.
     const DEFAULT: &'static Entry = &cubic::ENTRY;
+
+    fn own() -> &'static Own<Entry> {
+        static OWN: Own<Entry> = Own::new();
+        &OWN
+    }
 }
 
 /// The smallest slow-start threshold, segments (RFC 5681, Sec. 3.1).

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use tmt_core::scheme::{FAMILIES, SchemeSpec};
+use tmt_core::scheme::{SchemeSpec, families};
 
 /// Reads a whole number from `least` to `most`.
 pub(crate) fn whole<T: TryFrom<u64>>(
@@ -37,7 +37,7 @@ impl TypedValueParser for SchemeParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = FAMILIES.iter().map(|family| family.name);
+        let names = families().into_iter().map(|family| family.name);
         Some(Box::new(names.map(PossibleValue::new)))
     }
 }

@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::types::named::nearest;
+use crate::types::named::{Named, Own, RegisterError, nearest};
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -26,6 +26,23 @@ pub static FAMILIES: &[&Family] = &[
     &harq::FAMILY,
     &frame_arq::FAMILY,
 ];
+
+/// Families that the program has registered.
+static OWN: Own<Family> = Own::new();
+
+/// Registers families of the program, once, beside the built-in ones.
+///
+/// # Errors
+/// [`RegisterError`]: a name that is taken, or a second call.
+pub fn register(own: Vec<&'static Family>) -> Result<(), RegisterError> {
+    OWN.register(FAMILIES, own)
+}
+
+/// All families: the built-in ones, and those that the program has registered.
+#[must_use]
+pub fn families() -> Vec<&'static Family> {
+    OWN.after(FAMILIES)
+}
 
 /// Largest codeword N, units.
 const MAX_CODEWORD: u32 = 65_535;
@@ -54,6 +71,12 @@ pub struct Family {
     pub combining: Combining,
     /// Texts that together use every option, for tests.
     pub examples: &'static [&'static str],
+}
+
+impl Named for Family {
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 impl Family {
@@ -403,10 +426,10 @@ fn forms_of(families: &[&Family]) -> Vec<String> {
     families.iter().map(|family| family.form()).collect()
 }
 
-/// The accepted forms of all built-in families, one per line of help.
+/// The accepted forms of all families, one per line of help.
 #[must_use]
 pub fn forms() -> Vec<String> {
-    forms_of(FAMILIES)
+    forms_of(&families())
 }
 
 /// Texts of all built-in families that together use every option, for tests.
@@ -418,7 +441,7 @@ impl FromStr for SchemeSpec {
     type Err = SchemeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::parse_with(text, FAMILIES)
+        Self::parse_with(text, &families())
     }
 }
 

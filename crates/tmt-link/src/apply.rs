@@ -43,7 +43,7 @@ use tmt_core::stats::{
 use tmt_core::types::{EndLine, Lldu, Metadata, Note, Span};
 
 use crate::timeline::{Trace, Unreadable};
-pub use origin::Known;
+pub use origin::Origin;
 
 /// RTT of a GEO link, assumed if neither parameter nor trace has one (docs/schemes.md, Sec. 9).
 pub const DEFAULT_RTT: Span = Span::from_millis(500);
@@ -242,7 +242,7 @@ impl Transform {
         let (feedback_delay, delay_origin) =
             FeedbackDelay::resolve(feedback_delay, head, decode_delay)?;
         let stored = head.rtt();
-        let (used, rtt_origin) = Known::Metadata.chosen("`rtt`", rtt, stored, DEFAULT_RTT);
+        let (used, rtt_origin) = Origin::Metadata.chosen("`rtt`", rtt, stored, DEFAULT_RTT);
         let mut transform = Self {
             settings: format!("RTT {used} ({rtt_origin}), feedback delay {delay_origin}"),
             schemes,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use tmt_core::math::rng::Uniform;
-use tmt_core::named::{self, Family, Values};
+use tmt_core::named::{self, Family, Own, Values};
 use tmt_core::types::{BitRate, Bytes, Time};
 
 use crate::packet::Packet;
@@ -135,6 +135,11 @@ impl Family for Make {
     const KIND: &'static str = "queue";
     const ENTRIES: &'static [&'static Entry] = ENTRIES;
     const DEFAULT: &'static Entry = &DROP_TAIL;
+
+    fn own() -> &'static Own<Entry> {
+        static OWN: Own<Entry> = Own::new();
+        &OWN
+    }
 }
 
 /// Creates an empty queue of a discipline.

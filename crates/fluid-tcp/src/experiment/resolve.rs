@@ -2,16 +2,16 @@
 
 mod contradictions;
 mod coupled;
-mod doubts;
 mod endpoint;
-mod facts;
 mod link;
 mod packing;
+mod params;
 mod path;
 mod return_trace;
 mod rows;
 mod size;
 mod starts;
+mod trace_warnings;
 
 use std::borrow::Cow;
 

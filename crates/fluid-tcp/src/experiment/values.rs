@@ -360,7 +360,7 @@ settings! {
     HystartForm: Kind::Keyword(|| Self::VARIANTS.to_vec());
     MinRttRenewal: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Quantum: Kind::Keyword(|| Self::VARIANTS.to_vec());
-    SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::FAMILIES.iter().map(|family| family.name).collect());
+    SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::families().iter().map(|family| family.name).collect());
     SlotChannel: Kind::Text("PROCESS", || FAMILIES.iter().map(|family| family.name).collect());
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);
     Algorithm: Kind::Text("CC", Algorithm::names);

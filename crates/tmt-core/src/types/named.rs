@@ -2,10 +2,12 @@
 
 mod keywords;
 mod nearest;
+mod own;
 mod registry;
 
 pub use keywords::unknown;
 pub use nearest::nearest;
+pub use own::{Named, Own, RegisterError};
 pub use registry::{Choice, Entry, Family, Parameter, Value, Values};
 
 /// A name or a parameter that is not accepted; its text says what was found and what is expected.

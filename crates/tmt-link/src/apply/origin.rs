@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 /// What knows values that are not given: the metadata of a trace, or the link of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Origin {
     /// The metadata of a trace.
     Metadata,
     /// The link to whose slots the channel belongs.
     Channel,
 }
 
-impl Known {
+impl Origin {
     /// Its name as an origin.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn a_value_is_that_of_whoever_says_it_first() {
-        let chosen = |known: Known, given, stored| {
+        let chosen = |known: Origin, given, stored| {
             let (value, origin) = known.chosen("`rtt`", given, stored, 7);
             format!("{value} ({origin})")
         };
-        let (metadata, channel) = (Known::Metadata, Known::Channel);
+        let (metadata, channel) = (Origin::Metadata, Origin::Channel);
         for (known, given, stored, expected) in [
             (metadata, None, None, "7 (default)"),
             (metadata, None, Some(2), "2 (metadata)"),

@@ -1,6 +1,6 @@
 //! The candidates: those that every link may have, or a list of the caller.
 
-use tmt_core::scheme::{FAMILIES, Family, OptionKey, Rounds, SchemeSpec};
+use tmt_core::scheme::{Family, OptionKey, Rounds, SchemeSpec, families};
 
 use crate::values;
 
@@ -58,7 +58,7 @@ fn once(schemes: Vec<SchemeSpec>) -> Vec<SchemeSpec> {
 /// without interleaving, limits of rounds and extra units as the family has them, out of order and in order.
 #[must_use]
 pub fn candidates() -> Vec<SchemeSpec> {
-    let all = FAMILIES.iter().flat_map(|family| of_family(family));
+    let all = families().into_iter().flat_map(of_family);
     once(all.collect())
 }
 
@@ -138,10 +138,10 @@ mod tests {
     fn all_families_and_their_options_are_tried() {
         let all = candidates();
         assert!((180..=280).contains(&all.len()), "{}", all.len());
-        for family in FAMILIES {
+        for family in families() {
             let own: Vec<&SchemeSpec> = all
                 .iter()
-                .filter(|scheme| scheme.family() == *family)
+                .filter(|scheme| scheme.family() == family)
                 .collect();
             assert!(!own.is_empty(), "{}", family.name);
             for option in family.options {

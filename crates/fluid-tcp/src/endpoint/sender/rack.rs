@@ -35,7 +35,7 @@ pub(super) struct Rack {
     /// `RACK.reo_wnd_mult` minus 1, recoveries since it last grew (16 minus `RACK.reo_wnd_persist`),
     /// `RACK.dsack_round`.
     reo_wnd_extra: u64,
-    calm_recoveries: u32,
+    recoveries_since_dsack: u32,
     dsack_round: Option<u64>,
     /// Time at which the reordering timer expires: the first packet that may be lost becomes overdue.
     pub(super) deadline: Option<Time>,
@@ -75,8 +75,8 @@ impl Rack {
     }
 
     pub(super) fn on_recovered(&mut self) {
-        self.calm_recoveries = self.calm_recoveries.saturating_add(1);
-        if self.calm_recoveries >= REO_WND_PERSIST {
+        self.recoveries_since_dsack = self.recoveries_since_dsack.saturating_add(1);
+        if self.recoveries_since_dsack >= REO_WND_PERSIST {
             self.reo_wnd_extra = 0;
         }
     }
@@ -86,7 +86,7 @@ impl Rack {
         if self.dsack_round.is_none_or(|round| snd_una >= round) {
             self.dsack_round = Some(snd_nxt);
             self.reo_wnd_extra += 1;
-            self.calm_recoveries = 0;
+            self.recoveries_since_dsack = 0;
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tmt_core::math::num::floor_u64;
 use tmt_core::types::{Bytes, Note, Span, to_f64};
 
-use tmt_link::queue;
+use tmt_link::queue::Discipline;
 
 use super::link::Link;
 use crate::congestion::Algorithm;
@@ -103,7 +103,8 @@ impl Experiment {
         }
         let queue = self.queue();
         if endpoint.ecn && !queue.entry().make.marks {
-            let marking = queue::ENTRIES.iter().filter(|entry| entry.make.marks);
+            let queues = Discipline::entries().into_iter();
+            let marking = queues.filter(|entry| entry.make.marks);
             let marking: Vec<&str> = marking.map(|entry| entry.name).collect();
             return refused(
                 "ecn",

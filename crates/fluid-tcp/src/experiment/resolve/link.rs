@@ -6,18 +6,18 @@ use std::sync::Arc;
 use tmt_core::format::Options;
 use tmt_core::types::{Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
 
-use super::doubts::{other_rtt, repeated_early};
 use super::packing::{fill_warning, packing_text};
 use super::rows::{
     decode_delay, keep_known, loop_period, physical_slot_rate, slot_rate, slot_time,
 };
+use super::trace_warnings::{other_rtt, repeated_early};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::LinkKind;
-use tmt_link::apply::{DEFAULT_RTT, Known, assumed_rtt};
+use tmt_link::apply::{DEFAULT_RTT, Origin, assumed_rtt};
 use tmt_link::timeline::Trace;
 use tmt_link::{Overlap, Packing};
 
@@ -156,7 +156,7 @@ impl Experiment {
         notes.extend(packing_warning.or_else(|| fill_note(kind, packing, packet, payload)));
         if !generated {
             let packing = (packing, per_packet);
-            notes.extend(self.doubts(kind, &head, &rows, usable_until, packing));
+            notes.extend(self.trace_warnings(kind, &head, &rows, usable_until, packing));
         }
         let mut resolved = Self {
             rtt: Some(rtt),
@@ -243,11 +243,11 @@ impl Experiment {
     }
 
     /// What knows the values of the forward link that are not given.
-    fn known(&self) -> Known {
+    fn known(&self) -> Origin {
         if self.channel.is_some() {
-            Known::Channel
+            Origin::Channel
         } else {
-            Known::Metadata
+            Origin::Metadata
         }
     }
 
@@ -295,7 +295,7 @@ impl Experiment {
     ) -> (Option<f64>, &'static str) {
         let of_channel = match self.rate {
             Some(_) => "`rate`",
-            None => Known::Channel.name(),
+            None => Origin::Channel.name(),
         };
         match kind {
             _ if generated => (rows.rate(), of_channel),

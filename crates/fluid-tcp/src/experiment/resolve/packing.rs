@@ -7,7 +7,7 @@ use tmt_core::types::{Bytes, Metadata, Note, to_f64};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::LinkKind;
 use tmt_link::Packing;
-use tmt_link::apply::Known;
+use tmt_link::apply::Origin;
 
 /// Share of their LLDUs below which packets that begin an LLDU of their own waste enough capacity to mislead. The LLDU of
 /// 33 B, in which an ACK fills 40 of 64 B, is above it.
@@ -16,7 +16,7 @@ const LEAST_FILL: f64 = 0.6;
 impl Experiment {
     /// Packing on a trace with this head, and its origin.
     pub(super) fn packing_of(&self, head: &Metadata) -> (Packing, String) {
-        Known::Metadata.chosen("`packing`", self.packing, known(head), Packing::default())
+        Origin::Metadata.chosen("`packing`", self.packing, known(head), Packing::default())
     }
 
     /// Packing on the link of this kind over a trace with this head, its origin, and a warning if the link does not

@@ -2,9 +2,9 @@
 
 use tmt_core::types::{Bytes, Note, Time};
 
-use super::doubts::probes;
 use super::packing::{fill_warning, packing_text};
 use super::rows::{keep_known, loop_period};
+use super::trace_warnings::probes;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
 use crate::experiment::parameters::Experiment;

@@ -1,12 +1,12 @@
 //! Registries of things that are selected by name with parameters, such as `cubic:beta=0.8,c=0.4`.
 //!
-//! A family (congestion controls, queue disciplines) lists its entries. [`Choice::parse_with`] also accepts entries of
-//! other crates. Names, forms, parsing and display are derived from the entries.
+//! A family (congestion controls, queue disciplines) lists its entries. A program adds its own with [`Choice::register`], or
+//! passes them to [`Choice::parse_with`]. Names, forms, parsing and display are derived from the entries.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{ParseError, nearest};
+use super::{Named, Own, ParseError, RegisterError, nearest};
 use crate::types::Span;
 use derive_more::{Display, From};
 
@@ -236,6 +236,15 @@ pub trait Family: Copy + 'static {
 
     /// Entry that is selected by default. All its parameters have defaults.
     const DEFAULT: &'static Entry<Self>;
+
+    /// Entries that the program has registered.
+    fn own() -> &'static Own<Entry<Self>>;
+}
+
+impl<M: 'static> Named for Entry<M> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Entry of a registry, selected with values for its parameters.
@@ -291,16 +300,30 @@ impl<M> Choice<M> {
 }
 
 impl<M: Family> Choice<M> {
-    /// Names of the entries of this crate, for completions.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        M::ENTRIES.iter().map(|entry| entry.name).collect()
+    /// Registers entries of the program, once, beside those of the crate.
+    ///
+    /// # Errors
+    /// [`RegisterError`]: a name that is taken, or a second call.
+    pub fn register(own: Vec<&'static Entry<M>>) -> Result<(), RegisterError> {
+        M::own().register(M::ENTRIES, own)
     }
 
-    /// Forms of the entries of this crate, for help.
+    /// All entries: those of the crate, and those that the program has registered.
+    #[must_use]
+    pub fn entries() -> Vec<&'static Entry<M>> {
+        M::own().after(M::ENTRIES)
+    }
+
+    /// Names of the entries, for completions.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::entries().iter().map(|entry| entry.name).collect()
+    }
+
+    /// Forms of the entries, for help.
     #[must_use]
     pub fn forms() -> Vec<String> {
-        M::ENTRIES.iter().map(|entry| entry.form()).collect()
+        Self::entries().iter().map(|entry| entry.form()).collect()
     }
 
     /// Parses a selection among `entries`: [`Family::ENTRIES`], entries of the caller, or both.
@@ -375,7 +398,7 @@ impl<M: Family> FromStr for Choice<M> {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::parse_with(text, M::ENTRIES)
+        Self::parse_with(text, &Self::entries())
     }
 }
 

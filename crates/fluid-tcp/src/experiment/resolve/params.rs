@@ -18,7 +18,7 @@ impl Plan {
             let value = (parameter.access.json)(&self.resolved);
             let value = value.filter(|_| is_shown(parameter.key));
             params.extend(parameter.json_name().zip(value));
-            self.add_facts(parameter.key, scheme, |name, value| {
+            self.add_derived(parameter.key, scheme, |name, value| {
                 params.insert(name.to_owned(), value);
             });
         }
@@ -26,7 +26,7 @@ impl Plan {
     }
 
     /// Adds the values that follow the parameter `key`.
-    fn add_facts(&self, key: &str, scheme: Option<&str>, mut add: impl FnMut(&str, Value)) {
+    fn add_derived(&self, key: &str, scheme: Option<&str>, mut add: impl FnMut(&str, Value)) {
         let seconds = |time: Time| time.since(Time::ZERO).as_secs_f64();
         match (key, &self.link) {
             ("loss", LinkPlan::Timeline(_)) => {

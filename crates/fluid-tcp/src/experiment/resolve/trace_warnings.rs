@@ -13,7 +13,7 @@ use tmt_link::timeline::Trace;
 impl Experiment {
     /// Warnings on a trace that was read: probes in place of slots, a unit that is probably wrong, a PHY trace in place of a timeline, and a size
     /// of LLDUs that is assumed.
-    pub(super) fn doubts(
+    pub(super) fn trace_warnings(
         &self,
         kind: LinkKind,
         head: &Metadata,

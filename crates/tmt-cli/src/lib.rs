@@ -1,0 +1,142 @@
+//! `tmt`: measured trace → reliability scheme → link-layer timeline → TCP, chained with pipes.
+//!
+//! Only this crate touches the operating system. [`run`] dispatches. Each command is one file in `cmd/`: its flags at the
+//! top, its work below. A program with congestion controls, queues or schemes of its own calls [`run`] with them:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use tmt_cli::{Registries, run};
+//!
+//! fn main() -> ExitCode {
+//!     run(Registries { controls: vec![], queues: vec![], schemes: vec![] })
+//! }
+//! ```
+//!
+//! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
+//! - [`provenance`]: name and version of this program, and the heads that it writes.
+//! - [`stderr`], [`progress`], [`exit`]: lines and progress bar on stderr; exit codes and their messages.
+//! - [`input`], [`output`], [`quantity`]: inputs; atomic output files, and the shape of JSON documents and tidy tables; flags
+//!   that take a quantity.
+//! - [`table`]: text tables.
+//! - [`cmd`]: the commands.
+
+mod cmd;
+mod exit;
+mod input;
+mod output;
+mod progress;
+mod provenance;
+mod quantity;
+mod stderr;
+mod table;
+
+use std::ffi::OsString;
+use std::num::NonZero;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use fluid_tcp::congestion::Algorithm;
+use rayon::ThreadPoolBuilder;
+use tmt_core::named::RegisterError;
+use tmt_link::queue::Discipline;
+
+use crate::cmd::Command;
+use crate::exit::Failure;
+use crate::stderr::Verbosity;
+
+/// Effect of FEC, ARQ and HARQ on TCP over measured links.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tmt",
+    version,
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
+                  Exit codes: 0 done (also if the reader of a pipe has closed it),\n1 bad data or I/O error, 2 usage. diff: 1 different, 2 any error.\nlint: 1 also if there is a warning."
+)]
+struct Cli {
+    /// Print errors and warnings only: no headline, no progress bar
+    #[arg(short, long, global = true, help_heading = "General")]
+    quiet: bool,
+    /// Print notes as well: every value used and where it comes from
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "General",
+        conflicts_with = "quiet"
+    )]
+    verbose: bool,
+    /// Worker threads; the output does not depend on it [default: all cores]
+    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = quantity::whole::<u16>(1, u16::MAX.into()))]
+    jobs: Option<u16>,
+    /// Print help
+    #[arg(short, long, global = true, help_heading = "General", action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+impl Cli {
+    /// Reads the arguments, the name of the program first.
+    fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let tmt = cmd::focused(Self::command(), &arguments);
+        let mut matches = tmt.try_get_matches_from(arguments)?;
+        Self::from_arg_matches_mut(&mut matches)
+    }
+}
+
+/// Threads that `--jobs` can request on a machine with fewer cores.
+const MIN_JOBS_LIMIT: usize = 8;
+
+/// What a program adds to `tmt`: entries of its own in the registries, which all commands, help texts and completions then have.
+#[derive(Debug, Default)]
+pub struct Registries {
+    /// Congestion controls, for `--cc`.
+    pub controls: Vec<&'static fluid_tcp::congestion::Entry>,
+    /// Queue disciplines, for `--queue`.
+    pub queues: Vec<&'static tmt_link::queue::Entry>,
+    /// Families of schemes, for `--scheme`.
+    pub schemes: Vec<&'static tmt_core::scheme::Family>,
+}
+
+impl Registries {
+    fn register(self) -> Result<(), RegisterError> {
+        Algorithm::register(self.controls)?;
+        Discipline::register(self.queues)?;
+        tmt_core::scheme::register(self.schemes)
+    }
+}
+
+/// Runs `tmt` with the arguments of the process, once. Returns the exit code for `main`.
+#[must_use]
+pub fn run(registries: Registries) -> ExitCode {
+    if let Err(error) = registries.register() {
+        return exit::code("own entries", Err(Failure::usage(error)));
+    }
+    let cli = match Cli::read(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    stderr::set_verbosity(match (cli.quiet, cli.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, true) => Verbosity::Verbose,
+        (false, false) => Verbosity::Normal,
+    });
+    output::clean_up_on_signals();
+    exit::silence_contained_panics();
+    let name: &str = (&cli.command).into();
+    // Commands run on the threads of the pool, so that no pipeline round has to wake one first.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cli
+        .jobs
+        .map_or(0, |jobs| usize::from(jobs).min(cores.max(MIN_JOBS_LIMIT)));
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let outcome = match pool {
+        Ok(pool) => pool.install(|| cli.command.run()),
+        Err(error) => Err(Failure::failed(error)),
+    };
+    progress::clear();
+    exit::code(name, outcome)
+}
