@@ -6,7 +6,6 @@ mod shared;
 mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -21,27 +20,18 @@ pub(crate) use shared::{Over, Shared};
 use task::Task;
 
 /// Error of a sweep.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error<E> {
     /// A value that its parameter refuses, and that only shows with the other values of its cell.
+    #[error(transparent)]
     Plan(PlanError),
     /// A trace that cannot be read or stored, with the reason.
+    #[error("{0}")]
     Storage(String),
     /// What takes the results has failed.
+    #[error("{0}")]
     Sink(E),
 }
-
-impl<E: fmt::Display> fmt::Display for Error<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Plan(error) => error.fmt(f),
-            Self::Storage(error) => error.fmt(f),
-            Self::Sink(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for Error<E> {}
 
 /// What a rule for stopping has to know.
 struct Known {

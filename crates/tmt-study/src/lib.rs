@@ -1,5 +1,27 @@
 //! Parameter sweeps: many runs of `tmt apply | tmt tcp`, or of closed forms, from one plan.
 //!
+//! Two congestion controls over the same three channels, a row of results per run, and the mean of each:
+//!
+//! ```
+//! use fluid_tcp::experiment::InMemory;
+//! use tmt_study::{Draft, Sweep, summary, table};
+//!
+//! let plan = r#"
+//!     link = "synthetic"
+//!     rate = "2Mbps"
+//!     duration = "10s"
+//!     cc = ["reno", "cubic"]
+//!     loss = "bernoulli:0.01"
+//!     seeds = 3
+//! "#;
+//! let plan = Draft::parse(plan)?.plan(&mut |_| Ok(None))?;
+//! let records = Sweep::new(&plan)?.collect(&InMemory, 2)?;
+//! let table = table::table(&plan, &records, "my study 1.0")?;
+//! let means = summary::summarise(&table, &["cc".into()], &["goodput_bps".into()])?;
+//! assert_eq!(means.groups.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The layers, from the bottom to the top; a module uses only modules above it in this list (`tests/architecture.rs`
 //! checks it):
 //! - [`values`]: lists and ranges in the text of a value.
