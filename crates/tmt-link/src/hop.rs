@@ -93,32 +93,6 @@ pub trait Hop: Debug {
     }
 }
 
-impl<H: Hop + ?Sized> Hop for Box<H> {
-    fn name(&self) -> String {
-        (**self).name()
-    }
-
-    fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
-        (**self).push(now, packet)
-    }
-
-    fn poll(&mut self, now: Time) -> Option<Event> {
-        (**self).poll(now)
-    }
-
-    fn due(&self) -> Option<Time> {
-        (**self).due()
-    }
-
-    fn has_ended(&self) -> bool {
-        (**self).has_ended()
-    }
-
-    fn usage(&self, end: Time) -> Usage {
-        (**self).usage(end)
-    }
-}
-
 /// Rule that a hop or its queue broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HopError {
@@ -191,18 +165,17 @@ impl Departure for Served {
 }
 
 /// End of the service of a packet that is tallied.
-#[derive(Debug, Clone, Copy)]
-pub struct Tallied(Time);
+pub type Tallied = Time;
 
 impl Departure for Tallied {
     #[inline]
     fn new(_packet: &Packet, service: &Service) -> Self {
-        Self(service.end)
+        service.end
     }
 
     #[inline]
     fn end(&self) -> Time {
-        self.0
+        *self
     }
 
     fn served(&self) -> Option<&Served> {

@@ -12,6 +12,7 @@ mod physical;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use derive_more::{Deref, From};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::types::{Slot, Span, Time};
 
@@ -73,28 +74,14 @@ pub struct Trace {
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone)]
-        pub struct $name(pub(crate) Arc<Trace>);
-
-        impl std::ops::Deref for $name {
-            type Target = Trace;
-
-            fn deref(&self) -> &Trace {
-                &self.0
-            }
-        }
+        #[derive(Debug, Clone, Deref, From)]
+        pub struct $name(#[deref(forward)] pub(crate) Arc<Trace>);
 
         impl $name {
             /// The rows, of no kind.
             #[must_use]
             pub fn rows(&self) -> Trace {
                 Trace::clone(&self.0)
-            }
-        }
-
-        impl From<Arc<Trace>> for $name {
-            fn from(rows: Arc<Trace>) -> Self {
-                Self(rows)
             }
         }
 

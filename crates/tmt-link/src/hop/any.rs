@@ -13,18 +13,18 @@ use crate::packet::Packet;
 /// A hop that serves as the gateway of a run. It has its own queue: discipline and buffer of the setup do not apply. A packet
 /// leaves it at the end of its service.
 #[derive(Debug)]
-pub struct AnyHop<H> {
-    hop: H,
+pub struct AnyHop {
+    hop: Box<dyn Hop>,
     /// Packets that it holds.
     held: u64,
     /// Packets whose service has begun, by the end of their service and their number.
     serving: BTreeMap<(Time, u64), Served>,
 }
 
-impl<H: Hop> AnyHop<H> {
+impl AnyHop {
     /// `hop` as a gateway.
     #[must_use]
-    pub const fn new(hop: H) -> Self {
+    pub fn new(hop: Box<dyn Hop>) -> Self {
         Self {
             hop,
             held: 0,
@@ -45,7 +45,7 @@ impl<H: Hop> AnyHop<H> {
     }
 }
 
-impl<H: Hop> Hop for AnyHop<H> {
+impl Hop for AnyHop {
     fn name(&self) -> String {
         self.hop.name()
     }
@@ -74,7 +74,7 @@ impl<H: Hop> Hop for AnyHop<H> {
     }
 }
 
-impl<H: Hop> Gateway for AnyHop<H> {
+impl Gateway for AnyHop {
     type Departure = Served;
 
     fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
@@ -102,7 +102,7 @@ impl<H: Hop> Gateway for AnyHop<H> {
     }
 }
 
-impl<H: Hop> Attach for AnyHop<H> {
+impl Attach for AnyHop {
     fn attach<D: Drive>(self, _setup: &GatewaySetup, driver: D) -> Result<D::Output, AttachError> {
         Ok(driver.drive(self))
     }

@@ -101,7 +101,7 @@ impl<L: Attach> IntoRoute for Route<L> {
 /// State of the hops beside the gateway. Hops are numbered from 0 along the path, the gateway included.
 #[derive(Debug, Default)]
 pub(super) struct SideHops {
-    hops: Vec<AnyHop<Box<dyn Hop>>>,
+    hops: Vec<AnyHop>,
     /// Time of the scheduled event of each.
     alarms: Vec<Option<Time>>,
     /// Number of hops before the gateway.
