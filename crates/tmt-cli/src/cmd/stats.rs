@@ -7,6 +7,7 @@ mod segments;
 use std::iter;
 
 use serde::Serialize;
+use serde_json::json;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::{
     ResampleTally, SegmentSettings, SegmentTally, Segments, TraceStats, TraceTally, unit_question,
@@ -19,7 +20,7 @@ use crate::input::{TraceArgs, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::quantity::whole;
-use crate::table::{Report, write};
+use crate::table::{Table, write};
 
 use self::figures::figures;
 use self::resample::{Intervals, ResampleArgs};
@@ -52,16 +53,6 @@ pub(crate) struct Args {
     /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-}
-
-/// Settings of the statistics.
-#[derive(Debug, Serialize)]
-struct Params {
-    rtt_ns: Option<u64>,
-    lldu_bytes: Option<u64>,
-    /// With --segments and --resample only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
 }
 
 /// Statistics, and what flags add.
@@ -152,11 +143,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let question = unit_question("--unit", reader.metadata());
         warning!("stats", "{found}: {question}");
     }
-    let params = Params {
-        rtt_ns: stats.rtt_ns,
-        lldu_bytes: stats.lldu_bytes,
-        seed: is_random.then_some(seed),
-    };
+    let mut params = json!({ "rtt_ns": stats.rtt_ns, "lldu_bytes": stats.lldu_bytes });
+    if is_random {
+        params["seed"] = json!(seed);
+    }
     if let Some(resampled) = &resampled {
         resampled.warn(&stats);
     }
@@ -177,11 +167,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn table(results: &Results) -> String {
-    let mut report = Report::new(["", "value"]);
-    for (name, value) in figures(&results.stats) {
-        report.row(&name, [value.text()]);
-    }
-    let mut text = report.to_string();
+    let figures = Table::of(figures(&results.stats))
+        .words("", |(name, _)| name.clone())
+        .plain("value", |(_, value)| value.text());
+    let mut text = figures.to_string();
     if let Some(found) = &results.resampled {
         text += &found.table(results.seed);
     }

@@ -3,7 +3,7 @@
 use tmt_core::types::one_line;
 
 use super::{Found, Results};
-use crate::table::{Report, counted, number, share, wrap};
+use crate::table::{Table, counted, number, wrap};
 
 /// The tables.
 pub(super) fn text(results: &Results) -> String {
@@ -21,32 +21,36 @@ pub(super) fn text(results: &Results) -> String {
 }
 
 fn summary(results: &Results) -> String {
-    let mut report = Report::new(["", "value"]).left(1);
     let by = if results.recognised && results.format != "tmt" {
         " (by its content)"
     } else {
         ""
     };
-    report.row("format", [format!("{}{by}", results.format)]);
     let row = match results.kind.as_deref() {
         Some("probe") => "probe: a sample of delay and loss",
         Some("capacity") => "delivery opportunity (capacity)",
         _ => "not stated, taken as a delivery opportunity",
     };
-    report.row("a row is", [row]);
-    report.row("slots", [results.slots.to_string()]);
     #[expect(clippy::cast_precision_loss, reason = "a ratio with six decimals")]
     let ratio = (results.slots > 0).then(|| results.slots_erased as f64 / results.slots as f64);
-    report.row("erased", [results.slots_erased.to_string()]);
-    report.row("erasure ratio", [share(ratio)]);
-    report.row("duration s", [number(results.duration_s, 6)]);
     #[expect(clippy::cast_precision_loss, reason = "a rate with three decimals")]
     let rate = results
         .duration_s
         .filter(|duration| *duration > 0.0)
         .map(|duration| (results.slots.saturating_sub(1)) as f64 / duration);
-    report.row("slots/s", [number(rate, 3)]);
-    report.to_string()
+    let rows = [
+        ("format", format!("{}{by}", results.format)),
+        ("a row is", row.to_owned()),
+        ("slots", results.slots.to_string()),
+        ("erased", results.slots_erased.to_string()),
+        ("erasure ratio", number(ratio, 6)),
+        ("duration s", number(results.duration_s, 6)),
+        ("slots/s", number(rate, 3)),
+    ];
+    Table::of(rows)
+        .words("", |(name, _)| *name)
+        .words("value", |(_, value)| value.clone())
+        .to_string()
 }
 
 /// The place of the first.
@@ -60,26 +64,17 @@ fn place(found: &Found) -> String {
 }
 
 fn findings(findings: &[Found]) -> String {
-    let headings = ["finding", "severity", "count", "first", "remedy"];
-    let mut report = Report::new(headings).left(1).left(3).wrapped(4);
-    for found in findings {
-        let unit = found.unit;
-        let unit = if found.count == 1 {
-            unit.strip_suffix('s').unwrap_or(unit)
-        } else {
-            unit
-        };
-        report.row(
-            found.name,
-            [
-                found.severity.to_owned(),
-                format!("{} {unit}", found.count),
-                place(found),
-                found.remedy.clone(),
-            ],
-        );
-    }
-    let mut text = format!("\n{report}\n");
+    let unit = |found: &Found| match found.count {
+        1 => found.unit.strip_suffix('s').unwrap_or(found.unit),
+        _ => found.unit,
+    };
+    let table = Table::of(findings)
+        .words("finding", |found| found.name)
+        .words("severity", |found| found.severity)
+        .plain("count", |found| format!("{} {}", found.count, unit(found)))
+        .words("first", |found| place(found))
+        .wrapped("remedy", |found| found.remedy.as_str());
+    let mut text = format!("\n{table}\n");
     for found in findings {
         let line = format!("{}: {}", found.name, one_line(&found.text));
         text += &format!("{}\n", wrap(&line, "  "));
