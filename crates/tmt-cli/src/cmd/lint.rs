@@ -8,6 +8,7 @@ mod show;
 mod source;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use tmt_core::format::Unit;
 use tmt_core::format::import::{Finding, Importers, Severity, ValueKind, known, render_keys};
 use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
@@ -22,60 +23,33 @@ use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
 use crate::table::{counted, write};
 
-/// Settings of a look, as given; null if not given.
-#[derive(Debug, Serialize)]
-struct Params {
-    from: Option<String>,
-    unit: Option<&'static str>,
-    allow_cut: bool,
-    columns: Option<String>,
-    interval_ns: Option<u64>,
-    rate_bps: Option<u64>,
-    lldu_bytes: Option<u64>,
-    /// Which files were given by flags.
-    inputs: Vec<String>,
-    /// Further options of the format.
-    options: Vec<FormatOption>,
-}
-
-/// An option of a format.
-#[derive(Debug, Serialize)]
-struct FormatOption {
-    flag: String,
-    /// Empty for a switch.
-    value: String,
-}
-
-impl Params {
-    fn of(args: &Args) -> Self {
-        let read = &args.read;
-        let (mut inputs, mut options) = (Vec::new(), Vec::new());
-        for (key, _) in Importers::default().keys() {
-            let Some(value) = args.given.text(key.name) else {
-                continue;
-            };
-            match key.kind {
-                ValueKind::Input | ValueKind::File => inputs.push(typed(key.name)),
-                // These are flags of any trace, too.
-                _ if ["interval", "lldu"].contains(&key.name) => {}
-                _ => {
-                    let (flag, value) = (typed(key.name), value.to_owned());
-                    options.push(FormatOption { flag, value });
-                }
-            }
-        }
-        Self {
-            from: args.common.from.clone(),
-            unit: read.unit.map(Unit::name),
-            allow_cut: read.allow_cut,
-            columns: read.columns.as_ref().map(ToString::to_string),
-            interval_ns: read.interval.map(Span::as_nanos),
-            rate_bps: read.rate.map(|rate| rate.0),
-            lldu_bytes: read.lldu.map(|lldu| lldu.0),
-            inputs,
-            options,
+/// Settings of a look, as given; null if not given. `inputs` says which files were given by flags, and `options` has further
+/// options of the format, with an empty value for a switch.
+fn params(args: &Args) -> Value {
+    let read = &args.read;
+    let (mut inputs, mut options) = (Vec::new(), Vec::new());
+    for (key, _) in Importers::default().keys() {
+        let Some(value) = args.given.text(key.name) else {
+            continue;
+        };
+        match key.kind {
+            ValueKind::Input | ValueKind::File => inputs.push(typed(key.name)),
+            // These are flags of any trace, too.
+            _ if ["interval", "lldu"].contains(&key.name) => {}
+            _ => options.push(json!({ "flag": typed(key.name), "value": value })),
         }
     }
+    json!({
+        "from": args.common.from,
+        "unit": read.unit.map(Unit::name),
+        "allow_cut": read.allow_cut,
+        "columns": read.columns.as_ref().map(ToString::to_string),
+        "interval_ns": read.interval.map(Span::as_nanos),
+        "rate_bps": read.rate.map(|rate| rate.0),
+        "lldu_bytes": read.lldu.map(|lldu| lldu.0),
+        "inputs": inputs,
+        "options": options,
+    })
 }
 
 /// What was found.
@@ -234,7 +208,7 @@ fn print(args: &Args, look: Look) -> Outcome {
         findings,
         error: failure.as_ref().map(ToString::to_string),
     };
-    let document = Document::new("tmt.lint/1", Params::of(args), results);
+    let document = Document::new("tmt.lint/1", params(args), results);
     let mut output = Output::create(args.common.output.as_deref())?;
     // What was found does not depend on whether anyone reads it to the end.
     let written =
