@@ -112,16 +112,13 @@ fn parameters(one: &Configured) -> String {
 
 fn described(one: &Configured) -> Value {
     let scenario = one.scenario();
-    let parameters = one.parameters().iter().map(|parameter| {
-        value!({
-            "key": parameter.key,
-            "value": parameter.value,
-            "default": parameter.default,
-            "origin": parameter.origin.name(),
-            "remark": parameter.remark,
-            "about": parameter.about,
-        })
-    });
+    let parameters = Table::of(one.parameters())
+        .value("key", |parameter| parameter.key)
+        .value("value", |parameter| parameter.value.as_str())
+        .value("default", |parameter| parameter.default)
+        .value("origin", |parameter| parameter.origin.name())
+        .value("remark", |parameter| parameter.remark)
+        .value("about", |parameter| parameter.about);
     let sets = scenario
         .sets()
         .map(|set| value!({"name": set.name, "about": set.about}));
@@ -134,7 +131,7 @@ fn described(one: &Configured) -> Value {
         "notes": scenario.notes,
         "parameter_set": one.parameter_set().name,
         "parameter_sets": sets.collect::<Vec<_>>(),
-        "parameters": parameters.collect::<Vec<_>>(),
+        "parameters": parameters.objects(),
     })
 }
 
