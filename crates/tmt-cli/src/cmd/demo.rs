@@ -21,7 +21,7 @@ use tmt_link::timeline::{Builder, Trace};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
-use crate::table::{Table, number, print};
+use crate::table::{Show, Table, number, print};
 
 /// Flags of `tmt demo`.
 #[derive(Debug, clap::Args)]
@@ -193,26 +193,22 @@ impl Chain {
             .whole_packet_rate_bps(metrics.packets_delivered, PACKET);
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
         [
-            percent(self.bandwidth_used, 1),
+            Show::Percent(1).text(self.bandwidth_used),
             number(goodput.map(|bps| bps / 1e3), 0),
-            percent(self.mean_coding_ratio, 1),
+            Show::Percent(1).text(self.mean_coding_ratio),
             delay(metrics.delay_min_s),
             delay(metrics.delay_mean_s),
             delay(metrics.delay_max_s),
             // The first attempt is not a repeat.
-            percent(share(attempts, 1), 4),
-            percent(share(attempts, 2), 4),
-            percent(share(attempts, 3), 4),
-            percent(share(attempts, 4), 4),
-            percent(share(again, 0), 2),
-            percent(share(again, 1), 2),
-            percent(share(again, 2), 2),
+            Show::Percent(4).text(share(attempts, 1)),
+            Show::Percent(4).text(share(attempts, 2)),
+            Show::Percent(4).text(share(attempts, 3)),
+            Show::Percent(4).text(share(attempts, 4)),
+            Show::Percent(2).text(share(again, 0)),
+            Show::Percent(2).text(share(again, 1)),
+            Show::Percent(2).text(share(again, 2)),
         ]
     }
-}
-
-fn percent(share: Option<f64>, decimals: usize) -> String {
-    number(share.map(|share| share * 100.0), decimals)
 }
 
 fn delay(seconds: Option<f64>) -> String {

@@ -1,5 +1,7 @@
 //! Tables of models: one point, a sweep, or the list.
 
+use std::collections::BTreeSet;
+
 use tmt_core::model::{Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
@@ -70,10 +72,19 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
     let about = wrap(&format!("{}: {}", model.name, model.about), "  ");
     let source = wrap(&format!("source: {}", model.source), "  ");
     let mut text = format!("{about}\n{source}\n\n{keys}\n{results}");
-    for note in &point.notes {
-        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
-    }
+    text += &notes(std::slice::from_ref(point));
     text
+}
+
+/// The notes of some points, once each.
+fn notes(points: &[Point]) -> String {
+    let mut notes: Vec<&String> = points.iter().flat_map(|point| &point.notes).collect();
+    let mut known = BTreeSet::new();
+    notes.retain(|note| known.insert(*note));
+    let lines = notes
+        .iter()
+        .map(|note| wrap(&format!("note: {note}"), "  "));
+    lines.map(|line| format!("\n{line}\n")).collect()
 }
 
 /// One line per point: the swept keys, and the results that are single values.
@@ -94,17 +105,7 @@ pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String 
             Some(quantity(&answer.fields()[index].1))
         });
     }
-    let mut notes: Vec<&String> = Vec::new();
-    for note in points.iter().flat_map(|point| &point.notes) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    let mut text = table.to_string();
-    for note in notes {
-        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
-    }
-    text
+    table.to_string() + &notes(points)
 }
 
 /// All models, one per line.
