@@ -61,7 +61,7 @@ const GAP_U16: u16 = 2;
 /// The same for lengths of texts.
 const GAP: usize = GAP_U16 as usize;
 
-/// A table: columns over rows. People get it as text, programs as JSON, CSV or Parquet ([`Records`]).
+/// A table: columns over rows. People get it as text, programs as rows of JSON, or through [`Records`] as CSV.
 ///
 /// The first column has names, the others numbers or words. A table wider than a terminal is split into blocks of
 /// columns one below the other, each with the names.
@@ -244,7 +244,7 @@ impl<R> Table<R> {
 
 impl<R> std::fmt::Display for Table<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let columns: Vec<Vec<String>> = self.lines();
+        let columns = self.lines();
         let line = |place: usize| columns.iter().map(|column| column[place].clone()).collect();
         let shown = self.columns.iter().filter(|column| column.label.is_some());
         let layout = Layout {
