@@ -6,18 +6,16 @@ mod segments;
 
 use std::iter;
 
-use serde::Serialize;
 use serde_json::json;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::{
-    ResampleTally, SegmentSettings, SegmentTally, Segments, TraceStats, TraceTally, unit_question,
-    wrong_unit,
+    ResampleTally, SegmentSettings, SegmentTally, TraceTally, unit_question, wrong_unit,
 };
-use tmt_core::types::Span;
+use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
-use crate::output::document::{Document, Shape};
+use crate::output::document::{Document, Shape, object};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::quantity::whole;
 use crate::table::{Table, write};
@@ -53,19 +51,6 @@ pub(crate) struct Args {
     /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-}
-
-/// Statistics, and what flags add.
-#[derive(Debug, Serialize)]
-struct Results {
-    #[serde(flatten)]
-    stats: TraceStats,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    segments: Option<Segments>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resampled: Option<Intervals>,
-    #[serde(skip)]
-    seed: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -114,22 +99,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     .map_err(|error| Failure::input(&name, &error))?;
     note_reading("stats", &name, &reader);
     let head = reader.metadata();
-    if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
-        && stored != rtt
-    {
-        note!(
-            "stats",
-            "--rtt {rtt} overrides rtt {stored} of the metadata"
-        );
-    }
-    if let (Some(lldu), Some(stored)) = (args.trace.read.lldu, head.lldu_bytes())
-        && stored != lldu
-    {
-        note!(
-            "stats",
-            "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
-        );
-    }
+    note_overrides(args, head);
     let (rtt, lldu) = (
         args.rtt.or(head.rtt()),
         args.trace.read.lldu.or(head.lldu_bytes()),
@@ -150,14 +120,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(resampled) = &resampled {
         resampled.warn(&stats);
     }
-    let results = Results {
-        stats,
-        segments: segments.map(SegmentTally::finish),
-        resampled,
-        seed,
-    };
+    let segments = segments.map(SegmentTally::finish);
+    let mut results = object(&stats)?;
+    if let Some(segments) = &segments {
+        results.insert("segments".to_owned(), json!(segments));
+    }
+    if let Some(resampled) = &resampled {
+        results.insert("resampled".to_owned(), json!(resampled));
+    }
     let document = Document::new("tmt.stats/1", params, results);
-    write(&mut output, args.json, &document, table)?;
+    write(&mut output, args.json, &document, |_| {
+        let mut text = Table::of(figures(&stats))
+            .words("", |(name, _)| name.clone())
+            .plain("value", |(_, value)| value.text())
+            .to_string();
+        text += &resampled.map_or_else(String::new, |found| found.table(seed));
+        text += &segments.map_or_else(String::new, |found| segments::tables(&found));
+        text
+    })?;
     if let Some(file) = &mut file {
         document.summarise(file, shape)?;
     }
@@ -166,16 +146,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-fn table(results: &Results) -> String {
-    let figures = Table::of(figures(&results.stats))
-        .words("", |(name, _)| name.clone())
-        .plain("value", |(_, value)| value.text());
-    let mut text = figures.to_string();
-    if let Some(found) = &results.resampled {
-        text += &found.table(results.seed);
+/// Says which values of the metadata flags replace.
+fn note_overrides(args: &Args, head: &Metadata) {
+    if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
+        && stored != rtt
+    {
+        note!(
+            "stats",
+            "--rtt {rtt} overrides rtt {stored} of the metadata"
+        );
     }
-    if let Some(found) = &results.segments {
-        text += &segments::tables(found);
+    if let (Some(lldu), Some(stored)) = (args.trace.read.lldu, head.lldu_bytes())
+        && stored != lldu
+    {
+        note!(
+            "stats",
+            "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
+        );
     }
-    text
 }

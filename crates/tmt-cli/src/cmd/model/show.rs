@@ -81,10 +81,9 @@ fn notes(points: &[Point]) -> String {
     let mut notes: Vec<&String> = points.iter().flat_map(|point| &point.notes).collect();
     let mut known = BTreeSet::new();
     notes.retain(|note| known.insert(*note));
-    let lines = notes
-        .iter()
-        .map(|note| wrap(&format!("note: {note}"), "  "));
-    lines.map(|line| format!("\n{line}\n")).collect()
+    let line = |note| format!("\n{}\n", wrap(&format!("note: {note}"), "  "));
+    let lines: Vec<String> = notes.into_iter().map(line).collect();
+    lines.concat()
 }
 
 /// One line per point: the swept keys, and the results that are single values.
