@@ -25,7 +25,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use strum::IntoStaticStr;
-use tmt_core::format::table::{Cell, Column, Kind, TableForm, TableWriter};
+use tmt_core::format::table::{Cell, Column, TableForm, TableWriter};
 use tmt_core::types::{Metadata, Span, Time};
 
 use crate::simulation::probe::Refused;
@@ -85,23 +85,6 @@ impl From<Refused> for Fate {
             Refused::Full => Self::Queue,
             Refused::Duplicate => Self::Duplicate,
         }
-    }
-}
-
-/// A column that is never empty.
-const fn always(name: &'static str, kind: Kind) -> Column {
-    Column {
-        name,
-        kind,
-        optional: false,
-    }
-}
-
-/// A column that may be empty.
-const fn maybe(name: &'static str, kind: Kind) -> Column {
-    Column {
-        optional: true,
-        ..always(name, kind)
     }
 }
 

@@ -513,16 +513,6 @@ pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
     }
 }
 
-/// The bytes of the CSV that `fill` writes.
-pub(crate) fn csv(
-    fill: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> csv::Result<()>,
-) -> Outcome<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    fill(&mut writer).map_err(Failure::failed)?;
-    let bytes = writer.into_inner();
-    bytes.map_err(|error| Failure::failed(error.error()))
-}
-
 /// Writes `value` as indented JSON with a final line break.
 pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcome {
     let mut text = serde_json::to_vec_pretty(value).map_err(Failure::failed)?;

@@ -1,10 +1,14 @@
-//! Text tables: no colour, numbers right-aligned.
+//! What commands show: columns over rows, as text without colour or as values for programs.
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
+use serde_json::{Map, Value};
+use tmt_core::format::records::{Records, cells};
+use tmt_core::format::table::TableForm;
+pub(crate) use tmt_core::types::{Show, rounded};
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
 use crate::output::{Output, json};
 
@@ -16,7 +20,7 @@ pub(crate) fn print<P: serde::Serialize, R: serde::Serialize>(
     path: Option<&str>,
     as_json: bool,
     document: &Document<P, R>,
-    text: fn(&R) -> String,
+    text: impl FnOnce(&R) -> String,
 ) -> Outcome {
     let mut output = Output::create(path)?;
     write(&mut output, as_json, document, text)?;
@@ -28,7 +32,7 @@ pub(crate) fn write<P: serde::Serialize, R: serde::Serialize>(
     output: &mut Output,
     as_json: bool,
     document: &Document<P, R>,
-    text: fn(&R) -> String,
+    text: impl FnOnce(&R) -> String,
 ) -> Outcome {
     if as_json {
         json(output, document)
@@ -45,14 +49,6 @@ pub(crate) fn later(attempts: &BTreeMap<u32, u64>) -> u64 {
         .sum()
 }
 
-/// The longest run length, or a dash.
-pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
-    lengths
-        .keys()
-        .last()
-        .map_or_else(|| "-".to_owned(), ToString::to_string)
-}
-
 /// Width of a terminal that every table fits, columns, as the tables take it.
 const TERMINAL_U16: u16 = 80;
 
@@ -65,44 +61,137 @@ const GAP_U16: u16 = 2;
 /// The same for lengths of texts.
 const GAP: usize = GAP_U16 as usize;
 
-/// A table with a header. The first column has names, the others numbers unless [`Report::left`] is called.
+/// A table: columns over rows. People get it as text, programs as rows of JSON, or through [`Records`] as CSV.
 ///
-/// A table wider than a terminal is split into blocks of columns one below the other, each with the names.
-pub(crate) struct Report {
-    rows: Vec<Vec<String>>,
-    left: Vec<usize>,
-    wrapped: Option<usize>,
+/// The first column has names, the others numbers or words. A table wider than a terminal is split into blocks of
+/// columns one below the other, each with the names.
+pub(crate) struct Table<R> {
+    rows: Vec<R>,
+    columns: Vec<Column>,
     names: usize,
     group: usize,
 }
 
-impl Report {
-    /// An empty table with these headings.
-    pub(crate) fn new<S: Into<String>>(headings: impl IntoIterator<Item = S>) -> Self {
+/// A column with what it has of each row.
+struct Column {
+    /// Name for programs, with its unit; `None` for people only.
+    key: Option<String>,
+    /// Heading for people, with its unit; `None` for programs only.
+    label: Option<String>,
+    side: Side,
+    /// For people.
+    texts: Vec<String>,
+    /// For programs.
+    values: Vec<Value>,
+}
+
+/// How the text of a column is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+    /// Left, in several lines, so that the table fits without being split.
+    Wrapped,
+}
+
+impl<R> Table<R> {
+    /// A table of these rows without columns.
+    pub(crate) fn of(rows: impl IntoIterator<Item = R>) -> Self {
         Self {
-            rows: vec![headings.into_iter().map(Into::into).collect()],
-            left: vec![0],
-            wrapped: None,
+            rows: rows.into_iter().collect(),
+            columns: Vec::new(),
             names: 1,
             group: 1,
         }
     }
 
-    /// Left-aligns a column.
-    pub(crate) fn left(mut self, column: usize) -> Self {
-        self.left.push(column);
+    /// Adds a column of numbers, set right. A row without one has a dash.
+    pub(crate) fn number<N: Into<Option<f64>>>(
+        mut self,
+        label: impl Into<String>,
+        show: Show,
+        get: impl Fn(&R) -> N,
+    ) -> Self {
+        let numbers: Vec<Option<f64>> = self.rows.iter().map(|row| get(row).into()).collect();
+        self.columns.push(Column {
+            key: None,
+            label: Some(label.into()),
+            side: Side::Right,
+            texts: numbers.iter().map(|number| show.text(*number)).collect(),
+            values: numbers.into_iter().map(Value::from).collect(),
+        });
         self
     }
 
-    /// Left-aligns a column of text and wraps it, so that the table fits without being split.
-    pub(crate) fn wrapped(mut self, column: usize) -> Self {
-        self.wrapped = Some(column);
-        self.left(column)
+    /// Adds a column of values as they are, set right: counts, or texts of numbers. A row without one has a dash.
+    pub(crate) fn plain<V: Into<Value>>(
+        self,
+        label: impl Into<String>,
+        get: impl Fn(&R) -> V,
+    ) -> Self {
+        self.column(Some(label.into()), Side::Right, get)
     }
 
-    /// Repeats this many columns in each block, instead of the first only.
-    pub(crate) fn names(mut self, columns: usize) -> Self {
-        self.names = columns;
+    /// Adds a column of words, set left.
+    pub(crate) fn words<V: Into<Value>>(
+        self,
+        label: impl Into<String>,
+        get: impl Fn(&R) -> V,
+    ) -> Self {
+        self.column(Some(label.into()), Side::Left, get)
+    }
+
+    /// Adds a column of text, wrapped so that the table fits a terminal.
+    pub(crate) fn wrapped<V: Into<Value>>(
+        self,
+        label: impl Into<String>,
+        get: impl Fn(&R) -> V,
+    ) -> Self {
+        self.column(Some(label.into()), Side::Wrapped, get)
+    }
+
+    /// Adds a column that only programs see.
+    pub(crate) fn value<V: Into<Value>>(
+        self,
+        key: impl Into<String>,
+        get: impl Fn(&R) -> V,
+    ) -> Self {
+        self.column(None, Side::Left, get).key(key)
+    }
+
+    /// Names the last column for programs, which do not see columns without a name.
+    pub(crate) fn key(mut self, key: impl Into<String>) -> Self {
+        if let Some(last) = self.columns.last_mut() {
+            last.key = Some(key.into());
+        }
+        self
+    }
+
+    fn column<V: Into<Value>>(
+        mut self,
+        label: Option<String>,
+        side: Side,
+        get: impl Fn(&R) -> V,
+    ) -> Self {
+        let values: Vec<Value> = self.rows.iter().map(|row| get(row).into()).collect();
+        let text = |value: &Value| match value {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        self.columns.push(Column {
+            key: None,
+            label,
+            side,
+            texts: values.iter().map(text).collect(),
+            values,
+        });
+        self
+    }
+
+    /// Repeats the columns so far in each block, instead of the first only.
+    pub(crate) fn names_so_far(mut self) -> Self {
+        self.names = self.columns.len();
         self
     }
 
@@ -112,22 +201,84 @@ impl Report {
         self
     }
 
-    /// Appends a row.
-    pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
-        let mut cells = vec![name.to_owned()];
-        cells.extend(values.into_iter().map(Into::into));
-        self.rows.push(cells);
+    /// The rows for programs, in JSON.
+    pub(crate) fn objects(&self) -> Vec<Map<String, Value>> {
+        let object = |row: usize| {
+            let columns = self.columns.iter();
+            let fields =
+                columns.filter_map(|one| Some((one.key.clone()?, one.values[row].clone())));
+            fields.collect()
+        };
+        (0..self.rows.len()).map(object).collect()
+    }
+
+    /// The rows for programs, as CSV.
+    pub(crate) fn csv(&self) -> Outcome<Vec<u8>> {
+        let mut records = Records::default();
+        for object in self.objects() {
+            records.row(cells(&object));
+        }
+        let csv = records.write(Vec::new(), TableForm::Text(None), &[]);
+        csv.map_err(Failure::failed)
+    }
+
+    /// A line per column for people: heading, and texts of the rows.
+    fn lines(&self) -> Vec<Vec<String>> {
+        let shown = self.columns.iter().filter_map(|column| {
+            let label = column.label.iter().chain(&column.texts);
+            column.label.as_ref().map(|_| label.cloned().collect())
+        });
+        shown.collect()
+    }
+
+    /// The text with a line per column, and a column per row whose heading is its first text.
+    pub(crate) fn transposed(&self) -> Layout {
+        Layout {
+            sides: vec![Side::Right; self.rows.len() + 1],
+            lines: self.lines(),
+            names: self.names,
+            group: self.group,
+        }
+    }
+}
+
+impl<R> std::fmt::Display for Table<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let columns = self.lines();
+        let line = |place: usize| columns.iter().map(|column| column[place].clone()).collect();
+        let shown = self.columns.iter().filter(|column| column.label.is_some());
+        let layout = Layout {
+            lines: (0..=self.rows.len()).map(line).collect(),
+            sides: shown.map(|column| column.side).collect(),
+            names: self.names,
+            group: self.group,
+        };
+        layout.fmt(f)
+    }
+}
+
+/// The text of a table, the headings first.
+pub(crate) struct Layout {
+    lines: Vec<Vec<String>>,
+    /// By column; names are set left whatever theirs is.
+    sides: Vec<Side>,
+    names: usize,
+    group: usize,
+}
+
+impl Layout {
+    fn is_wrapped(&self) -> bool {
+        self.sides.contains(&Side::Wrapped)
     }
 
     /// Width of each column.
     fn widths(&self) -> Vec<usize> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let cells = self.lines.iter().map(|line| &line[column]);
             let lines = cells.flat_map(|cell| cell.lines());
             lines.map(|line| line.chars().count()).max().unwrap_or(0)
         };
-        (0..columns).map(width).collect()
+        (0..self.sides.len()).map(width).collect()
     }
 
     /// The columns of each block, those with the names first.
@@ -141,7 +292,7 @@ impl Report {
         let columns: Vec<usize> = (names.len()..widths.len()).collect();
         for group in columns.chunks(self.group) {
             let needed: usize = group.iter().map(|column| widths[*column] + GAP).sum();
-            let is_full = self.wrapped.is_none() && used + needed > TERMINAL;
+            let is_full = !self.is_wrapped() && used + needed > TERMINAL;
             if is_full && blocks.last().is_some_and(|block| block.len() > names.len()) {
                 blocks.push(names.clone());
                 used = named;
@@ -156,18 +307,17 @@ impl Report {
     }
 
     /// The columns of one block as a table.
-    fn block(&self, columns: &[usize]) -> Table {
-        let mut table = Table::new();
+    fn block(&self, columns: &[usize]) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING);
-        if self.wrapped.is_some() {
+        if self.is_wrapped() {
             table.set_content_arrangement(ContentArrangement::Dynamic);
             table.set_width(TERMINAL_U16);
         } else {
             table.set_content_arrangement(ContentArrangement::Disabled);
         }
-        for (number, row) in self.rows.iter().enumerate() {
-            let cell = |column: &usize| row.get(*column).cloned().unwrap_or_default();
-            let cells: Vec<String> = columns.iter().map(cell).collect();
+        for (number, line) in self.lines.iter().enumerate() {
+            let cells = columns.iter().map(|column| &line[*column]);
             if number == 0 {
                 table.set_header(cells);
             } else {
@@ -176,18 +326,15 @@ impl Report {
         }
         let last = columns.len() - 1;
         for (index, column) in table.column_iter_mut().enumerate() {
-            let is_left = self.left.contains(&columns[index]);
-            column.set_cell_alignment(if is_left {
+            let side = self.sides[columns[index]];
+            column.set_cell_alignment(if columns[index] == 0 || side != Side::Right {
                 CellAlignment::Left
             } else {
                 CellAlignment::Right
             });
             let is_last = index == last;
             column.set_padding((0, if is_last { 0 } else { GAP_U16 }));
-            if self
-                .wrapped
-                .is_some_and(|wrapped| columns[index] != wrapped)
-            {
+            if self.is_wrapped() && side != Side::Wrapped {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -195,7 +342,7 @@ impl Report {
     }
 }
 
-impl std::fmt::Display for Report {
+impl std::fmt::Display for Layout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (number, columns) in self.blocks().iter().enumerate() {
             if number > 0 {
@@ -217,47 +364,17 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 
 /// `value` with `decimals`, or a dash for `None`.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+    Show::Decimals(decimals).text(value)
 }
 
 /// Seconds as milliseconds with three decimals, or a dash.
 pub(crate) fn millis(seconds: Option<f64>) -> String {
-    number(seconds.map(|seconds| seconds * 1e3), 3)
-}
-
-/// A ratio with six decimals, or a dash.
-pub(crate) fn share(value: Option<f64>) -> String {
-    number(value, 6)
+    Show::Milli.text(seconds)
 }
 
 /// `value` with six significant digits, without trailing zeros.
 pub(crate) fn significant(value: f64) -> String {
     rounded(value, 6)
-}
-
-/// `value` with this number of significant digits, at least one, without trailing zeros.
-pub(crate) fn rounded(value: f64, digits: usize) -> String {
-    let last = digits.saturating_sub(1);
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let scientific = format!("{value:.last$e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trimmed = |text: &str| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
-    if (-4..9).contains(&exponent) {
-        let most = i32::try_from(last).unwrap_or(i32::MAX);
-        let decimals = usize::try_from(most - exponent).unwrap_or(0);
-        trimmed(&format!("{value:.decimals$}"))
-    } else {
-        format!("{}e{exponent}", trimmed(mantissa))
-    }
 }
 
 /// `text` in lines of at most 80 columns, broken at spaces, each but the first after `indent`.
@@ -291,20 +408,21 @@ mod tests {
 
     #[test]
     fn a_wide_table_is_split_into_blocks_with_the_names() {
-        let headings = ["", "a", "b", "c", "d", "e"];
-        let mut report = Report::new(headings).grouped(2);
         let wide = "x".repeat(20);
-        report.row("name", std::iter::repeat_n(wide.as_str(), 5));
-        let text = report.to_string();
+        let mut table = Table::of([&wide]).words("", |_| "name").grouped(2);
+        for label in ["a", "b", "c", "d", "e"] {
+            table = table.plain(label, |wide| wide.as_str());
+        }
+        let text = table.to_string();
         assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
         // a and b; c, d and e.
         assert_eq!(text.matches("name").count(), 2);
         assert_eq!(text.matches(&wide).count(), 5);
         // A value that is wider than a terminal stays whole.
         let long = "y".repeat(100);
-        let mut report = Report::new(["", "a", "b"]);
-        report.row("name", [long.as_str(), "z"]);
-        let text = report.to_string();
+        let table = Table::of([()]).words("", |()| "name");
+        let table = table.plain("a", |()| long.as_str()).plain("b", |()| "z");
+        let text = table.to_string();
         assert!(
             text.contains(&long) && text.matches("name").count() == 2,
             "{text}"
@@ -313,13 +431,41 @@ mod tests {
 
     #[test]
     fn a_column_of_text_is_wrapped_instead() {
-        let mut report = Report::new(["name", "about", "n"]).wrapped(1);
         let words = "some words ".repeat(20);
-        report.row("one", [words.trim(), "12345"]);
-        let text = report.to_string();
+        let table = Table::of([()]).words("name", |()| "one");
+        let table = table
+            .wrapped("about", |()| words.trim())
+            .plain("n", |()| 12345);
+        let text = table.to_string();
         assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
         assert_eq!(text.matches("words").count(), 20);
         assert!(text.contains("12345"));
+    }
+
+    #[test]
+    fn programs_see_the_columns_with_a_key_and_people_those_with_a_label() {
+        let rows = [(1, Some(0.0005)), (2, None)];
+        let table = Table::of(rows)
+            .plain("n", |row| row.0)
+            .key("number")
+            .number("delay ms", Show::Milli, |row| row.1)
+            .key("delay_s")
+            .words("for people", |_| "a, b")
+            .value("words", |_| "a, b");
+        assert_eq!(
+            table.to_string(),
+            "n  delay ms  for people\n1     0.500  a, b\n2         -  a, b\n"
+        );
+        let csv = String::from_utf8(table.csv().unwrap()).unwrap();
+        assert_eq!(
+            csv,
+            "number,delay_s,words\n1,0.0005,\"a, b\"\n2,,\"a, b\"\n"
+        );
+        assert_eq!(table.objects()[1]["delay_s"], Value::Null);
+        assert_eq!(
+            table.transposed().to_string(),
+            "n               1     2\ndelay ms    0.500     -\nfor people   a, b  a, b\n"
+        );
     }
 
     #[test]
@@ -328,24 +474,5 @@ mod tests {
         assert!(widths(&text).all(|width| width <= TERMINAL) && text.lines().count() == 3);
         assert!(text.lines().skip(1).all(|line| line.starts_with("  word")));
         assert_eq!(wrap("short", "  "), "short");
-    }
-
-    #[test]
-    fn at_most_six_significant_digits_are_shown() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (10.0, "10"),
-            (-0.25, "-0.25"),
-            (0.000_123_456_78, "0.000123457"),
-            (1e-9, "1e-9"),
-            (1.234_567_8e-7, "1.23457e-7"),
-            (0.999_999_99, "1"),
-            (123_456_789.0, "123456789"),
-            (1.5e12, "1.5e12"),
-            (f64::INFINITY, "inf"),
-        ] {
-            assert_eq!(significant(value), text);
-        }
     }
 }

@@ -121,28 +121,18 @@ fn add(
     version: &str,
 ) {
     let mut row = Row::default();
-    row.set("cell", Value::from(record.cell));
+    row.set("cell", record.cell);
     row.all(&settings.varying);
     // The one row of a cell that refuses its parameters is of no run.
     let is_run = run.error.is_none();
-    row.set(
-        "run",
-        if is_run {
-            Value::from(run.run)
-        } else {
-            Value::Null
-        },
-    );
+    row.set("run", is_run.then_some(run.run));
     // A closed form may have a seed of its own.
     if run.seed.is_some() || !record.params.contains_key("seed") {
-        row.set("seed", run.seed.map_or(Value::Null, Value::from));
+        row.set("seed", run.seed);
     }
-    row.set("offset_s", run.offset_s.map_or(Value::Null, Value::from));
-    row.set("flow", flow.map_or(Value::Null, Value::from));
-    row.set(
-        "duration_s",
-        run.duration_s.map_or(Value::Null, Value::from),
-    );
+    row.set("offset_s", run.offset_s);
+    row.set("flow", flow);
+    row.set("duration_s", run.duration_s);
     match flow {
         Some(flow) => {
             row.all(&run.flows[flow]);
@@ -157,8 +147,8 @@ fn add(
     }
     row.all(&record.params);
     row.all(&settings.fixed);
-    row.set("error", run.error.clone().map_or(Value::Null, Value::from));
-    row.set("version", Value::from(version));
+    row.set("error", run.error.clone());
+    row.set("version", version);
     table.row(row.cells());
 }
 
@@ -167,8 +157,8 @@ fn add(
 struct Row(Map<String, Value>);
 
 impl Row {
-    fn set(&mut self, name: &str, value: Value) {
-        self.0.entry(name).or_insert(value);
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.entry(name).or_insert(value.into());
     }
 
     fn all(&mut self, fields: &Fields) {

@@ -7,7 +7,7 @@ use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{Metadata, Time, to_f64};
 
-use super::{Table, always, maybe};
+use super::Table;
 use crate::endpoint::Transmission;
 use crate::simulation::Setup;
 use crate::simulation::probe::{Probe, Refused};
@@ -16,11 +16,11 @@ use tmt_link::Service;
 
 /// Columns of the table (docs/results.md, Sec. 4). Rows of all flows together have no flow.
 const COLUMNS: &[Column] = &[
-    maybe("flow", Kind::Count),
-    always("kind", Kind::Word),
-    always("delay", Kind::Time),
-    always("count", Kind::Count),
-    always("share", Kind::Real),
+    Column::maybe("flow", Kind::Count),
+    Column::always("kind", Kind::Word),
+    Column::always("delay", Kind::Time),
+    Column::always("count", Kind::Count),
+    Column::always("share", Kind::Real),
 ];
 
 /// A transmission whose delays are not known yet.

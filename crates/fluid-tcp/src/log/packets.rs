@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::types::{Metadata, Time};
 
-use super::{Fate, Table, always, count, maybe, span, time};
+use super::{Fate, Table, count, span, time};
 use crate::endpoint::Transmission;
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
@@ -16,25 +16,25 @@ use tmt_link::queue::Discipline;
 
 /// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
-    always("flow", Kind::Count),
-    always("packet", Kind::Count),
-    always("copy", Kind::Count),
-    always("sent", Kind::Time),
-    maybe("enqueued", Kind::Time),
-    maybe("service_start", Kind::Time),
-    maybe("service_end", Kind::Time),
-    maybe("first_lldu", Kind::Count),
-    maybe("last_lldu", Kind::Count),
-    maybe("delivered", Kind::Time),
-    always("fate", Kind::Word),
-    maybe("acked", Kind::Time),
-    maybe("delay_propagation", Kind::Time),
-    maybe("delay_queue", Kind::Time),
-    maybe("delay_serialisation", Kind::Time),
-    maybe("delay_wait", Kind::Time),
-    maybe("left", Kind::Time),
-    always("size_bytes", Kind::Count),
-    maybe("offered", Kind::Time),
+    Column::always("flow", Kind::Count),
+    Column::always("packet", Kind::Count),
+    Column::always("copy", Kind::Count),
+    Column::always("sent", Kind::Time),
+    Column::maybe("enqueued", Kind::Time),
+    Column::maybe("service_start", Kind::Time),
+    Column::maybe("service_end", Kind::Time),
+    Column::maybe("first_lldu", Kind::Count),
+    Column::maybe("last_lldu", Kind::Count),
+    Column::maybe("delivered", Kind::Time),
+    Column::always("fate", Kind::Word),
+    Column::maybe("acked", Kind::Time),
+    Column::maybe("delay_propagation", Kind::Time),
+    Column::maybe("delay_queue", Kind::Time),
+    Column::maybe("delay_serialisation", Kind::Time),
+    Column::maybe("delay_wait", Kind::Time),
+    Column::maybe("left", Kind::Time),
+    Column::always("size_bytes", Kind::Count),
+    Column::maybe("offered", Kind::Time),
 ];
 
 /// Columns of a log of packets of one size, none of which a proxy sends again.

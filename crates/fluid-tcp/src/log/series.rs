@@ -5,24 +5,24 @@ use std::io::{self, Write};
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::types::{Bytes, Metadata, Span, Time, to_f64};
 
-use super::{Table, always, maybe, span};
+use super::{Table, span};
 use crate::endpoint::sender::Snapshot;
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::{Flow, Setup};
 
 /// Columns of the series (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
-    always("time", Kind::Time),
-    always("flow", Kind::Count),
-    always("event", Kind::Word),
-    always("cwnd", Kind::Real),
-    maybe("ssthresh", Kind::Real),
-    maybe("srtt", Kind::Time),
-    always("rto", Kind::Time),
-    always("in_flight", Kind::Count),
-    always("queue", Kind::Count),
-    always("delivered", Kind::Count),
-    maybe("goodput_bps", Kind::Real),
+    Column::always("time", Kind::Time),
+    Column::always("flow", Kind::Count),
+    Column::always("event", Kind::Word),
+    Column::always("cwnd", Kind::Real),
+    Column::maybe("ssthresh", Kind::Real),
+    Column::maybe("srtt", Kind::Time),
+    Column::always("rto", Kind::Time),
+    Column::always("in_flight", Kind::Count),
+    Column::always("queue", Kind::Count),
+    Column::always("delivered", Kind::Count),
+    Column::maybe("goodput_bps", Kind::Real),
 ];
 
 /// Probe that writes the series during the run.

@@ -6,7 +6,7 @@ use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::scheme::engine::UnitKind;
 use tmt_core::types::Metadata;
 
-use super::{Table, always, maybe, time};
+use super::{Table, time};
 use tmt_link::SlotUse;
 
 use crate::endpoint::Transmission;
@@ -14,16 +14,16 @@ use crate::simulation::probe::Probe;
 
 /// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
-    always("slot", Kind::Count),
-    always("time", Kind::Time),
-    always("unit", Kind::Word),
-    always("flow", Kind::Count),
-    always("packet", Kind::Count),
-    always("copy", Kind::Count),
-    always("codeword", Kind::Count),
-    always("attempt", Kind::Count),
-    always("received", Kind::Count),
-    maybe("arrival", Kind::Time),
+    Column::always("slot", Kind::Count),
+    Column::always("time", Kind::Time),
+    Column::always("unit", Kind::Word),
+    Column::always("flow", Kind::Count),
+    Column::always("packet", Kind::Count),
+    Column::always("copy", Kind::Count),
+    Column::always("codeword", Kind::Count),
+    Column::always("attempt", Kind::Count),
+    Column::always("received", Kind::Count),
+    Column::maybe("arrival", Kind::Time),
 ];
 
 /// Probe that writes the slot log during the run.

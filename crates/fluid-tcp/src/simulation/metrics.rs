@@ -7,6 +7,7 @@ use serde::Serialize;
 use tmt_core::stats::distribution::Precision;
 use tmt_core::stats::ratio;
 use tmt_core::stats::runs::serialize_histogram;
+pub use tmt_core::types::Show;
 use tmt_core::types::{Bytes, Time, to_f64};
 
 use crate::simulation::Setup;
@@ -108,45 +109,6 @@ pub struct Row {
     pub label: &'static str,
     /// How the table for people shows the value.
     pub show: Show,
-}
-
-/// Format of a value in the table. A missing value is a dash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
-    /// Integer.
-    Count,
-    /// Divided by 1000, with three decimals.
-    Kilo,
-    /// Multiplied by 1000, with three decimals.
-    Milli,
-    /// With this number of decimals.
-    Decimals(usize),
-}
-
-impl Show {
-    /// Formats a value of this metric for the table; `-` if there is none.
-    #[must_use]
-    pub fn text(self, value: Option<f64>) -> String {
-        let Some(value) = value else {
-            return "-".to_owned();
-        };
-        let decimals = match self {
-            Self::Count => 0,
-            Self::Kilo | Self::Milli => 3,
-            Self::Decimals(decimals) => decimals,
-        };
-        format!("{:.decimals$}", self.scaled(value))
-    }
-
-    /// The value in the unit of the table.
-    #[must_use]
-    pub fn scaled(self, value: f64) -> f64 {
-        match self {
-            Self::Kilo => value / 1e3,
-            Self::Milli => value * 1e3,
-            Self::Count | Self::Decimals(_) => value,
-        }
-    }
 }
 
 /// Value as a number, if it is one in JSON.

@@ -17,10 +17,10 @@ pub(crate) use args::Args;
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::open;
+use crate::output::Output;
 use crate::output::document::Document;
-use crate::output::{Output, json};
 use crate::progress::Work;
-use crate::table::counted;
+use crate::table::{counted, write};
 
 /// Schema of the JSON.
 const SCHEMA: &str = "tmt.advise/1";
@@ -47,16 +47,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for text in show::warnings(&advice) {
         warning!("advise", "{text}");
     }
-    if args.json {
-        let document = Document::new(
-            SCHEMA,
-            show::Params::of(&question, &advice),
-            show::Results::of(&advice),
-        );
-        json(&mut output, &document)?;
-    } else {
-        output.write(show::text(&advice).as_bytes())?;
-    }
+    let params = show::params(&question, &advice);
+    let document = Document::new(SCHEMA, params, show::results(&advice));
+    write(&mut output, args.json, &document, |_| show::text(&advice))?;
     output.finish()
 }
 

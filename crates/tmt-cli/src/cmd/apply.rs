@@ -1,11 +1,12 @@
 //! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
-use serde::Serialize;
+use serde_json::json;
 use tmt_core::format::import::render_keys;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::Quantiles;
+use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::{Note, Severity, Span};
 use tmt_link::apply::{FeedbackDelay, Transform};
 
@@ -14,7 +15,7 @@ use crate::input::{TraceArgs, flag, note_reading};
 use crate::output::document::{Document, Shape};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::quantity::SchemeParser;
-use crate::table::{Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
+use crate::table::{SHOWN_ATTEMPTS, Show, Table, counted, later};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
@@ -57,13 +58,6 @@ pub(crate) struct Args {
     trace: TraceArgs,
 }
 
-/// Settings of all schemes.
-#[derive(Debug, Serialize)]
-struct Params {
-    rtt_ns: u64,
-    feedback_delay_ns: u64,
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     let paths = output_paths(args)?;
     let shape = args.summary.as_deref();
@@ -104,10 +98,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     note_reading("apply", &name, &reader);
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
-    let params = Params {
-        rtt_ns: transform.rtt.as_nanos(),
-        feedback_delay_ns: transform.feedback_delay.as_nanos(),
-    };
+    let params = json!({
+        "rtt_ns": transform.rtt.as_nanos(),
+        "feedback_delay_ns": transform.feedback_delay.as_nanos(),
+    });
     if let (Some(file), Some(shape)) = (&mut summary_file, shape) {
         Document::new("tmt.apply/1", params, &summaries).summarise(file, shape)?;
     }
@@ -179,49 +173,40 @@ fn file_name(scheme: &SchemeSpec) -> String {
 }
 
 fn summary_table(summaries: &[LinkSummary]) -> String {
-    let mut report = Report::new(
-        std::iter::once("").chain(summaries.iter().map(|summary| summary.scheme.as_str())),
-    );
-    let mut row = |name: &str, value: &dyn Fn(&LinkSummary) -> String| {
-        report.row(name, summaries.iter().map(value));
-    };
-    row("slots", &|s| s.slots.to_string());
-    row("  data units", &|s| s.units_data.to_string());
-    row("  repair units", &|s| s.units_repair.to_string());
-    row("  repeated units", &|s| s.units_repeated.to_string());
-    row("slots erased", &|s| s.slots_erased.to_string());
-    row("erasure ratio", &|s| share(s.erasure_ratio));
-    row("LLDUs delivered", &|s| s.delivered.to_string());
-    row("LLDUs lost", &|s| s.lost.to_string());
-    row("LLDUs censored", &|s| s.censored.to_string());
-    row("efficiency", &|s| share(s.efficiency));
-    row("residual loss", &|s| share(s.residual_loss));
+    let share = Show::Decimals(6);
+    let longest = |lengths: &RunLengths| lengths.keys().last().copied();
+    let mut table = Table::of(summaries)
+        .words("", |s| s.scheme.as_str())
+        .plain("slots", |s| s.slots)
+        .plain("  data units", |s| s.units_data)
+        .plain("  repair units", |s| s.units_repair)
+        .plain("  repeated units", |s| s.units_repeated)
+        .plain("slots erased", |s| s.slots_erased)
+        .number("erasure ratio", share, |s| s.erasure_ratio)
+        .plain("LLDUs delivered", |s| s.delivered)
+        .plain("LLDUs lost", |s| s.lost)
+        .plain("LLDUs censored", |s| s.censored)
+        .number("efficiency", share, |s| s.efficiency)
+        .number("residual loss", share, |s| s.residual_loss);
     for (which, quantile) in Quantiles::ALL {
-        row(&format!("delay {which} ms"), &|s| {
-            millis(quantile(&s.delay_s))
-        });
+        let label = format!("delay {which} ms");
+        table = table.number(label, Show::Milli, |s| quantile(&s.delay_s));
     }
-    row("reordered LLDUs / delivered", &|s| share(s.reordered_share));
-    row("reordering max LLDUs", &|s| {
-        s.reordering_max_lldus.to_string()
-    });
-    row("reordering max ms", &|s| millis(Some(s.reordering_max_s)));
-    row("longest burst, slots", &|s| longest(&s.bursts_before));
-    row("longest burst, LLDUs", &|s| longest(&s.bursts_after));
-    let most = summaries
-        .iter()
-        .filter_map(|summary| summary.attempts.keys().last().copied())
-        .max()
-        .unwrap_or(0);
+    table = table
+        .number("reordered LLDUs / delivered", share, |s| s.reordered_share)
+        .plain("reordering max LLDUs", |s| s.reordering_max_lldus)
+        .number("reordering max ms", Show::Milli, |s| s.reordering_max_s)
+        .plain("longest burst, slots", |s| longest(&s.bursts_before))
+        .plain("longest burst, LLDUs", |s| longest(&s.bursts_after));
+    let attempts = summaries.iter().flat_map(|summary| summary.attempts.keys());
+    let most = attempts.max().copied().unwrap_or(0);
     for attempts in 1..=most.min(SHOWN_ATTEMPTS) {
-        row(&format!("delivered in attempt {attempts}"), &|s| {
-            s.attempts.get(&attempts).copied().unwrap_or(0).to_string()
+        table = table.plain(format!("delivered in attempt {attempts}"), |s| {
+            s.attempts.get(&attempts).copied().unwrap_or(0)
         });
     }
     if most > SHOWN_ATTEMPTS {
-        row("delivered in later attempts", &|s| {
-            later(&s.attempts).to_string()
-        });
+        table = table.plain("delivered in later attempts", |s| later(&s.attempts));
     }
-    report.to_string()
+    table.transposed().to_string()
 }

@@ -1,13 +1,13 @@
 //! `tmt audit`: independent check of the packet log of a TCP run (docs/simulator.md, Sec. 13).
 
 use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
-use serde::Serialize;
+use serde_json::json;
 use tmt_core::format::Options;
 
 use crate::exit::{Failure, Outcome, print_line};
 use crate::input::{self, Input};
 use crate::output::document::Document;
-use crate::table::{Report, print};
+use crate::table::{Table, print};
 
 /// Flags of `tmt audit`.
 #[derive(Debug, clap::Args)]
@@ -35,13 +35,6 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-}
-
-/// What the packet log is checked against.
-#[derive(Debug, Serialize)]
-struct Params {
-    timeline: bool,
-    slots: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -77,10 +70,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         AuditError::Timeline(error) => Failure::input(&beside, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
-    let params = Params {
-        timeline: args.timeline.is_some(),
-        slots: args.slots.is_some(),
-    };
+    // What the packet log is checked against.
+    let params = json!({
+        "timeline": args.timeline.is_some(),
+        "slots": args.slots.is_some(),
+    });
     let document = Document::new("tmt.audit/1", params, report);
     print(None, args.json, &document, table)?;
     let report = document.results();
@@ -108,13 +102,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn table(report: &AuditReport) -> String {
-    let mut table = Report::new(["rule", "checks", "broken"]);
-    for rule in &report.rules {
-        table.row(
-            rule.rule,
-            [rule.checks.to_string(), rule.violations_total.to_string()],
-        );
-    }
+    let table = Table::of(&report.rules)
+        .words("rule", |rule| rule.rule)
+        .plain("checks", |rule| rule.checks)
+        .plain("broken", |rule| rule.violations_total);
     let verdict = if report.passed() {
         "every rule holds"
     } else {

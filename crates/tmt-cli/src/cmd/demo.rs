@@ -9,6 +9,7 @@ use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{self, Flow, Setup};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
 use tmt_core::scheme::SchemeSpec;
@@ -20,7 +21,7 @@ use tmt_link::timeline::{Builder, Trace};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
-use crate::table::{Report, number, print};
+use crate::table::{Show, Table, number, print};
 
 /// Flags of `tmt demo`.
 #[derive(Debug, clap::Args)]
@@ -56,21 +57,6 @@ const CHANNEL: GilbertElliott = GilbertElliott {
 };
 const SEED: u64 = 1;
 
-/// The scenario.
-#[derive(Debug, Serialize)]
-struct Params {
-    rate_bps: u64,
-    lldu_bytes: u64,
-    lldu_header_bytes: u64,
-    rtt_ns: u64,
-    decode_delay_ns: u64,
-    duration_ns: u64,
-    packet_bytes: u64,
-    rwnd_packets: u64,
-    channel: String,
-    seed: u64,
-}
-
 /// Results of one scheme.
 #[derive(Debug, Serialize)]
 struct Chain {
@@ -87,18 +73,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .par_iter()
         .map(|scheme| chain(scheme, &slots))
         .collect::<Outcome<_>>()?;
-    let params = Params {
-        rate_bps: RATE.0,
-        lldu_bytes: LLDU.0,
-        lldu_header_bytes: LLDU_HEADER.0,
-        rtt_ns: RTT.as_nanos(),
-        decode_delay_ns: INTERLEAVER_MICROS * 1_000,
-        duration_ns: DURATION.as_nanos(),
-        packet_bytes: PACKET.0,
-        rwnd_packets: WINDOW,
-        channel: ChannelSpec::GilbertElliott(CHANNEL).to_string(),
-        seed: SEED,
-    };
+    let params = json!({
+        "rate_bps": RATE.0,
+        "lldu_bytes": LLDU.0,
+        "lldu_header_bytes": LLDU_HEADER.0,
+        "rtt_ns": RTT.as_nanos(),
+        "decode_delay_ns": INTERLEAVER_MICROS * 1_000,
+        "duration_ns": DURATION.as_nanos(),
+        "packet_bytes": PACKET.0,
+        "rwnd_packets": WINDOW,
+        "channel": ChannelSpec::GilbertElliott(CHANNEL).to_string(),
+        "seed": SEED,
+    });
     let document = Document::new("tmt.demo/1", params, chains);
     print(None, args.json, &document, |chains| text(chains))
 }
@@ -207,26 +193,22 @@ impl Chain {
             .whole_packet_rate_bps(metrics.packets_delivered, PACKET);
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
         [
-            percent(self.bandwidth_used, 1),
+            Show::Percent(1).text(self.bandwidth_used),
             number(goodput.map(|bps| bps / 1e3), 0),
-            percent(self.mean_coding_ratio, 1),
+            Show::Percent(1).text(self.mean_coding_ratio),
             delay(metrics.delay_min_s),
             delay(metrics.delay_mean_s),
             delay(metrics.delay_max_s),
             // The first attempt is not a repeat.
-            percent(share(attempts, 1), 4),
-            percent(share(attempts, 2), 4),
-            percent(share(attempts, 3), 4),
-            percent(share(attempts, 4), 4),
-            percent(share(again, 0), 2),
-            percent(share(again, 1), 2),
-            percent(share(again, 2), 2),
+            Show::Percent(4).text(share(attempts, 1)),
+            Show::Percent(4).text(share(attempts, 2)),
+            Show::Percent(4).text(share(attempts, 3)),
+            Show::Percent(4).text(share(attempts, 4)),
+            Show::Percent(2).text(share(again, 0)),
+            Show::Percent(2).text(share(again, 1)),
+            Show::Percent(2).text(share(again, 2)),
         ]
     }
-}
-
-fn percent(share: Option<f64>, decimals: usize) -> String {
-    number(share.map(|share| share * 100.0), decimals)
 }
 
 fn delay(seconds: Option<f64>) -> String {
@@ -240,19 +222,15 @@ fn share(counts: &BTreeMap<u32, u64>, times: u32) -> Option<f64> {
 }
 
 fn text(chains: &[Chain]) -> String {
-    let mut headings = vec![String::new()];
-    for scheme in SCHEMES {
-        let (_, code) = scheme.split_once(':').unwrap_or(("", scheme));
-        headings.extend([format!("{code}\npaper"), format!("{code}\ntmt")]);
-    }
-    let mut report = Report::new(headings).grouped(2);
     let ours: Vec<_> = chains.iter().map(Chain::cells).collect();
-    for (row, (name, published)) in TABLE.into_iter().enumerate() {
-        let both = published.into_iter().zip(&ours);
-        report.row(
-            name,
-            both.flat_map(|(paper, ours)| [paper.to_owned(), ours[row].clone()]),
-        );
+    let mut table = Table::of(TABLE.into_iter().enumerate())
+        .words("", |(_, (name, _))| *name)
+        .grouped(2);
+    for (place, (scheme, ours)) in SCHEMES.into_iter().zip(&ours).enumerate() {
+        let (_, code) = scheme.split_once(':').unwrap_or(("", scheme));
+        table = table
+            .plain(format!("{code}\npaper"), |(_, (_, paper))| paper[place])
+            .plain(format!("{code}\ntmt"), |(row, _)| ours[*row].as_str());
     }
     let erased = chains
         .first()
@@ -276,7 +254,7 @@ fn text(chains: &[Chain]) -> String {
 Sec. V, with the published values of Table I beside those of tmt. Columns: ARQ,
 HARQ 10/12 and HARQ 10/15.
 
-{report}
+{table}
 Fitted: the channel. The land-mobile-satellite trace of the paper is not public;
 the erasure ratio and the fade length of a two-state channel were chosen after
 the ARQ columns. The HARQ columns of tmt are predictions.

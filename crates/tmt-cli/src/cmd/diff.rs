@@ -3,7 +3,6 @@
 mod heads;
 mod show;
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tmt_core::format::Rows;
 use tmt_core::pipeline::{Compared, Side, compare};
@@ -46,91 +45,24 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
-/// Settings of the comparison.
-#[derive(Debug, Serialize)]
-struct Params {
-    ignore_head: bool,
-    lldu_bytes: Option<u64>,
-}
-
 /// Result of the comparison.
-#[derive(Debug, Serialize)]
 struct Results {
+    names: [String; 2],
     /// Whether nothing that decides differs.
     equal: bool,
-    slots_a: u64,
-    slots_b: u64,
-    slots_differing: u64,
-    times_differing: u64,
-    delays_differing: u64,
-    erased_in_a_only: u64,
-    erased_in_b_only: u64,
-    /// Null unless both have the column.
-    attempts_differing: Option<u64>,
-    has_attempts_a: bool,
-    has_attempts_b: bool,
-    largest_time_difference_s: f64,
-    largest_delay_difference_s: f64,
-    first: Option<First>,
+    found: Compared,
     heads: Vec<KeyDifference>,
-    a: TraceStats,
-    b: TraceStats,
-    /// B − A of every number of the statistics.
-    difference: Map<String, Value>,
-    /// What the table names.
-    #[serde(skip)]
-    names: [String; 2],
-}
-
-/// The first slot that differs.
-#[derive(Debug, Serialize)]
-struct First {
-    /// From 0.
-    slot: u64,
-    a: Option<FirstSide>,
-    b: Option<FirstSide>,
-}
-
-/// That slot in one of the traces.
-#[derive(Debug, Serialize)]
-struct FirstSide {
-    /// From 1; null in forms without lines.
-    line: Option<u64>,
-    tx_time_s: f64,
-    /// Null if it was erased.
-    decode_delay_s: Option<f64>,
-    attempts: Option<u32>,
-    #[serde(skip)]
-    tx_time_ns: u64,
-    #[serde(skip)]
-    decode_delay: Option<Span>,
-}
-
-impl FirstSide {
-    fn new(side: Side) -> Self {
-        let slot = side.slot;
-        let delay = Some(slot.decode_delay()).filter(|_| !slot.is_erased());
-        let time = slot.tx_time();
-        Self {
-            line: Some(side.line).filter(|line| *line > 0),
-            tx_time_s: time.since(tmt_core::Time::ZERO).as_secs_f64(),
-            decode_delay_s: delay.map(Span::as_secs_f64),
-            attempts: side.attempts,
-            tx_time_ns: time.as_nanos(),
-            decode_delay: delay,
-        }
-    }
+    stats: [TraceStats; 2],
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let results = compared(args).map_err(Failure::into_trouble)?;
-    let is_equal = results.equal;
     // What was found does not depend on whether anyone reads it to the end.
-    match print(args, results) {
+    match print(args, &results) {
         Ok(()) | Err(Failure::ClosedPipe) => {}
         Err(failure) => return Err(failure.into_trouble()),
     }
-    if is_equal {
+    if results.equal {
         Ok(())
     } else {
         Err(Failure::Different)
@@ -156,7 +88,7 @@ fn compared(args: &Args) -> Outcome<Results> {
     let takes = tallies
         .each_mut()
         .map(|tally| |rows: &Rows| tally.slots(&rows.slots, &rows.attempts));
-    let compared = compare(&mut readers, takes)
+    let found = compare(&mut readers, takes)
         .map_err(|(index, error)| Failure::input(&names[index], &error))?;
     for (name, reader) in names.iter().zip(&readers) {
         note_reading("diff", name, reader);
@@ -170,50 +102,62 @@ fn compared(args: &Args) -> Outcome<Results> {
     let (Some(a), Some(b)) = (next(), next()) else {
         return Err(Failure::failed("two traces have two summaries"));
     };
-    results(args, names, &compared, keys, a, b)
+    let decides = !args.ignore_head && keys.iter().any(|key| key.decides);
+    Ok(Results {
+        names,
+        equal: found.is_equal() && !decides,
+        found,
+        heads: keys,
+        stats: [a, b],
+    })
 }
 
-fn results(
-    args: &Args,
-    names: [String; 2],
-    compared: &Compared,
-    heads: Vec<KeyDifference>,
-    a: TraceStats,
-    b: TraceStats,
-) -> Outcome<Results> {
-    let decides = !args.ignore_head && heads.iter().any(|key| key.decides);
-    let first = compared.first.map(|first| {
-        let [a, b] = first.sides.map(|side| side.map(FirstSide::new));
-        First {
-            slot: first.row,
-            a,
-            b,
-        }
+/// The line of a row, from 1; `None` in forms without lines.
+fn line(side: &Side) -> Option<u64> {
+    Some(side.line).filter(|line| *line > 0)
+}
+
+/// The decoding delay of a row; `None` if it was erased.
+fn delay(side: &Side) -> Option<Span> {
+    Some(side.slot.decode_delay()).filter(|_| !side.slot.is_erased())
+}
+
+/// The results in JSON.
+fn described(results: &Results) -> Outcome<Value> {
+    let Results { found, stats, .. } = results;
+    let side = |side: Side| {
+        json!({
+            "line": line(&side),
+            "tx_time_s": side.slot.tx_time().since(tmt_core::Time::ZERO).as_secs_f64(),
+            "decode_delay_s": delay(&side).map(Span::as_secs_f64),
+            "attempts": side.attempts,
+        })
+    };
+    let first = found.first.map(|first| {
+        let [a, b] = first.sides.map(|one| one.map(side));
+        json!({ "slot": first.row, "a": a, "b": b })
     });
-    let [slots_a, slots_b] = compared.rows;
-    let [erased_in_a_only, erased_in_b_only] = compared.erased_only;
-    let [has_attempts_a, has_attempts_b] = compared.has_attempts;
-    Ok(Results {
-        equal: compared.is_equal() && !decides,
-        slots_a,
-        slots_b,
-        slots_differing: compared.differing,
-        times_differing: compared.times,
-        delays_differing: compared.delays,
-        erased_in_a_only,
-        erased_in_b_only,
-        attempts_differing: (has_attempts_a && has_attempts_b).then_some(compared.attempts),
-        has_attempts_a,
-        has_attempts_b,
-        largest_time_difference_s: compared.largest_time.as_secs_f64(),
-        largest_delay_difference_s: compared.largest_delay.as_secs_f64(),
-        first,
-        heads,
-        difference: differences(&a, &b)?,
-        a,
-        b,
-        names,
-    })
+    let both_have_attempts = found.has_attempts == [true; 2];
+    Ok(json!({
+        "equal": results.equal,
+        "slots_a": found.rows[0],
+        "slots_b": found.rows[1],
+        "slots_differing": found.differing,
+        "times_differing": found.times,
+        "delays_differing": found.delays,
+        "erased_in_a_only": found.erased_only[0],
+        "erased_in_b_only": found.erased_only[1],
+        "attempts_differing": both_have_attempts.then_some(found.attempts),
+        "has_attempts_a": found.has_attempts[0],
+        "has_attempts_b": found.has_attempts[1],
+        "largest_time_difference_s": found.largest_time.as_secs_f64(),
+        "largest_delay_difference_s": found.largest_delay.as_secs_f64(),
+        "first": first,
+        "heads": results.heads,
+        "a": stats[0],
+        "b": stats[1],
+        "difference": differences(&stats[0], &stats[1])?,
+    }))
 }
 
 /// `b` − `a` of every number; null where one of both has none.
@@ -232,14 +176,14 @@ fn differences(a: &TraceStats, b: &TraceStats) -> Outcome<Map<String, Value>> {
     Ok(fields.collect())
 }
 
-fn print(args: &Args, results: Results) -> Outcome {
-    headline!("diff", "{}", show::verdict(&results, args.ignore_head));
-    let params = Params {
-        ignore_head: args.ignore_head,
-        lldu_bytes: args.read.lldu.map(|lldu| lldu.0),
-    };
-    let document = Document::new("tmt.diff/1", params, results);
+fn print(args: &Args, results: &Results) -> Outcome {
+    headline!("diff", "{}", show::verdict(results, args.ignore_head));
+    let params = json!({
+        "ignore_head": args.ignore_head,
+        "lldu_bytes": args.read.lldu.map(|lldu| lldu.0),
+    });
+    let document = Document::new("tmt.diff/1", params, described(results)?);
     let mut output = Output::create(args.output.as_deref())?;
-    write(&mut output, args.json, &document, show::tables)?;
+    write(&mut output, args.json, &document, |_| show::tables(results))?;
     output.finish()
 }

@@ -4,6 +4,7 @@ mod results;
 mod show;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use serde_json::{Value, json};
 use tmt_core::pipeline::collect;
 use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
@@ -15,7 +16,7 @@ use crate::input::{TraceArgs, note_reading};
 use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
 use crate::table::{counted, write};
-use results::{Link, Params, Periods, Results};
+use results::{Link, Periods, Results};
 
 /// Flags of `tmt fit`.
 #[derive(Debug, clap::Args)]
@@ -242,28 +243,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         output.write(format!("{text}\n").as_bytes())?;
     } else {
-        let document = Document::new("tmt.fit/1", Params::of(args, link), results);
+        let document = Document::new("tmt.fit/1", params(args, link), results);
         write(&mut output, args.json, &document, show::table)?;
     }
     output.finish()
 }
 
-impl Params {
-    fn of(args: &Args, link: Option<Link>) -> Self {
-        let (period, period_s) = match args.period {
-            PeriodChoice::Search => ("search", None),
-            PeriodChoice::Off => ("off", None),
-            PeriodChoice::Only(seconds) => ("given", Some(seconds)),
-        };
-        Self {
-            model: args.model.unwrap_or(ALL),
-            period,
-            period_s,
-            at_interval_s: link.map(|link| link.interval_s),
-            at_rate_bps: args.at_rate.map(|rate| rate.0),
-            packet_bytes: args.packet.map(|packet| packet.0),
-        }
-    }
+/// Settings, in JSON: the period is `search`, `off`, or `given` as `period_s`.
+fn params(args: &Args, link: Option<Link>) -> Value {
+    let (period, period_s) = match args.period {
+        PeriodChoice::Search => ("search", None),
+        PeriodChoice::Off => ("off", None),
+        PeriodChoice::Only(seconds) => ("given", Some(seconds)),
+    };
+    json!({
+        "model": args.model.unwrap_or(ALL),
+        "period": period,
+        "period_s": period_s,
+        "at_interval_s": link.map(|link| link.interval_s),
+        "at_rate_bps": args.at_rate.map(|rate| rate.0),
+        "packet_bytes": args.packet.map(|packet| packet.0),
+    })
 }
 
 /// Warns if sojourns are shorter than what the slots of the trace resolve.

@@ -7,9 +7,9 @@ mod foreign;
 mod show;
 mod source;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use tmt_core::format::Unit;
-use tmt_core::format::import::{Finding, Importers, Severity, ValueKind, known, render_keys};
+use tmt_core::format::import::{Importers, Severity, ValueKind};
 use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
 use tmt_core::types::{Span, TraceKind};
 
@@ -22,114 +22,33 @@ use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
 use crate::table::{counted, write};
 
-/// Settings of a look, as given; null if not given.
-#[derive(Debug, Serialize)]
-struct Params {
-    from: Option<String>,
-    unit: Option<&'static str>,
-    allow_cut: bool,
-    columns: Option<String>,
-    interval_ns: Option<u64>,
-    rate_bps: Option<u64>,
-    lldu_bytes: Option<u64>,
-    /// Which files were given by flags.
-    inputs: Vec<String>,
-    /// Further options of the format.
-    options: Vec<FormatOption>,
-}
-
-/// An option of a format.
-#[derive(Debug, Serialize)]
-struct FormatOption {
-    flag: String,
-    /// Empty for a switch.
-    value: String,
-}
-
-impl Params {
-    fn of(args: &Args) -> Self {
-        let read = &args.read;
-        let (mut inputs, mut options) = (Vec::new(), Vec::new());
-        for (key, _) in Importers::default().keys() {
-            let Some(value) = args.given.text(key.name) else {
-                continue;
-            };
-            match key.kind {
-                ValueKind::Input | ValueKind::File => inputs.push(typed(key.name)),
-                // These are flags of any trace, too.
-                _ if ["interval", "lldu"].contains(&key.name) => {}
-                _ => {
-                    let (flag, value) = (typed(key.name), value.to_owned());
-                    options.push(FormatOption { flag, value });
-                }
-            }
-        }
-        Self {
-            from: args.common.from.clone(),
-            unit: read.unit.map(Unit::name),
-            allow_cut: read.allow_cut,
-            columns: read.columns.as_ref().map(ToString::to_string),
-            interval_ns: read.interval.map(Span::as_nanos),
-            rate_bps: read.rate.map(|rate| rate.0),
-            lldu_bytes: read.lldu.map(|lldu| lldu.0),
-            inputs,
-            options,
+/// Settings of a look, as given; null if not given. `inputs` says which files were given by flags, and `options` has further
+/// options of the format, with an empty value for a switch.
+fn params(args: &Args) -> Value {
+    let read = &args.read;
+    let (mut inputs, mut options) = (Vec::new(), Vec::new());
+    for (key, _) in Importers::default().keys() {
+        let Some(value) = args.given.text(key.name) else {
+            continue;
+        };
+        match key.kind {
+            ValueKind::Input | ValueKind::File => inputs.push(typed(key.name)),
+            // These are flags of any trace, too.
+            _ if ["interval", "lldu"].contains(&key.name) => {}
+            _ => options.push(json!({ "flag": typed(key.name), "value": value })),
         }
     }
-}
-
-/// What was found.
-#[derive(Debug, Serialize)]
-struct Results {
-    /// A format of another tool, or `tmt`.
-    format: &'static str,
-    /// Whether the content decided it.
-    recognised: bool,
-    /// `capacity` or `probe`; null if nothing says so.
-    kind: Option<String>,
-    slots: u64,
-    slots_erased: u64,
-    /// Null if times are unknown.
-    duration_s: Option<f64>,
-    findings: Vec<Found>,
-    /// Why the file was not read to its end; null if it was.
-    error: Option<String>,
-}
-
-/// A finding with all that is known of it.
-#[derive(Debug, Serialize)]
-struct Found {
-    name: &'static str,
-    severity: &'static str,
-    count: u64,
-    unit: &'static str,
-    /// Flag of the input, of formats with several; null otherwise.
-    input: Option<String>,
-    first_line: Option<u64>,
-    first_slot: Option<u64>,
-    text: String,
-    remedy: String,
-}
-
-impl Found {
-    fn new(finding: &Finding) -> Self {
-        let remedy = known(finding.name).map_or("", |known| known.remedy);
-        let input = finding.first.input.map(typed);
-        Self {
-            name: finding.name,
-            severity: match finding.severity {
-                Severity::Warning => "warning",
-                Severity::Note => "note",
-            },
-            count: finding.count,
-            unit: finding.unit,
-            input: input.filter(|input| input.starts_with("--")),
-            first_line: finding.first.line,
-            first_slot: finding.first.slot,
-            text: render_keys(&finding.text, typed),
-            remedy: render_keys(remedy, shown_key),
-        }
-    }
+    json!({
+        "from": args.common.from,
+        "unit": read.unit.map(Unit::name),
+        "allow_cut": read.allow_cut,
+        "columns": read.columns.as_ref().map(ToString::to_string),
+        "interval_ns": read.interval.map(Span::as_nanos),
+        "rate_bps": read.rate.map(|rate| rate.0),
+        "lldu_bytes": read.lldu.map(|lldu| lldu.0),
+        "inputs": inputs,
+        "options": options,
+    })
 }
 
 /// A key of a remedy as a flag; a value of one as it is.
@@ -200,52 +119,60 @@ fn look(args: &Args, source: Source) -> Outcome<Look> {
     })
 }
 
+impl Look {
+    /// Number of findings that are warnings.
+    fn warnings(&self) -> usize {
+        let findings = self.linted.findings.iter();
+        let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
+        warnings.count()
+    }
+
+    /// Time from the first to the last slot, s; `None` if times are unknown.
+    fn duration_s(&self) -> Option<f64> {
+        self.has_times.then(|| self.linted.duration.as_secs_f64())
+    }
+}
+
 fn print(args: &Args, look: Look) -> Outcome {
-    let Look {
-        format,
-        recognised,
-        has_times,
-        linted,
-        failure,
-    } = look;
-    if !has_times {
+    let linted = &look.linted;
+    if !look.has_times {
         note!(
             "lint",
             "the file has no send times: without --interval nothing that needs them is checked"
         );
     }
-    let findings: Vec<Found> = linted.findings.iter().map(Found::new).collect();
-    let warnings = findings.iter().filter(|found| found.severity == "warning");
-    let warnings = warnings.count();
     headline!(
         "lint",
         "{}, {} with a warning, in {}",
-        counted(findings.len() as u64, "finding"),
-        warnings,
+        counted(linted.findings.len() as u64, "finding"),
+        look.warnings(),
         counted(linted.slots, "slot")
     );
-    let results = Results {
-        format,
-        recognised,
-        kind: linted.kind.map(|kind: TraceKind| kind.to_string()),
-        slots: linted.slots,
-        slots_erased: linted.erased,
-        duration_s: has_times.then(|| linted.duration.as_secs_f64()),
-        findings,
-        error: failure.as_ref().map(ToString::to_string),
-    };
-    let document = Document::new("tmt.lint/1", Params::of(args), results);
+    let results = json!({
+        "format": look.format,
+        // Whether the content decided it.
+        "recognised": look.recognised,
+        "kind": linted.kind.map(|kind: TraceKind| kind.to_string()),
+        "slots": linted.slots,
+        "slots_erased": linted.erased,
+        "duration_s": look.duration_s(),
+        "findings": show::findings(&linted.findings).objects(),
+        // Why the file was not read to its end; null if it was.
+        "error": look.failure.as_ref().map(ToString::to_string),
+    });
+    let document = Document::new("tmt.lint/1", params(args), results);
     let mut output = Output::create(args.common.output.as_deref())?;
     // What was found does not depend on whether anyone reads it to the end.
-    let written =
-        write(&mut output, args.common.json, &document, show::text).and_then(|()| output.finish());
-    match written {
+    let written = write(&mut output, args.common.json, &document, |_| {
+        show::text(&look)
+    });
+    match written.and_then(|()| output.finish()) {
         Ok(()) | Err(Failure::ClosedPipe) => {}
         Err(failure) => return Err(failure),
     }
-    match failure {
+    match look.failure {
         Some(failure) => Err(failure),
-        None if linted.has_warnings() => Err(Failure::Odd),
+        None if look.linted.has_warnings() => Err(Failure::Odd),
         None => Ok(()),
     }
 }

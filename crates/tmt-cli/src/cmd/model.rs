@@ -16,6 +16,7 @@ use crate::exit::{Failure, Outcome, warning};
 use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::progress::Work;
+use crate::table::write;
 
 /// All models, those of the link first.
 pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
@@ -175,14 +176,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     print_notes(&points, &sweeps);
     let mut output = Output::create(flags.output.as_deref())?;
+    let is_one = sweeps.is_empty() && points.len() == 1;
     if flags.json {
         let params = params(model, pairs, &sweeps).map_err(refuse)?;
-        match &points[..] {
-            [point] if sweeps.is_empty() => {
-                json(&mut output, &Document::new(SCHEMA, params, point))?;
-            }
-            points => json(&mut output, &Document::new(SCHEMA, params, points))?,
-        }
+        let results = if is_one {
+            value!(points[0])
+        } else {
+            value!(points)
+        };
+        json(&mut output, &Document::new(SCHEMA, params, results))?;
     } else if flags.csv {
         output.write(&csv::of(model, &points)?)?;
     } else if sweeps.is_empty() {
@@ -253,17 +255,13 @@ fn list(flags: &Flags) -> Outcome {
     if !flags.sweep.is_empty() {
         return Err(Failure::usage("--sweep needs a model"));
     }
+    let models: Vec<&Model> = models().collect();
+    let document = Document::list("tmt.model-list/1", models);
     let mut output = Output::create(flags.output.as_deref())?;
-    if flags.json {
-        let models: Vec<&Model> = models().collect();
-        json(
-            &mut output,
-            &Document::new("tmt.model-list/1", Map::new(), models),
-        )?;
-    } else if flags.csv {
+    if flags.csv {
         output.write(&csv::list()?)?;
     } else {
-        output.write(show::list().as_bytes())?;
+        write(&mut output, flags.json, &document, |_| show::list())?;
     }
     output.finish()
 }

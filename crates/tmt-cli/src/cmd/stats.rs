@@ -6,20 +6,19 @@ mod segments;
 
 use std::iter;
 
-use serde::Serialize;
+use serde_json::json;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::{
-    ResampleTally, SegmentSettings, SegmentTally, Segments, TraceStats, TraceTally, unit_question,
-    wrong_unit,
+    ResampleTally, SegmentSettings, SegmentTally, TraceTally, unit_question, wrong_unit,
 };
-use tmt_core::types::Span;
+use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
-use crate::output::document::{Document, Shape};
+use crate::output::document::{Document, Shape, object};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::quantity::whole;
-use crate::table::{Report, write};
+use crate::table::{Table, write};
 
 use self::figures::figures;
 use self::resample::{Intervals, ResampleArgs};
@@ -52,29 +51,6 @@ pub(crate) struct Args {
     /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-}
-
-/// Settings of the statistics.
-#[derive(Debug, Serialize)]
-struct Params {
-    rtt_ns: Option<u64>,
-    lldu_bytes: Option<u64>,
-    /// With --segments and --resample only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
-}
-
-/// Statistics, and what flags add.
-#[derive(Debug, Serialize)]
-struct Results {
-    #[serde(flatten)]
-    stats: TraceStats,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    segments: Option<Segments>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resampled: Option<Intervals>,
-    #[serde(skip)]
-    seed: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -123,6 +99,55 @@ pub(crate) fn run(args: &Args) -> Outcome {
     .map_err(|error| Failure::input(&name, &error))?;
     note_reading("stats", &name, &reader);
     let head = reader.metadata();
+    note_overrides(args, head);
+    let (rtt, lldu) = (
+        args.rtt.or(head.rtt()),
+        args.trace.read.lldu.or(head.lldu_bytes()),
+    );
+    let resampled = cells.zip(resampling).map(|(cells, settings)| {
+        Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
+    });
+    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
+    let kind = reader.metadata().trace_kind();
+    if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
+        let question = unit_question("--unit", reader.metadata());
+        warning!("stats", "{found}: {question}");
+    }
+    let mut params = json!({ "rtt_ns": stats.rtt_ns, "lldu_bytes": stats.lldu_bytes });
+    if is_random {
+        params["seed"] = json!(seed);
+    }
+    if let Some(resampled) = &resampled {
+        resampled.warn(&stats);
+    }
+    let segments = segments.map(SegmentTally::finish);
+    let mut results = object(&stats)?;
+    if let Some(segments) = &segments {
+        results.insert("segments".to_owned(), json!(segments));
+    }
+    if let Some(resampled) = &resampled {
+        results.insert("resampled".to_owned(), json!(resampled));
+    }
+    let document = Document::new("tmt.stats/1", params, results);
+    write(&mut output, args.json, &document, |_| {
+        let mut text = Table::of(figures(&stats))
+            .words("", |(name, _)| name.clone())
+            .plain("value", |(_, value)| value.text())
+            .to_string();
+        text += &resampled.map_or_else(String::new, |found| found.table(seed));
+        text += &segments.map_or_else(String::new, |found| segments::tables(&found));
+        text
+    })?;
+    if let Some(file) = &mut file {
+        document.summarise(file, shape)?;
+    }
+    let mut outputs: Vec<Output> = iter::once(output).chain(file).collect();
+    outputs.iter_mut().try_for_each(Output::settle)?;
+    outputs.into_iter().try_for_each(Output::finish)
+}
+
+/// Says which values of the metadata flags replace.
+fn note_overrides(args: &Args, head: &Metadata) {
     if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
         && stored != rtt
     {
@@ -139,54 +164,4 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
-    let (rtt, lldu) = (
-        args.rtt.or(head.rtt()),
-        args.trace.read.lldu.or(head.lldu_bytes()),
-    );
-    let resampled = cells.zip(resampling).map(|(cells, settings)| {
-        Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
-    });
-    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
-    let kind = reader.metadata().trace_kind();
-    if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
-        let question = unit_question("--unit", reader.metadata());
-        warning!("stats", "{found}: {question}");
-    }
-    let params = Params {
-        rtt_ns: stats.rtt_ns,
-        lldu_bytes: stats.lldu_bytes,
-        seed: is_random.then_some(seed),
-    };
-    if let Some(resampled) = &resampled {
-        resampled.warn(&stats);
-    }
-    let results = Results {
-        stats,
-        segments: segments.map(SegmentTally::finish),
-        resampled,
-        seed,
-    };
-    let document = Document::new("tmt.stats/1", params, results);
-    write(&mut output, args.json, &document, table)?;
-    if let Some(file) = &mut file {
-        document.summarise(file, shape)?;
-    }
-    let mut outputs: Vec<Output> = iter::once(output).chain(file).collect();
-    outputs.iter_mut().try_for_each(Output::settle)?;
-    outputs.into_iter().try_for_each(Output::finish)
-}
-
-fn table(results: &Results) -> String {
-    let mut report = Report::new(["", "value"]);
-    for (name, value) in figures(&results.stats) {
-        report.row(&name, [value.text()]);
-    }
-    let mut text = report.to_string();
-    if let Some(found) = &results.resampled {
-        text += &found.table(results.seed);
-    }
-    if let Some(found) = &results.segments {
-        text += &segments::tables(found);
-    }
-    text
 }

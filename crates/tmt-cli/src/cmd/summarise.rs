@@ -4,14 +4,13 @@ use std::fs::File;
 
 use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
-use serde::Serialize;
-use tmt_core::format::records::Records as Table;
+use serde_json::json;
+use tmt_core::format::records::Records;
 use tmt_study::summary::{Group, Summary, summarise};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::output::document::Document;
-use crate::output::{Output, json};
-use crate::table::Report;
+use crate::table::{Table, print};
 
 /// Flags of `tmt summarise`.
 #[derive(Debug, clap::Args)]
@@ -36,17 +35,10 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
-/// What was asked for.
-#[derive(Debug, Serialize)]
-struct Params<'a> {
-    by: &'a [String],
-    metrics: &'a [String],
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     let name = &args.results;
     let file = File::open(name).map_err(|error| Failure::io(name, &error))?;
-    let table = Table::read(file).map_err(|error| {
+    let table = Records::read(file).map_err(|error| {
         Failure::failed(format!(
             "{}; expected a table of results, CSV or Parquet, as `tmt sweep -o` writes it",
             error.message_in(name)
@@ -55,20 +47,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let keys: Vec<String> = args.by.iter().map(|name| column(&table, name)).collect();
     let summary = summarise(&table, &keys, &args.metric);
     let summary = summary.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    let mut output = Output::create(args.output.as_deref())?;
-    if args.json {
-        let params = Params {
-            by: &summary.by,
-            metrics: &summary.metrics,
-        };
-        json(
-            &mut output,
-            &Document::new("tmt.summarise/1", params, &summary.groups),
-        )?;
-    } else {
-        output.write(shown(&summary).as_bytes())?;
-    }
-    output.finish()?;
+    let params = json!({ "by": summary.by, "metrics": summary.metrics });
+    let document = Document::new("tmt.summarise/1", params, &summary.groups);
+    let path = args.output.as_deref();
+    print(path, args.json, &document, |_| shown(&summary))?;
     for text in lacking(&summary) {
         warning!("summarise", "{text}");
     }
@@ -82,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// The column that a name means: `rtt` is `rtt_ns`.
-fn column(table: &Table, name: &str) -> String {
+fn column(table: &Records, name: &str) -> String {
     let known = |name: &str| table.names().any(|known| known == name);
     let key = name.replace('-', "_");
     let column = column_of(name);
@@ -103,7 +85,7 @@ pub(super) fn column_of(name: &str) -> String {
 }
 
 /// The summary of a table as text.
-pub(super) fn text(table: &Table, by: &[String], metrics: &[String]) -> Outcome<String> {
+pub(super) fn text(table: &Records, by: &[String], metrics: &[String]) -> Outcome<String> {
     let summary = summarise(table, by, metrics).map_err(Failure::failed)?;
     Ok(shown(&summary))
 }
@@ -141,44 +123,28 @@ fn label(name: &str) -> (String, Show) {
 }
 
 fn shown(summary: &Summary) -> String {
-    let labels: Vec<(String, Show)> = summary.metrics.iter().map(|name| label(name)).collect();
-    let by = summary.by.iter().cloned();
-    let with_refused = summary.groups.iter().any(|group| group.refused > 0);
-    let mut headings: Vec<String> = if summary.by.is_empty() {
-        vec![String::new()]
-    } else {
-        by.collect()
-    };
-    let keys = headings.len();
-    headings.push("cells".to_owned());
-    if with_refused {
-        headings.push("refused".to_owned());
+    let mut table = Table::of(&summary.groups);
+    if summary.by.is_empty() {
+        table = table.words("", |_| "all");
     }
-    headings.push("runs".to_owned());
-    let others = headings.len();
-    for (label, _) in &labels {
-        headings.extend([label.clone(), "± 95 %".to_owned()]);
+    for (place, name) in summary.by.iter().enumerate() {
+        table = table.words(name, |group| group.by[place].as_str());
     }
-    let mut report = Report::new(headings).names(others).grouped(2);
-    for column in 1..keys {
-        report = report.left(column);
+    table = table.plain("cells", |group| group.cells);
+    if summary.groups.iter().any(|group| group.refused > 0) {
+        table = table.plain("refused", |group| group.refused);
     }
-    for group in &summary.groups {
-        let mut cells: Vec<String> = group.by.iter().skip(1).cloned().collect();
-        cells.push(group.cells.to_string());
-        if with_refused {
-            cells.push(group.refused.to_string());
-        }
-        cells.push(group.runs.to_string());
-        for (mean, (_, show)) in group.means.iter().zip(&labels) {
-            let show = match show {
-                Show::Count => Show::Decimals(1),
-                show => *show,
-            };
-            cells.push(show.text(mean.map(|mean| mean.mean)));
-            cells.push(show.text(mean.and_then(|mean| mean.ci95)));
-        }
-        report.row(group.by.first().map_or("all", String::as_str), cells);
+    table = table.plain("runs", |group| group.runs);
+    table = table.names_so_far().grouped(2);
+    for (place, name) in summary.metrics.iter().enumerate() {
+        let (label, show) = label(name);
+        let show = match show {
+            Show::Count => Show::Decimals(1),
+            show => show,
+        };
+        table = table
+            .number(label, show, |group| Some(group.means[place]?.mean))
+            .number("± 95 %", show, |group| group.means[place]?.ci95);
     }
-    report.to_string()
+    table.to_string()
 }

@@ -27,11 +27,12 @@ use tmt_core::format::table::TableForm;
 
 use crate::exit::{Outcome, headline};
 use crate::output::document::{self, Document};
-use crate::output::{Output, json, table_form};
+use crate::output::{Output, table_form};
+use crate::table::write;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.metrics {
-        return metrics::print(args);
+        return metrics::run(args);
     }
     let source = Source::of(args)?;
     logs::check(args, &source.experiment)?;
@@ -70,14 +71,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let report = Report::new(&plan, reports);
     source.print_notes(&report.findings());
-    if args.json {
-        json(
-            &mut output,
-            &Document::new(SCHEMA, report.params(), &report.results),
-        )?;
-    } else {
-        output.write(report.text().as_bytes())?;
-    }
+    let document = Document::new(SCHEMA, report.params(), &report.results);
+    write(&mut output, args.json, &document, |_| report.text())?;
     logs.extend(saved);
     logs.extend(rows.map(|rows| rows.write(&[&report])).transpose()?);
     // Files get their final names only after everything is written.

@@ -9,14 +9,14 @@ mod theory;
 mod values;
 
 use clap::builder::PossibleValuesParser;
-use serde::Serialize;
+use serde_json::json;
 use tmt_core::types::Span;
 
 use self::figure::{Figure, figures};
 use self::run::Runs;
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
-use crate::output::{Output, json};
+use crate::output::{self, Output};
 use crate::progress::Work;
 use crate::quantity::whole;
 
@@ -56,14 +56,6 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
-/// Settings that replace those of the figures; null if not given.
-#[derive(Debug, Serialize)]
-struct Params {
-    seeds: u32,
-    tolerance_percent: Option<f64>,
-    duration_ns: Option<u64>,
-}
-
 /// Adds the names of the figures. Deferred, so that their file is read only for this command.
 fn with_names(command: clap::Command) -> clap::Command {
     let names = PossibleValuesParser::new(figures().flat_map(Figure::names));
@@ -71,11 +63,11 @@ fn with_names(command: clap::Command) -> clap::Command {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut output = Output::create(args.output.as_deref())?;
+    let path = args.output.as_deref();
     if args.list {
-        show::list(figures(), &mut output, args.json, args.csv)?;
-        return output.finish();
+        return show::list(path, args.json, args.csv);
     }
+    let mut output = Output::create(path)?;
     let is_chosen = |figure: &&Figure| {
         let is_named = |chosen: &String| figure.names().any(|name| name == chosen);
         args.figures.is_empty() || args.figures.iter().any(is_named)
@@ -103,13 +95,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     drop(work);
     if args.json {
-        let params = Params {
-            seeds: args.seeds,
-            tolerance_percent: args.tolerance,
-            duration_ns: args.duration.map(Span::as_nanos),
-        };
+        // Settings that replace those of the figures; null if not given.
+        let params = json!({
+            "seeds": args.seeds,
+            "tolerance_percent": args.tolerance,
+            "duration_ns": args.duration.map(Span::as_nanos),
+        });
         let document = Document::new("tmt.validate/1", params, &compared);
-        json(&mut output, &document)?;
+        output::json(&mut output, &document)?;
     } else if args.csv {
         output.write(&show::csv(&compared)?)?;
     }

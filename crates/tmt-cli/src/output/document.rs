@@ -53,6 +53,13 @@ impl<P: Serialize, R: Serialize> Document<P, R> {
     }
 }
 
+impl<R: Serialize> Document<Map<String, Value>, R> {
+    /// A document without parameters: a list of what there is.
+    pub(crate) fn list(schema: &'static str, results: R) -> Self {
+        Self::new(schema, Map::new(), results)
+    }
+}
+
 /// `value` as a JSON object; empty if it is none.
 pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
     match serde_json::to_value(value).map_err(Failure::failed)? {

@@ -14,12 +14,12 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
     StringArray,
 };
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
 use serde_json::Map;
 
 use crate::format::compression::Block;
 use crate::format::parquet::ColumnFile;
-use crate::format::table::TableForm;
+use crate::format::table::{TableForm, array_of};
 use crate::types::{Metadata, to_f64};
 
 /// Rows per row group of Parquet.
@@ -214,8 +214,9 @@ impl Records {
                 for (key, value) in metadata {
                     pairs.push(key, *value);
                 }
-                let mut file = ColumnFile::new(output, "table", self.fields(), &pairs, ROW_GROUP)?;
-                file.batch(self.arrays())?;
+                let (fields, arrays) = self.arrays();
+                let mut file = ColumnFile::new(output, "table", fields, &pairs, ROW_GROUP)?;
+                file.batch(arrays)?;
                 file.finish(None)
             }
         }
@@ -226,27 +227,20 @@ impl Records {
     /// # Errors
     /// None that a table can cause: its columns have equal lengths.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
-        let schema = Arc::new(Schema::new(self.fields()));
+        let (fields, arrays) = self.arrays();
+        let schema = Arc::new(Schema::new(fields));
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        RecordBatch::try_new_with_options(schema, self.arrays(), &options)
+        RecordBatch::try_new_with_options(schema, arrays, &options)
     }
 
-    fn fields(&self) -> Vec<Field> {
-        let field = |column: &Column| {
-            let data_type = match column.kind() {
-                Kind::Truth => DataType::Boolean,
-                Kind::Whole => DataType::Int64,
-                Kind::Real => DataType::Float64,
-                Kind::Text => DataType::Utf8,
-            };
-            Field::new(&column.name, data_type, true)
-        };
-        self.columns.iter().map(field).collect()
-    }
-
-    fn arrays(&self) -> Vec<ArrayRef> {
-        let columns = self.columns.iter();
-        columns.map(|column| column.array(self.rows)).collect()
+    /// The columns and their types as Arrow has them.
+    fn arrays(&self) -> (Vec<Field>, Vec<ArrayRef>) {
+        let columns = self.columns.iter().map(|column| {
+            let array = column.array(self.rows);
+            let field = Field::new(&column.name, array.data_type().clone(), true);
+            (field, array)
+        });
+        columns.unzip()
     }
 
     fn text(&self, out: &mut Vec<u8>) {
@@ -269,40 +263,24 @@ impl Records {
 }
 
 impl Column {
-    fn kind(&self) -> Kind {
-        self.kind.unwrap_or(Kind::Real)
-    }
-
     fn value(&self, row: usize) -> Option<&Value> {
         self.values.get(row)?.as_ref()
     }
 
     fn array(&self, rows: usize) -> ArrayRef {
-        match self.kind() {
-            Kind::Truth => self.array_of::<BooleanArray, _>(rows, |value| match value {
+        let values = (0..rows).map(|row| self.value(row));
+        match self.kind.unwrap_or(Kind::Real) {
+            Kind::Truth => array_of::<_, BooleanArray, _>(values, |value| match value? {
                 Value::Truth(truth) => Some(*truth),
                 _ => None,
             }),
-            Kind::Whole => self.array_of::<Int64Array, _>(rows, |value| match value {
+            Kind::Whole => array_of::<_, Int64Array, _>(values, |value| match value? {
                 Value::Whole(whole) => Some(*whole),
                 _ => None,
             }),
-            Kind::Real => self.array_of::<Float64Array, _>(rows, |value| match value {
-                Value::Real(real) => real.is_finite().then_some(*real),
-                Value::Whole(whole) => Some(real(*whole)),
-                _ => None,
-            }),
-            Kind::Text => self.array_of::<StringArray, _>(rows, |value| Some(value.text())),
+            Kind::Real => array_of::<_, Float64Array, _>(values, |value| value?.number()),
+            Kind::Text => array_of::<_, StringArray, _>(values, |value| Some(value?.text())),
         }
-    }
-
-    fn array_of<A: Array + FromIterator<Option<T>> + 'static, T>(
-        &self,
-        rows: usize,
-        read: fn(&Value) -> Option<T>,
-    ) -> ArrayRef {
-        let values = (0..rows).map(|row| read(self.value(row)?));
-        Arc::new(values.collect::<A>())
     }
 }
 
@@ -330,6 +308,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use arrow_array::cast::AsArray as _;
     use arrow_array::types::{Float64Type, Int64Type};
+    use arrow_schema::DataType;
     use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 

@@ -58,6 +58,25 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column that has a value in every row.
+    #[must_use]
+    pub const fn always(name: &'static str, kind: Kind) -> Self {
+        Self {
+            name,
+            kind,
+            optional: false,
+        }
+    }
+
+    /// A column in which a row may have no value.
+    #[must_use]
+    pub const fn maybe(name: &'static str, kind: Kind) -> Self {
+        Self {
+            optional: true,
+            ..Self::always(name, kind)
+        }
+    }
+
     /// The name in text, and the name in Parquet: with the unit of times.
     #[must_use]
     pub fn names(&self) -> [String; 2] {
@@ -94,15 +113,15 @@ impl Column {
     /// The values of `cells`, which must fit this column.
     fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
         match self.kind {
-            Kind::Time | Kind::Count => array_of::<Int64Array, _>(cells, |cell| match cell {
+            Kind::Time | Kind::Count => array_of::<_, Int64Array, _>(cells, |cell| match cell {
                 Cell::Time(value) | Cell::Count(value) => Some(value.cast_signed()),
                 _ => None,
             }),
-            Kind::Real | Kind::Exact => array_of::<Float64Array, _>(cells, |cell| match cell {
+            Kind::Real | Kind::Exact => array_of::<_, Float64Array, _>(cells, |cell| match cell {
                 Cell::Real(real) | Cell::Exact(real) => Some(*real),
                 _ => None,
             }),
-            Kind::Word => array_of::<StringArray, _>(cells, |cell| match cell {
+            Kind::Word => array_of::<_, StringArray, _>(cells, |cell| match cell {
                 Cell::Word(word) => Some(*word),
                 _ => None,
             }),
@@ -110,11 +129,12 @@ impl Column {
     }
 }
 
-fn array_of<'a, A: Array + FromIterator<Option<T>> + 'static, T>(
-    cells: impl Iterator<Item = &'a Cell>,
-    value: fn(&Cell) -> Option<T>,
+/// The values that `read` finds in `cells`.
+pub(super) fn array_of<C, A: Array + FromIterator<Option<T>> + 'static, T>(
+    cells: impl Iterator<Item = C>,
+    read: fn(C) -> Option<T>,
 ) -> ArrayRef {
-    Arc::new(cells.map(value).collect::<A>())
+    Arc::new(cells.map(read).collect::<A>())
 }
 
 /// A value of a row; its variant must match the [`Kind`] of the column.
@@ -330,26 +350,10 @@ mod tests {
     use crate::format::compression::Decompressor;
 
     const COLUMNS: &[Column] = &[
-        Column {
-            name: "time",
-            kind: Kind::Time,
-            optional: false,
-        },
-        Column {
-            name: "flow",
-            kind: Kind::Count,
-            optional: true,
-        },
-        Column {
-            name: "cwnd",
-            kind: Kind::Real,
-            optional: true,
-        },
-        Column {
-            name: "fate",
-            kind: Kind::Word,
-            optional: true,
-        },
+        Column::always("time", Kind::Time),
+        Column::maybe("flow", Kind::Count),
+        Column::maybe("cwnd", Kind::Real),
+        Column::maybe("fate", Kind::Word),
     ];
 
     fn head() -> Metadata {

@@ -1,179 +1,118 @@
 //! The advice as tables for people, and as JSON.
 
 use fluid_tcp::experiment::LinkKind;
-use fluid_tcp::simulation::replications::Estimate;
-use serde::Serialize;
+use serde_json::{Map, Value, json};
 use tmt_core::types::Span;
 use tmt_study::advise::{Advice, Candidate, Difference, Fate, Objective, Question, Runs};
 
 use super::commands::{Commands, flags};
 use super::of_candidates;
-use crate::table::{self, Report, counted, wrap};
+use crate::table::{Show, Table, counted, wrap};
 
 /// Rows of the frontier and of the ranking that the tables show.
 const SHOWN: usize = 12;
 
 /// Settings of the search.
-#[derive(Debug, Serialize)]
-pub(super) struct Params {
-    objective: &'static str,
-    link: String,
-    /// Parameters given, as flags of `tmt tcp`.
-    flags: String,
-    trace: Option<String>,
-    candidates: usize,
-    exhaustive: bool,
-    runs: u32,
-    /// `starts` or `seeds`.
-    runs_by: &'static str,
-    /// First seed.
-    seed: u64,
-    duration_ns: Option<u64>,
-    starts_over_ns: Option<u64>,
-    rtt_ns: Option<u64>,
-}
-
-impl Params {
-    pub(super) fn of(question: &Question, advice: &Advice) -> Self {
-        let experiment = &advice.experiment;
-        let (runs_by, runs) = match advice.runs {
-            Runs::Starts { count, .. } => ("starts", count),
-            Runs::Seeds { count } => ("seeds", count),
-        };
-        let over = experiment.offsets.and_then(|offsets| offsets.over);
-        let all = flags(&question.experiment, |_| true);
-        Self {
-            objective: advice.objective.name(),
-            link: experiment.link().to_string(),
-            flags: all.trim_start().to_owned(),
-            trace: experiment.trace.clone(),
-            candidates: question.candidates.len(),
-            exhaustive: question.exhaustive,
-            runs,
-            runs_by,
-            seed: experiment.seed().0,
-            duration_ns: experiment.duration.map(Span::as_nanos),
-            starts_over_ns: over.map(Span::as_nanos),
-            rtt_ns: advice.link.rtt.map(Span::as_nanos),
-        }
-    }
+pub(super) fn params(question: &Question, advice: &Advice) -> Value {
+    let experiment = &advice.experiment;
+    let (runs_by, runs) = match advice.runs {
+        Runs::Starts { count, .. } => ("starts", count),
+        Runs::Seeds { count } => ("seeds", count),
+    };
+    let over = experiment.offsets.and_then(|offsets| offsets.over);
+    json!({
+        "objective": advice.objective.name(),
+        "link": experiment.link().to_string(),
+        // Parameters given, as flags of `tmt tcp`.
+        "flags": flags(&question.experiment, |_| true).trim_start(),
+        "trace": experiment.trace,
+        "candidates": question.candidates.len(),
+        "exhaustive": question.exhaustive,
+        "runs": runs,
+        "runs_by": runs_by,
+        "seed": experiment.seed().0,
+        "duration_ns": experiment.duration.map(Span::as_nanos),
+        "starts_over_ns": over.map(Span::as_nanos),
+        "rtt_ns": advice.link.rtt.map(Span::as_nanos),
+    })
 }
 
 /// The advice.
-#[derive(Debug, Serialize)]
-pub(super) struct Results {
-    winner: String,
-    commands: Commands,
-    /// Difference of the first from the second.
-    margin: Option<Margin>,
-    /// The candidates at the top that the runs do not distinguish from the winner; it is the first.
-    alike: Vec<String>,
-    frontier: Vec<String>,
-    channel: Option<Channel>,
-    candidates: Vec<Judged>,
+pub(super) fn results(advice: &Advice) -> Value {
+    let names = |numbers: &[usize]| -> Vec<String> {
+        let schemes = numbers
+            .iter()
+            .map(|number| &advice.candidates[*number].scheme);
+        schemes.map(ToString::to_string).collect()
+    };
+    let margin = second(advice).map(|(candidate, difference)| {
+        json!({
+            "second": candidate.scheme.to_string(),
+            // In the unit of the objective.
+            "difference": difference.mean,
+            "ci95": difference.ci95,
+            "percent": percent(advice, difference),
+            "exceeds_ci95": difference.is_clear(),
+        })
+    });
+    // Erasures that the closed forms take.
+    let channel = advice.census.as_ref().map(|census| {
+        json!({
+            "slots": census.slots(),
+            "erasure_ratio": census.erasure_ratio(),
+            "alpha": census.alpha(),
+            "beta": census.beta(),
+        })
+    });
+    json!({
+        "winner": advice.winner().scheme.to_string(),
+        "commands": Commands::of(advice, advice.winner()),
+        "margin": margin,
+        // The candidates at the top that the runs do not distinguish from the winner; it is the first.
+        "alike": names(&advice.ranking[..advice.alike]),
+        "frontier": names(&advice.frontier),
+        "channel": channel,
+        "candidates": judged(advice),
+    })
 }
 
-/// By how much the winner is better.
-#[derive(Debug, Serialize)]
-struct Margin {
-    second: String,
-    /// In the unit of the objective.
-    difference: Option<f64>,
-    ci95: Option<f64>,
-    percent: Option<f64>,
-    exceeds_ci95: bool,
-}
-
-/// Erasures that the closed forms take.
-#[derive(Debug, Serialize)]
-struct Channel {
-    slots: u64,
-    erasure_ratio: f64,
-    alpha: Option<f64>,
-    beta: Option<f64>,
-}
-
-/// A candidate.
-#[derive(Debug, Serialize)]
-struct Judged {
-    scheme: String,
-    /// `evaluated`, `dropped`, `pruned` or `refused`.
-    fate: &'static str,
-    reason: Option<String>,
-    /// Place among those evaluated, from 1.
-    rank: Option<usize>,
-    runs: usize,
-    runs_incomplete: usize,
-    efficiency_bound: Option<f64>,
-    goodput_bps: Option<Estimate>,
-    completion_time_s: Option<Estimate>,
-    delay_p99_s: Option<Estimate>,
-    efficiency: Option<Estimate>,
-    /// How much better the winner is, by the objective.
-    winner_better_by: Option<f64>,
-    winner_better_by_ci95: Option<f64>,
-}
-
-impl Results {
-    pub(super) fn of(advice: &Advice) -> Self {
-        let name = |number: &usize| advice.candidates[*number].scheme.to_string();
-        let channel = advice.census.as_ref().map(|census| Channel {
-            slots: census.slots(),
-            erasure_ratio: census.erasure_ratio(),
-            alpha: census.alpha(),
-            beta: census.beta(),
-        });
-        let margin = second(advice).map(|(candidate, difference)| Margin {
-            second: candidate.scheme.to_string(),
-            difference: Some(difference.mean).filter(|mean| mean.is_finite()),
-            ci95: difference.ci95,
-            percent: percent(advice, difference),
-            exceeds_ci95: difference.is_clear(),
-        });
-        let judged = advice.candidates.iter().enumerate();
-        Self {
-            winner: advice.winner().scheme.to_string(),
-            commands: Commands::of(advice, advice.winner()),
-            margin,
-            alike: advice.ranking[..advice.alike].iter().map(name).collect(),
-            frontier: advice.frontier.iter().map(name).collect(),
-            channel,
-            candidates: judged
-                .map(|(number, one)| Judged::of(advice, number, one))
-                .collect(),
-        }
+/// All candidates: their fate, their place among those evaluated, from 1, and how much better the winner is.
+fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
+    let place = |number: &usize| advice.ranking.iter().position(|ranked| ranked == number);
+    let difference = |number: &usize| Some(advice.differences[place(number)?]);
+    let mut table = Table::of(advice.candidates.iter().enumerate())
+        .value("scheme", |(_, one)| one.scheme.to_string())
+        .value("fate", |(_, one)| match one.fate {
+            Fate::Evaluated => "evaluated",
+            Fate::Dropped => "dropped",
+            Fate::Pruned(_) => "pruned",
+            Fate::Refused(_) => "refused",
+        })
+        .value("reason", |(_, one)| match &one.fate {
+            Fate::Evaluated | Fate::Dropped => None,
+            Fate::Pruned(why) => Some(why.clone()),
+            Fate::Refused(why) => Some(super::named(why)),
+        })
+        .value("rank", |(number, _)| Some(place(number)? + 1))
+        .value("runs", |(_, one)| one.runs.len())
+        .value("runs_incomplete", |(_, one)| one.incomplete())
+        .value("efficiency_bound", |(_, one)| one.efficiency_bound);
+    for (key, objective) in [
+        ("goodput_bps", Objective::Goodput),
+        ("completion_time_s", Objective::PageTime),
+        ("delay_p99_s", Objective::P99Delay),
+        ("efficiency", Objective::Efficiency),
+    ] {
+        table = table.value(key, |(_, one)| json!(advice.estimate(one, objective)));
     }
-}
-
-impl Judged {
-    fn of(advice: &Advice, number: usize, candidate: &Candidate) -> Self {
-        let (fate, reason) = match &candidate.fate {
-            Fate::Evaluated => ("evaluated", None),
-            Fate::Dropped => ("dropped", None),
-            Fate::Pruned(why) => ("pruned", Some(why.clone())),
-            Fate::Refused(why) => ("refused", Some(super::named(why))),
-        };
-        let place = advice.ranking.iter().position(|ranked| *ranked == number);
-        let difference = place.map(|place| advice.differences[place]);
-        let mean = |objective| advice.estimate(candidate, objective);
-        Self {
-            scheme: candidate.scheme.to_string(),
-            fate,
-            reason,
-            rank: place.map(|place| place + 1),
-            runs: candidate.runs.len(),
-            runs_incomplete: candidate.incomplete(),
-            efficiency_bound: candidate.efficiency_bound,
-            goodput_bps: mean(Objective::Goodput),
-            completion_time_s: mean(Objective::PageTime),
-            delay_p99_s: mean(Objective::P99Delay),
-            efficiency: mean(Objective::Efficiency),
-            winner_better_by: difference
-                .map(|one| one.mean)
-                .filter(|mean| mean.is_finite()),
-            winner_better_by_ci95: difference.and_then(|one| one.ci95),
-        }
-    }
+    table
+        .value("winner_better_by", |(number, _)| {
+            Some(difference(number)?.mean)
+        })
+        .value("winner_better_by_ci95", |(number, _)| {
+            difference(number)?.ci95
+        })
+        .objects()
 }
 
 /// The second of the ranking, with its difference from the winner.
@@ -289,13 +228,13 @@ pub(super) fn warnings(advice: &Advice) -> Vec<String> {
     warnings
 }
 
-/// Heading, factor and decimals of an objective in the tables.
-fn column(objective: Objective) -> (&'static str, f64, usize) {
+/// Heading, unit and format of an objective in the tables.
+fn column(objective: Objective) -> (&'static str, &'static str, Show) {
     match objective {
-        Objective::Goodput => ("goodput kbps", 1e-3, 3),
-        Objective::PageTime => ("page time s", 1.0, 4),
-        Objective::P99Delay => ("delay p99 ms", 1e3, 3),
-        Objective::Efficiency => ("efficiency", 1.0, 4),
+        Objective::Goodput => ("goodput", " kbps", Show::Kilo),
+        Objective::PageTime => ("page time", " s", Show::Decimals(4)),
+        Objective::P99Delay => ("delay p99", " ms", Show::Milli),
+        Objective::Efficiency => ("efficiency", "", Show::Decimals(4)),
     }
 }
 
@@ -337,57 +276,46 @@ fn shown(advice: &Advice) -> Vec<Objective> {
     all
 }
 
-fn scaled(value: Option<f64>, objective: Objective) -> String {
-    let (_, factor, decimals) = column(objective);
-    table::number(value.map(|value| value * factor), decimals)
-}
-
 fn frontier(advice: &Advice) -> String {
-    let objectives = shown(advice);
-    let mut headings = vec!["frontier".to_owned()];
-    for (place, objective) in objectives.iter().enumerate() {
-        headings.push(column(*objective).0.to_owned());
-        if place == 0 {
-            headings.push("± 95 %".to_owned());
+    let shown_first = advice.frontier.iter().take(SHOWN);
+    let shown_first = shown_first.map(|number| &advice.candidates[*number]);
+    let mut table = Table::of(shown_first).words("frontier", |one| one.scheme.text());
+    for objective in shown(advice) {
+        let (name, unit, show) = column(objective);
+        table = table.number(format!("{name}{unit}"), show, |one| {
+            Some(advice.estimate(one, objective)?.mean)
+        });
+        if objective == advice.objective {
+            table = table.number("± 95 %", show, |one| advice.estimate(one, objective)?.ci95);
         }
-    }
-    let mut report = Report::new(headings);
-    for number in advice.frontier.iter().take(SHOWN) {
-        let candidate = &advice.candidates[*number];
-        let mut cells = Vec::new();
-        for (place, objective) in objectives.iter().enumerate() {
-            let estimate = advice.estimate(candidate, *objective);
-            cells.push(scaled(estimate.map(|one| one.mean), *objective));
-            if place == 0 {
-                cells.push(scaled(estimate.and_then(|one| one.ci95), *objective));
-            }
-        }
-        report.row(candidate.scheme.text(), cells);
     }
     let more = advice.frontier.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("and {more} more; --json has all\n"));
-    format!("{report}{}\n", more.unwrap_or_default())
+    format!("{table}{}\n", more.unwrap_or_default())
 }
 
 fn ranking(advice: &Advice) -> String {
-    let (heading, ..) = column(advice.objective);
-    let mut report = Report::new(["best", heading, "behind the winner", "± 95 %", "%"]);
-    let places = advice.ranking.iter().zip(&advice.differences).enumerate();
-    for (place, (number, difference)) in places.take(SHOWN.min(advice.alike.max(5))) {
-        let candidate = &advice.candidates[*number];
-        let mean = advice.estimate(candidate, advice.objective);
-        let behind = |value: Option<f64>| value.filter(|value| place > 0 && value.is_finite());
-        report.row(
-            candidate.scheme.text(),
-            [
-                scaled(mean.map(|one| one.mean), advice.objective),
-                scaled(behind(Some(difference.mean)), advice.objective),
-                scaled(behind(difference.ci95), advice.objective),
-                table::number(behind(percent(advice, *difference)), 2),
-            ],
-        );
-    }
-    format!("{report}\n")
+    let (name, unit, show) = column(advice.objective);
+    let ranking = advice
+        .ranking
+        .iter()
+        .map(|number| &advice.candidates[*number]);
+    let places = ranking.zip(&advice.differences).enumerate();
+    let behind =
+        |place: &usize, value: Option<f64>| value.filter(|value| *place > 0 && value.is_finite());
+    let table = Table::of(places.take(SHOWN.min(advice.alike.max(5))))
+        .words("best", |(_, (one, _))| one.scheme.text())
+        .number(format!("{name}{unit}"), show, |(_, (one, _))| {
+            Some(advice.estimate(one, advice.objective)?.mean)
+        })
+        .number("behind the winner", show, |(place, (_, by))| {
+            behind(place, Some(by.mean))
+        })
+        .number("± 95 %", show, |(place, (_, by))| behind(place, by.ci95))
+        .number("%", Show::Decimals(2), |(place, (_, by))| {
+            behind(place, percent(advice, **by))
+        });
+    format!("{table}\n")
 }
 
 /// What was pruned, by the reason of the first, in the order of the candidates.
@@ -430,20 +358,10 @@ fn refused(advice: &Advice) -> String {
 
 fn verdict(advice: &Advice) -> String {
     let objective = advice.objective;
-    let (heading, factor, decimals) = column(objective);
-    let (name, unit) = heading.rsplit_once(' ').unwrap_or((heading, ""));
-    let (name, unit) = match objective {
-        Objective::Efficiency => (heading, ""),
-        _ => (name, unit),
-    };
-    let number = |value: f64| {
-        let space = if unit.is_empty() { "" } else { " " };
-        format!("{:.decimals$}{space}{unit}", value * factor)
-    };
+    let (name, unit, show) = column(objective);
+    let number = |value: f64| show.text(Some(value)) + unit;
     let plus_minus = |half: Option<f64>| {
-        half.map_or_else(String::new, |half| {
-            format!(" ± {:.decimals$}", half * factor)
-        })
+        half.map_or_else(String::new, |half| format!(" ± {}", show.text(Some(half))))
     };
     let winner = advice.winner();
     let own = advice.estimate(winner, objective);

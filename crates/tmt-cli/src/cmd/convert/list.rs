@@ -1,14 +1,13 @@
 //! `tmt convert --list`: what each format can carry.
 
-use serde_json::{Map, Value, json as value};
+use serde_json::{Value, json as value};
 use tmt_core::format::export::Exporters;
 use tmt_core::format::import::Importers;
 use tmt_core::format::{Carries, ForeignFormat, joined};
 
 use crate::exit::Outcome;
 use crate::output::document::Document;
-use crate::output::{Output, json};
-use crate::table::Report;
+use crate::table::{Table, print};
 
 /// All formats of other tools, those that are read first.
 fn formats() -> Vec<ForeignFormat> {
@@ -18,35 +17,31 @@ fn formats() -> Vec<ForeignFormat> {
 
 /// Prints all formats.
 pub(super) fn run(as_json: bool, path: Option<&str>) -> Outcome {
-    let mut output = Output::create(path)?;
-    if as_json {
-        let all: Vec<Value> = formats().iter().map(described).collect();
-        json(
-            &mut output,
-            &Document::new("tmt.convert-list/1", Map::new(), all),
-        )?;
-    } else {
-        output.write(table(&formats()).as_bytes())?;
-    }
-    output.finish()
+    let formats = formats();
+    let all: Vec<Value> = formats.iter().map(described).collect();
+    let document = Document::list("tmt.convert-list/1", all);
+    print(path, as_json, &document, |_| table(&formats))
 }
 
 /// A row per format and direction.
 fn table(formats: &[ForeignFormat]) -> String {
-    let names = Carries::NOTHING.named().map(|(name, _)| name);
-    let header = ["format", "direction"].into_iter().chain(names);
-    let mut report = Report::new(header.chain(["content"])).wrapped(6);
-    for format in formats {
-        for (direction, carries) in [("in", format.reads), ("out", format.writes)] {
-            let Some(carries) = carries else { continue };
-            let marks = carries
-                .named()
-                .map(|(_, is_carried)| if is_carried { "yes" } else { "-" }.to_owned());
-            let row = std::iter::once(direction.to_owned()).chain(marks);
-            report.row(format.name, row.chain([format.about.to_owned()]));
-        }
+    let directions = formats.iter().flat_map(|format| {
+        let both = [("in", format.reads), ("out", format.writes)];
+        let both = both.into_iter();
+        both.filter_map(move |(direction, carries)| Some((format, direction, carries?)))
+    });
+    let mut table = Table::of(directions)
+        .words("format", |(format, ..)| format.name)
+        .plain("direction", |(_, direction, _)| *direction);
+    for (place, (name, _)) in Carries::NOTHING.named().into_iter().enumerate() {
+        table = table.plain(name, |(.., carries)| match carries.named()[place] {
+            (_, true) => "yes",
+            (_, false) => "-",
+        });
     }
-    report.to_string()
+    table
+        .wrapped("content", |(format, ..)| format.about)
+        .to_string()
 }
 
 fn described(format: &ForeignFormat) -> Value {

@@ -2,28 +2,26 @@
 
 use std::fmt::Write as _;
 
-use tmt_core::types::one_line;
+use tmt_core::pipeline::{FirstDifference, Side};
+use tmt_core::types::{Span, one_line};
 
-use super::{FirstSide, KeyDifference, Results};
+use super::{KeyDifference, Results, delay, line};
 use crate::cmd::stats::figures::{Value, seconds, side_by_side};
-use crate::table::{Report, counted, millis, wrap};
+use crate::table::{Table, counted, millis, wrap};
 
 /// What was found, in one line.
 pub(super) fn verdict(results: &Results, ignore_head: bool) -> String {
     let [a, b] = &results.names;
-    let most = results.slots_a.max(results.slots_b);
-    let rows = match &results.first {
-        None => format!("{} are equal", counted(most, "slot")),
-        Some(first) => {
-            let time = first.a.as_ref().or(first.b.as_ref());
-            let time = time.map_or_else(String::new, |side| {
-                format!(" at {} s", seconds(side.tx_time_ns))
-            });
+    let found = &results.found;
+    let most = counted(found.rows[0].max(found.rows[1]), "slot");
+    let rows = match found.first {
+        None => format!("{most} are equal"),
+        Some(FirstDifference { row, sides: [a, b] }) => {
+            let at = a.or(b).map(|side| format!(" at {} s", time(&side)));
             format!(
-                "{} of {} differ, the first is slot {}{time}",
-                results.slots_differing,
-                counted(most, "slot"),
-                first.slot
+                "{} of {most} differ, the first is slot {row}{}",
+                found.differing,
+                at.unwrap_or_default()
             )
         }
     };
@@ -38,7 +36,7 @@ pub(super) fn verdict(results: &Results, ignore_head: bool) -> String {
         (false, true) => format!("; heads differ in {}, ignored", keys.join(", ")),
         (false, false) => format!("; heads differ in {}", keys.join(", ")),
     };
-    let columns = if results.has_attempts_a == results.has_attempts_b {
+    let columns = if found.has_attempts[0] == found.has_attempts[1] {
         ""
     } else {
         "; only one has the column attempts"
@@ -64,74 +62,53 @@ pub(super) fn tables(results: &Results) -> String {
 }
 
 fn first(results: &Results) -> String {
-    let Some(first) = &results.first else {
+    let Some(FirstDifference { row, sides: [a, b] }) = results.found.first else {
         return "\nall slots are equal\n".to_owned();
     };
-    let mut report = Report::new([
-        format!("first difference: slot {}", first.slot),
-        "A".into(),
-        "B".into(),
-    ]);
-    let mut row = |name: &str, value: &dyn Fn(&FirstSide) -> String| {
-        let cell = |side: &Option<FirstSide>| side.as_ref().map_or_else(|| "-".to_owned(), value);
-        report.row(name, [cell(&first.a), cell(&first.b)]);
+    let delay = |side: Side| match delay(&side) {
+        Some(delay) => seconds(delay.as_nanos()),
+        None => "erased".to_owned(),
     };
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    row("line", &|side| {
-        or_dash(side.line.map(|line| line.to_string()))
-    });
-    row("transmission time s", &|side| seconds(side.tx_time_ns));
-    row("decoding delay s", &|side| {
-        side.decode_delay
-            .map_or_else(|| "erased".to_owned(), |delay| seconds(delay.as_nanos()))
-    });
-    if results.has_attempts_a || results.has_attempts_b {
-        row("attempts", &|side| {
-            or_dash(side.attempts.map(|attempts| attempts.to_string()))
-        });
+    let mut table = Table::of([("A", a), ("B", b)])
+        .words(format!("first difference: slot {row}"), |(name, _)| *name)
+        .plain("line", |(_, side)| line(side.as_ref()?))
+        .plain("transmission time s", |(_, side)| side.as_ref().map(time))
+        .plain("decoding delay s", |(_, side)| side.map(delay));
+    if results.found.has_attempts != [false; 2] {
+        table = table.plain("attempts", |(_, side)| side.as_ref()?.attempts);
     }
-    format!("\n{report}")
+    format!("\n{}", table.transposed())
+}
+
+/// The transmission time of a row, s.
+fn time(side: &Side) -> String {
+    seconds(side.slot.tx_time().as_nanos())
 }
 
 fn counts(results: &Results) -> String {
-    if results.first.is_none() {
+    let found = &results.found;
+    if found.first.is_none() {
         return String::new();
     }
-    let mut report = Report::new(["differing slots", "", ""]);
-    let most = results.slots_a.max(results.slots_b);
-    let mut row = |name: &str, count: u64, largest: String| {
-        if count > 0 {
-            report.row(name, [count.to_string(), largest]);
-        }
-    };
-    let differing = results.slots_differing;
-    row("slots that differ", differing, format!("of {most}"));
-    let up_to = |seconds: f64| format!("by up to {} ms", millis(Some(seconds)));
-    row(
-        "in the transmission time",
-        results.times_differing,
-        up_to(results.largest_time_difference_s),
-    );
-    row(
-        "in the decoding delay",
-        results.delays_differing,
-        up_to(results.largest_delay_difference_s),
-    );
-    row("erased in A only", results.erased_in_a_only, String::new());
-    row("erased in B only", results.erased_in_b_only, String::new());
-    row(
-        "in the attempts",
-        results.attempts_differing.unwrap_or(0),
-        String::new(),
-    );
-    let longer = results.slots_a.abs_diff(results.slots_b);
-    let name = if results.slots_a > results.slots_b {
-        "in A only"
-    } else {
-        "in B only"
-    };
-    row(name, longer, String::new());
-    format!("\n{report}")
+    let up_to = |span: Span| format!("by up to {} ms", millis(Some(span.as_secs_f64())));
+    let (times, delays) = (up_to(found.largest_time), up_to(found.largest_delay));
+    let [a, b] = found.rows;
+    let most = format!("of {}", a.max(b));
+    let rows = [
+        ("slots that differ", found.differing, most.as_str()),
+        ("in the transmission time", found.times, &times),
+        ("in the decoding delay", found.delays, &delays),
+        ("erased in A only", found.erased_only[0], ""),
+        ("erased in B only", found.erased_only[1], ""),
+        ("in the attempts", found.attempts, ""),
+        ("in A only", a.saturating_sub(b), ""),
+        ("in B only", b.saturating_sub(a), ""),
+    ];
+    let table = Table::of(rows.into_iter().filter(|(_, count, _)| *count > 0))
+        .words("differing slots", |(name, ..)| *name)
+        .plain("", |(_, count, _)| *count)
+        .plain("", |(.., largest)| *largest);
+    format!("\n{table}")
 }
 
 fn head(title: &str, keys: &[&KeyDifference]) -> String {
@@ -152,18 +129,10 @@ fn head(title: &str, keys: &[&KeyDifference]) -> String {
 }
 
 fn statistics(results: &Results) -> String {
-    let mut report = Report::new(["statistics", "A", "B", "B - A"]);
-    for (name, [a, b]) in side_by_side(&results.a, &results.b) {
-        let text = |value: Option<Value>| value.map_or_else(|| "-".to_owned(), Value::text);
-        let difference = a.zip(b).map(|(a, b)| b.difference(a));
-        report.row(
-            &name,
-            [
-                text(a),
-                text(b),
-                difference.unwrap_or_else(|| "-".to_owned()),
-            ],
-        );
-    }
-    format!("\n{report}")
+    let table = Table::of(side_by_side(&results.stats[0], &results.stats[1]))
+        .words("statistics", |(name, _)| name.clone())
+        .plain("A", |(_, [a, _])| a.map(Value::text))
+        .plain("B", |(_, [_, b])| b.map(Value::text))
+        .plain("B - A", |(_, [a, b])| Some(b.as_ref()?.difference((*a)?)));
+    format!("\n{table}")
 }

@@ -107,20 +107,6 @@ pub(super) struct Results<'a> {
     pub(super) of_head: Option<(BitRate, Bytes)>,
 }
 
-/// Settings, in JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Params {
-    /// The model that was asked for, or `all`.
-    pub(super) model: &'static str,
-    /// `search`, `off`, or `given`.
-    pub(super) period: &'static str,
-    /// The period that was given; null without one.
-    pub(super) period_s: Option<u64>,
-    pub(super) at_interval_s: Option<f64>,
-    pub(super) at_rate_bps: Option<u64>,
-    pub(super) packet_bytes: Option<u64>,
-}
-
 /// The results, in JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {

@@ -1,14 +1,14 @@
 //! The tables of `tmt fit`.
 
 use tmt_fit::fit::AtInterval;
+use tmt_fit::models::Parameter;
 use tmt_fit::{Fit, period::Period};
 
 use super::results::{Periods, Shown};
-use crate::table::{Report, counted, number, rounded, significant, wrap};
+use crate::table::{Show, Table, counted, number, rounded, significant, wrap};
 
 pub(super) fn table(shown: &Shown) -> String {
-    let mut text = trace(shown).to_string();
-    text += "\n";
+    let mut text = trace(shown) + "\n";
     text += &wrap(&periods(&shown.period), "");
     text += "\n";
     if let Some(bound) = shown.never_seen_bound {
@@ -80,18 +80,18 @@ fn brief(line: &str) -> String {
     }
 }
 
-fn trace(shown: &Shown) -> Report {
-    let mut report = Report::new(["", "value"]);
-    let mut row = |name: &str, value: String| report.row(name, [value]);
-    row("slots", shown.slots.to_string());
-    row("slots lost", shown.lost.to_string());
-    row("bursts", shown.bursts.to_string());
-    row("loss ratio", number(shown.loss_ratio, 6));
-    row(
-        "slot interval, mean ms",
-        number(shown.interval_s.map(|s| s * 1e3), 6),
-    );
-    report
+fn trace(shown: &Shown) -> String {
+    Table::of([shown])
+        .words("", |_| "value")
+        .plain("slots", |shown| shown.slots)
+        .plain("slots lost", |shown| shown.lost)
+        .plain("bursts", |shown| shown.bursts)
+        .number("loss ratio", Show::Decimals(6), |shown| shown.loss_ratio)
+        .number("slot interval, mean ms", Show::Decimals(6), |shown| {
+            shown.interval_s.map(|s| s * 1e3)
+        })
+        .transposed()
+        .to_string()
 }
 
 fn periods(periods: &Periods) -> String {
@@ -131,48 +131,35 @@ fn periods(periods: &Periods) -> String {
     format!("{losses} {delays}")
 }
 
-fn comparison(fits: &[Fit]) -> Report {
-    let headings = [
-        "model", "ln L", "k", "AIC", "BIC", "dBIC", "bursts p", "gaps p",
-    ];
-    let mut report = Report::new(headings);
+fn comparison(fits: &[Fit]) -> String {
     let least = fits.iter().map(|fit| fit.bic).fold(f64::INFINITY, f64::min);
-    for fit in fits {
-        let p = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |p| rounded(p, 2));
-        report.row(
-            fit.model,
-            [
-                number(Some(fit.log_likelihood), 2),
-                fit.free_parameters.to_string(),
-                number(Some(fit.aic), 1),
-                number(Some(fit.bic), 1),
-                number(Some(fit.bic - least), 1),
-                p(fit.bursts.p_value),
-                p(fit.gaps.p_value),
-            ],
-        );
-    }
-    report
+    Table::of(fits)
+        .words("model", |fit| fit.model)
+        .number("ln L", Show::Decimals(2), |fit| fit.log_likelihood)
+        .plain("k", |fit| fit.free_parameters)
+        .number("AIC", Show::Decimals(1), |fit| fit.aic)
+        .number("BIC", Show::Decimals(1), |fit| fit.bic)
+        .number("dBIC", Show::Decimals(1), |fit| fit.bic - least)
+        .number("bursts p", Show::Significant(2), |fit| fit.bursts.p_value)
+        .number("gaps p", Show::Significant(2), |fit| fit.gaps.p_value)
+        .to_string()
 }
 
-fn parameters(fit: &Fit) -> Report {
-    let mut report = Report::new([fit.model, "per slot", "standard error", "from", "to"]);
-    for one in &fit.parameters {
+fn parameters(fit: &Fit) -> String {
+    // Two digits more than the error has.
+    let text = |one: &Parameter, value: f64| {
         let error = one.error.as_ref().ok();
-        // Two digits more than the error has.
-        let value = |value: f64| rounded(value, digits(value, error.map(|error| error.standard)));
-        let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-        report.row(
-            one.name,
-            [
-                value(one.value),
-                shown(error.map(|error| rounded(error.standard, 3))),
-                shown(error.map(|error| value(error.low))),
-                shown(error.map(|error| value(error.high))),
-            ],
-        );
-    }
-    report
+        rounded(value, digits(value, error.map(|error| error.standard)))
+    };
+    Table::of(&fit.parameters)
+        .words(fit.model, |one| one.name)
+        .plain("per slot", |one| text(one, one.value))
+        .number("standard error", Show::Significant(3), |one| {
+            Some(one.error.as_ref().ok()?.standard)
+        })
+        .plain("from", |one| Some(text(one, one.error.as_ref().ok()?.low)))
+        .plain("to", |one| Some(text(one, one.error.as_ref().ok()?.high)))
+        .to_string()
 }
 
 /// Significant digits of a value by its error.
@@ -184,20 +171,14 @@ fn digits(value: f64, error: Option<f64>) -> usize {
     before.unwrap_or(15) + 2
 }
 
-fn sojourns(fit: &Fit) -> Report {
-    let mut report = Report::new(["mean sojourn", "slots", "ms", "leaves per s"]);
-    for one in &fit.sojourns {
-        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
-        report.row(
-            one.state,
-            [
-                shown(one.mean_slots),
-                shown(one.mean_s.map(|s| s * 1e3)),
-                shown(one.rate_per_s),
-            ],
-        );
-    }
-    report
+fn sojourns(fit: &Fit) -> String {
+    let show = Show::Significant(6);
+    Table::of(&fit.sojourns)
+        .words("mean sojourn", |one| one.state)
+        .number("slots", show, |one| one.mean_slots)
+        .number("ms", show, |one| one.mean_s.map(|s| s * 1e3))
+        .number("leaves per s", show, |one| one.rate_per_s)
+        .to_string()
 }
 
 fn at_interval(fit: &Fit, at: &AtInterval) -> String {
@@ -230,29 +211,14 @@ fn correlation(value: Option<f64>) -> String {
     }
 }
 
-fn scales(fit: &Fit) -> Report {
-    let headings = [
-        "slots",
-        "correlation",
-        "model",
-        "blocks",
-        "dispersion",
-        "error",
-        "model ",
-    ];
-    let mut report = Report::new(headings);
-    for scale in &fit.scales {
-        report.row(
-            &scale.slots.to_string(),
-            [
-                correlation(scale.autocorrelation),
-                correlation(scale.model_autocorrelation),
-                scale.blocks.to_string(),
-                number(scale.dispersion, 3),
-                number(scale.dispersion_se, 3),
-                number(scale.model_dispersion, 3),
-            ],
-        );
-    }
-    report
+fn scales(fit: &Fit) -> String {
+    Table::of(&fit.scales)
+        .plain("slots", |scale| scale.slots)
+        .plain("correlation", |scale| correlation(scale.autocorrelation))
+        .plain("model", |scale| correlation(scale.model_autocorrelation))
+        .plain("blocks", |scale| scale.blocks)
+        .number("dispersion", Show::Decimals(3), |scale| scale.dispersion)
+        .number("error", Show::Decimals(3), |scale| scale.dispersion_se)
+        .number("model ", Show::Decimals(3), |scale| scale.model_dispersion)
+        .to_string()
 }

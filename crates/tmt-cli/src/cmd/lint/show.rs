@@ -1,96 +1,116 @@
 //! What was found, for people.
 
-use tmt_core::types::one_line;
+use tmt_core::format::import::{Finding, Severity, known, render_keys};
+use tmt_core::stats::ratio;
+use tmt_core::types::{TraceKind, one_line, to_f64};
 
-use super::{Found, Results};
-use crate::table::{Report, counted, number, share, wrap};
+use super::{Look, shown_key};
+use crate::cmd::convert::typed;
+use crate::table::{Table, counted, number, wrap};
 
 /// The tables.
-pub(super) fn text(results: &Results) -> String {
-    let mut text = summary(results);
-    if results.findings.is_empty() {
+pub(super) fn text(look: &Look) -> String {
+    let mut text = summary(look);
+    let all = &look.linted.findings;
+    if all.is_empty() {
         text += "\nnothing odd was found\n";
     } else {
-        text += &findings(&results.findings);
+        text += &format!("\n{}\n", findings(all));
+        for finding in all {
+            let about = render_keys(&finding.text, typed);
+            let line = format!("{}: {}", finding.name, one_line(&about));
+            text += &format!("{}\n", wrap(&line, "  "));
+        }
+        text += &match look.warnings() {
+            0 => "\nno warning\n".to_owned(),
+            count => format!("\n{}\n", counted(count as u64, "warning")),
+        };
     }
-    if let Some(error) = &results.error {
-        let line = format!("the list ends here: {}", one_line(error));
+    if let Some(failure) = &look.failure {
+        let line = format!("the list ends here: {}", one_line(&failure.to_string()));
         text += &format!("\n{}\n", wrap(&line, "  "));
     }
     text
 }
 
-fn summary(results: &Results) -> String {
-    let mut report = Report::new(["", "value"]).left(1);
-    let by = if results.recognised && results.format != "tmt" {
+fn summary(look: &Look) -> String {
+    let (format, linted) = (look.format, &look.linted);
+    let by = if look.recognised && format != "tmt" {
         " (by its content)"
     } else {
         ""
     };
-    report.row("format", [format!("{}{by}", results.format)]);
-    let row = match results.kind.as_deref() {
-        Some("probe") => "probe: a sample of delay and loss",
-        Some("capacity") => "delivery opportunity (capacity)",
+    let row = match linted.kind {
+        Some(TraceKind::Probe) => "probe: a sample of delay and loss",
+        Some(TraceKind::Capacity) => "delivery opportunity (capacity)",
         _ => "not stated, taken as a delivery opportunity",
     };
-    report.row("a row is", [row]);
-    report.row("slots", [results.slots.to_string()]);
-    #[expect(clippy::cast_precision_loss, reason = "a ratio with six decimals")]
-    let ratio = (results.slots > 0).then(|| results.slots_erased as f64 / results.slots as f64);
-    report.row("erased", [results.slots_erased.to_string()]);
-    report.row("erasure ratio", [share(ratio)]);
-    report.row("duration s", [number(results.duration_s, 6)]);
-    #[expect(clippy::cast_precision_loss, reason = "a rate with three decimals")]
-    let rate = results
-        .duration_s
-        .filter(|duration| *duration > 0.0)
-        .map(|duration| (results.slots.saturating_sub(1)) as f64 / duration);
-    report.row("slots/s", [number(rate, 3)]);
-    report.to_string()
+    let duration = look.duration_s();
+    let rate = duration.filter(|duration| *duration > 0.0);
+    let rate = rate.map(|duration| to_f64(linted.slots.saturating_sub(1)) / duration);
+    let rows = [
+        ("format", format!("{format}{by}")),
+        ("a row is", row.to_owned()),
+        ("slots", linted.slots.to_string()),
+        ("erased", linted.erased.to_string()),
+        (
+            "erasure ratio",
+            number(ratio(linted.erased, linted.slots), 6),
+        ),
+        ("duration s", number(duration, 6)),
+        ("slots/s", number(rate, 3)),
+    ];
+    Table::of(rows)
+        .words("", |(name, _)| *name)
+        .words("value", |(_, value)| value.clone())
+        .to_string()
 }
 
 /// The place of the first.
-fn place(found: &Found) -> String {
-    let input = found.input.as_deref().unwrap_or("");
-    match (found.first_line, found.first_slot) {
-        (Some(line), _) => format!("{input} line {line}").trim().to_owned(),
+fn place(finding: &Finding) -> String {
+    match (finding.first.line, finding.first.slot) {
+        (Some(line), _) => {
+            let input = input(finding).unwrap_or_default();
+            format!("{input} line {line}").trim().to_owned()
+        }
         (None, Some(slot)) => format!("slot {slot}"),
         (None, None) => "-".to_owned(),
     }
 }
 
-fn findings(findings: &[Found]) -> String {
-    let headings = ["finding", "severity", "count", "first", "remedy"];
-    let mut report = Report::new(headings).left(1).left(3).wrapped(4);
-    for found in findings {
-        let unit = found.unit;
-        let unit = if found.count == 1 {
-            unit.strip_suffix('s').unwrap_or(unit)
-        } else {
-            unit
-        };
-        report.row(
-            found.name,
-            [
-                found.severity.to_owned(),
-                format!("{} {unit}", found.count),
-                place(found),
-                found.remedy.clone(),
-            ],
-        );
-    }
-    let mut text = format!("\n{report}\n");
-    for found in findings {
-        let line = format!("{}: {}", found.name, one_line(&found.text));
-        text += &format!("{}\n", wrap(&line, "  "));
-    }
-    let warnings = findings
-        .iter()
-        .filter(|found| found.severity == "warning")
-        .count();
-    let line = match warnings {
-        0 => "no warning".to_owned(),
-        count => counted(count as u64, "warning"),
+/// The flag of the input, of formats with several.
+fn input(finding: &Finding) -> Option<String> {
+    let input = finding.first.input.map(typed);
+    input.filter(|input| input.starts_with("--"))
+}
+
+/// The findings, a row each.
+pub(super) fn findings(findings: &[Finding]) -> Table<&Finding> {
+    let unit = |finding: &Finding| match finding.count {
+        1 => finding.unit.strip_suffix('s').unwrap_or(finding.unit),
+        _ => finding.unit,
     };
-    text + "\n" + &line + "\n"
+    Table::of(findings)
+        .words("finding", |finding| finding.name)
+        .key("name")
+        .words("severity", |finding| match finding.severity {
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        })
+        .key("severity")
+        .value("count", |finding| finding.count)
+        .value("unit", |finding| finding.unit)
+        .plain("count", |finding| {
+            format!("{} {}", finding.count, unit(finding))
+        })
+        .value("input", |finding| input(finding))
+        .value("first_line", |finding| finding.first.line)
+        .value("first_slot", |finding| finding.first.slot)
+        .words("first", |finding| place(finding))
+        .value("text", |finding| render_keys(&finding.text, typed))
+        .wrapped("remedy", |finding| {
+            let remedy = known(finding.name).map_or("", |known| known.remedy);
+            render_keys(remedy, shown_key)
+        })
+        .key("remedy")
 }

@@ -6,7 +6,7 @@ use tmt_core::model::{Model, Outcome as Answer, Quantity, Value};
 
 use super::{Point, models};
 use crate::exit::Outcome;
-use crate::output;
+use crate::table::Table;
 
 /// Name of the column of notes.
 const NOTES: &str = "notes";
@@ -52,36 +52,35 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
             }
         }
     }
-    let keys = model.keys.iter().map(|key| {
+    let mut table = Table::of(points.iter().enumerate());
+    for key in model.keys {
         let is_result = model.results.iter().any(|field| field.name == key.name);
-        format!("{}{}", if is_result { "key." } else { "" }, key.name)
-    });
-    let results = columns.keys().map(|(.., name)| name.clone());
-    let head = keys.chain(results).chain([NOTES.to_owned()]).collect();
-    let rows = points.iter().enumerate().map(|(index, point)| {
-        let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_string());
-        let given = point.params.pairs().map(|(_, value)| text(value));
-        let found = columns.values().map(|cells| cells[index].clone());
-        given.chain(found).chain([point.notes.join("; ")]).collect()
-    });
-    table(std::iter::once(head).chain(rows))
-}
-
-/// CSV of `rows`.
-fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Outcome<Vec<u8>> {
-    let mut rows = rows.into_iter();
-    output::csv(|writer| rows.try_for_each(|row| writer.write_record(row)))
+        let name = format!("{}{}", if is_result { "key." } else { "" }, key.name);
+        table = table.value(name, |(_, point)| {
+            point.params.value(key).map(|value| value.to_string())
+        });
+    }
+    for ((.., name), cells) in &columns {
+        table = table.value(name, |(index, _)| cells[*index].as_str());
+    }
+    table
+        .value(NOTES, |(_, point)| point.notes.join("; "))
+        .csv()
 }
 
 /// CSV of the list of models.
 pub(super) fn list() -> Outcome<Vec<u8>> {
-    let row = |cells: [&str; 5]| cells.map(str::to_owned).to_vec();
-    let models = models().map(|model| {
-        let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
-        let results: Vec<&str> = model.results.iter().map(|field| field.name).collect();
-        let (keys, results) = (keys.join(" "), results.join(" "));
-        row([model.name, model.about, &keys, &results, model.source])
-    });
-    let head = row(["name", "about", "keys", "results", "source"]);
-    table(std::iter::once(head).chain(models))
+    Table::of(models())
+        .value("name", |model| model.name)
+        .value("about", |model| model.about)
+        .value("keys", |model| {
+            let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
+            keys.join(" ")
+        })
+        .value("results", |model| {
+            let results: Vec<&str> = model.results.iter().map(|field| field.name).collect();
+            results.join(" ")
+        })
+        .value("source", |model| model.source)
+        .csv()
 }

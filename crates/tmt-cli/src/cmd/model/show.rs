@@ -1,10 +1,12 @@
 //! Tables of models: one point, a sweep, or the list.
 
+use std::collections::BTreeSet;
+
 use tmt_core::model::{Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
 use super::{Point, models};
-use crate::table::{Report, significant, wrap};
+use crate::table::{Table, significant, wrap};
 
 /// Number of array elements shown. JSON and CSV have all.
 const SHOWN: usize = 12;
@@ -50,34 +52,38 @@ fn quantity(quantity: &Quantity) -> String {
 
 /// One point: keys and results, with their descriptions.
 pub(super) fn one(model: &Model, point: &Point) -> String {
-    let mut keys = Report::new(["key", "value", ""]).wrapped(2);
-    for (key, given) in point.params.pairs() {
-        keys.row(key.name, [value(given), key.about.to_owned()]);
-    }
-    let mut results = Report::new(["result", "value", ""]).wrapped(2);
+    let keys = Table::of(point.params.pairs())
+        .words("key", |(key, _)| key.name)
+        .plain("value", |(_, given)| value(*given))
+        .wrapped("", |(key, _)| key.about);
     let fields = point.result.iter().flat_map(Outcome::fields);
-    for ((name, found), field) in fields.zip(model.results) {
-        // An array would widen the column of values, so it follows its description.
-        match found {
-            Quantity::Array(_) | Quantity::Map(_) => {
-                results.row(
-                    name,
-                    [
-                        String::new(),
-                        format!("{}: {}", field.about, quantity(found)),
-                    ],
-                );
-            }
-            _ => results.row(name, [quantity(found), field.about.to_owned()]),
-        }
-    }
+    // An array would widen the column of values, so it follows its description.
+    let is_list = |found: &Quantity| matches!(found, Quantity::Array(_) | Quantity::Map(_));
+    let results = Table::of(fields.zip(model.results))
+        .words("result", |((name, _), _)| *name)
+        .plain("value", |((_, found), _)| match found {
+            found if is_list(found) => String::new(),
+            found => quantity(found),
+        })
+        .wrapped("", |((_, found), field)| match found {
+            found if is_list(found) => format!("{}: {}", field.about, quantity(found)),
+            _ => field.about.to_owned(),
+        });
     let about = wrap(&format!("{}: {}", model.name, model.about), "  ");
     let source = wrap(&format!("source: {}", model.source), "  ");
     let mut text = format!("{about}\n{source}\n\n{keys}\n{results}");
-    for note in &point.notes {
-        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
-    }
+    text += &notes(std::slice::from_ref(point));
     text
+}
+
+/// The notes of some points, once each.
+fn notes(points: &[Point]) -> String {
+    let mut notes: Vec<&String> = points.iter().flat_map(|point| &point.notes).collect();
+    let mut known = BTreeSet::new();
+    notes.retain(|note| known.insert(*note));
+    let line = |note| format!("\n{}\n", wrap(&format!("note: {note}"), "  "));
+    let lines: Vec<String> = notes.into_iter().map(line).collect();
+    lines.concat()
 }
 
 /// One line per point: the swept keys, and the results that are single values.
@@ -87,39 +93,27 @@ pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String 
         |(_, found): &(_, Quantity)| matches!(found, Quantity::Array(_) | Quantity::Map(_));
     let is_single = |index: &usize| !answers().any(|answer| is_list(&answer.fields()[*index]));
     let shown: Vec<usize> = (0..model.results.len()).filter(is_single).collect();
-    let keys = sweeps.iter().map(|sweep| sweep.key.name);
-    let headings = keys.chain(shown.iter().map(|index| model.results[*index].name));
-    let mut report = Report::new(headings).names(sweeps.len());
-    let mut notes: Vec<&String> = Vec::new();
-    for point in points {
-        let given = sweeps
-            .iter()
-            .map(|sweep| value(point.params.value(sweep.key)));
-        let found = shown.iter().map(|index| match &point.result {
-            Some(answer) => quantity(&answer.fields()[*index].1),
-            None => "-".to_owned(),
+    let mut table = Table::of(points);
+    for sweep in sweeps {
+        table = table.plain(sweep.key.name, |point| value(point.params.value(sweep.key)));
+    }
+    table = table.names_so_far();
+    for index in shown {
+        table = table.plain(model.results[index].name, |point| {
+            let answer = point.result.as_ref()?;
+            Some(quantity(&answer.fields()[index].1))
         });
-        let mut cells = given.chain(found);
-        report.row(&cells.next().unwrap_or_default(), cells);
-        for note in &point.notes {
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
     }
-    let mut text = report.to_string();
-    for note in notes {
-        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
-    }
-    text
+    table.to_string() + &notes(points)
 }
 
 /// All models, one per line.
 pub(super) fn list() -> String {
-    let mut report = Report::new(["model", "what it answers, and its keys"]).wrapped(1);
-    for model in models() {
-        let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
-        report.row(model.name, [format!("{}: {}", model.about, keys.join(" "))]);
-    }
-    report.to_string()
+    Table::of(models())
+        .words("model", |model| model.name)
+        .wrapped("what it answers, and its keys", |model| {
+            let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
+            format!("{}: {}", model.about, keys.join(" "))
+        })
+        .to_string()
 }

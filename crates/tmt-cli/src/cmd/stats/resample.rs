@@ -1,13 +1,12 @@
 //! `tmt stats --resample`: flags, and the table of intervals.
 
-use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tmt_core::stats::{Figure, Interval, LEAST_RESAMPLES, ResampleSettings, Resampled, TraceStats};
 use tmt_core::types::{Span, to_f64};
 
 use crate::exit::{Failure, Outcome, warning};
 use crate::quantity::whole;
-use crate::table::{Report, counted, number, rounded, wrap};
+use crate::table::{Show, Table, counted, wrap};
 
 /// Bursts, and blocks, below which an interval is doubtful.
 const FEW: u64 = 10;
@@ -53,11 +52,11 @@ fn by_name<S: Serializer>(
     figures: &[(&'static Figure, Option<Interval>)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(figures.len()))?;
-    for (figure, interval) in figures {
-        map.serialize_entry(figure.name, interval)?;
-    }
-    map.end()
+    serializer.collect_map(
+        figures
+            .iter()
+            .map(|(figure, interval)| (figure.name, interval)),
+    )
 }
 
 impl Intervals {
@@ -103,23 +102,17 @@ impl Intervals {
             "95 % intervals by {} resamples of blocks of slots (--seed {seed})",
             self.resamples
         );
-        let headings = ["", "estimate", "low", "high", "block s", "blocks"];
-        let mut report = Report::new(headings);
-        for (figure, interval) in &self.figures {
-            let Some(interval) = interval else { continue };
-            let (scale, decimals) = figure.scale;
-            let show = |value: Option<f64>| number(value.map(|value| value * scale), decimals);
-            report.row(
-                figure.label,
-                [
-                    show(Some(interval.estimate)),
-                    show(interval.low),
-                    show(interval.high),
-                    rounded(interval.block_s, 3),
-                    rounded(interval.blocks, 3),
-                ],
-            );
-        }
-        format!("\n{}\n{report}", wrap(&line, "  "))
+        let figures = self.figures.iter();
+        let known = figures.filter_map(|(figure, interval)| Some((figure, (*interval)?)));
+        let table = Table::of(known)
+            .words("", |(figure, _)| figure.label)
+            .plain("estimate", |(figure, of)| {
+                figure.show.text(Some(of.estimate))
+            })
+            .plain("low", |(figure, of)| figure.show.text(of.low))
+            .plain("high", |(figure, of)| figure.show.text(of.high))
+            .number("block s", Show::Significant(3), |(_, of)| of.block_s)
+            .number("blocks", Show::Significant(3), |(_, of)| of.blocks);
+        format!("\n{}\n{table}", wrap(&line, "  "))
     }
 }

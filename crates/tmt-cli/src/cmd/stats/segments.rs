@@ -1,11 +1,11 @@
 //! `tmt stats --segments`: flags, and the tables of outages and steps.
 
-use tmt_core::stats::{GridEvents, Outage, SegmentSettings, Segments};
+use tmt_core::stats::{GridEvents, SegmentSettings, Segments};
 use tmt_core::types::Span;
 
 use crate::cmd::stats::figures::seconds;
 use crate::exit::{Failure, Outcome};
-use crate::table::{Report, counted, millis, number, rounded, share, wrap};
+use crate::table::{Show, Table, counted, millis, number, rounded, wrap};
 
 /// Rows that a table of outages or steps has. JSON has all of them.
 const SHOWN: usize = 20;
@@ -96,38 +96,25 @@ fn outages(found: &Segments) -> String {
     if all.is_empty() {
         return text;
     }
-    let headings = [
-        "start s",
-        "length s",
-        "slots lost",
-        "delay before ms",
-        "delay after ms",
-        "",
-    ];
-    let mut report = Report::new(headings).left(5);
-    for outage in largest(all, |outage| outage.length_s) {
-        report.row(&seconds(outage.start.as_nanos()), cells(outage));
-    }
-    text += &report.to_string();
+    text += &Table::of(largest(all, |outage| outage.length_s))
+        .plain("start s", |outage| seconds(outage.start.as_nanos()))
+        .number("length s", Show::Decimals(3), |outage| outage.length_s)
+        .plain("slots lost", |outage| outage.slots_lost)
+        .number("delay before ms", Show::Milli, |outage| {
+            outage.delay_before_s
+        })
+        .number("delay after ms", Show::Milli, |outage| outage.delay_after_s)
+        .words("", |outage| if outage.is_cut { "cut" } else { "" })
+        .to_string();
     text += &rest(all.len(), "longest");
     let longest = all.iter().map(|outage| outage.length_s).fold(0.0, f64::max);
     let line = format!(
         "together {} s, {} of the trace; the longest {} s",
         number(Some(found.outage_total_s), 3),
-        share(found.outage_share),
+        number(found.outage_share, 6),
         number(Some(longest), 3),
     );
     text + &wrap(&line, "  ") + "\n"
-}
-
-fn cells(outage: &Outage) -> [String; 5] {
-    [
-        number(Some(outage.length_s), 3),
-        outage.slots_lost.to_string(),
-        millis(outage.delay_before_s),
-        millis(outage.delay_after_s),
-        if outage.is_cut { "cut" } else { "" }.to_owned(),
-    ]
 }
 
 fn steps(found: &Segments) -> String {
@@ -147,15 +134,12 @@ fn steps(found: &Segments) -> String {
     if found.steps.is_empty() {
         return text;
     }
-    let headings = ["time s", "delay before ms", "delay after ms", "step ms"];
-    let mut report = Report::new(headings);
-    for step in largest(&found.steps, |step| step.step_s.abs()) {
-        let delays = [step.delay_before_s, step.delay_after_s];
-        let [before, after] = delays.map(|delay| millis(Some(delay)));
-        let size = format!("{:+.3}", step.step_s * 1e3);
-        report.row(&number(Some(step.time_s), 1), [before, after, size]);
-    }
-    text += &report.to_string();
+    text += &Table::of(largest(&found.steps, |step| step.step_s.abs()))
+        .number("time s", Show::Decimals(1), |step| step.time_s)
+        .number("delay before ms", Show::Milli, |step| step.delay_before_s)
+        .number("delay after ms", Show::Milli, |step| step.delay_after_s)
+        .plain("step ms", |step| format!("{:+.3}", step.step_s * 1e3))
+        .to_string();
     text + &rest(found.steps.len(), "largest")
 }
 
@@ -177,22 +161,13 @@ fn grid(found: &Segments) -> String {
         rounded(grid.period_s, 6),
         rounded(grid.tolerance_s, 3)
     );
-    let mut text = format!("\n{}\n", wrap(&line, "  "));
-    let headings = ["", "events", "phase s", "within", "share", "by chance", "p"];
-    let mut report = Report::new(headings);
-    for (name, events) in kinds {
-        report.row(
-            name,
-            [
-                events.events.to_string(),
-                number(events.phase_s, 1),
-                events.within.to_string(),
-                number(events.share, 3),
-                number(events.chance_share, 3),
-                number(events.chance_probability, 3),
-            ],
-        );
-    }
-    text += &report.to_string();
-    text
+    let table = Table::of(kinds)
+        .words("", |(name, _)| *name)
+        .plain("events", |(_, of)| of.events)
+        .number("phase s", Show::Decimals(1), |(_, of)| of.phase_s)
+        .plain("within", |(_, of)| of.within)
+        .number("share", Show::Decimals(3), |(_, of)| of.share)
+        .number("by chance", Show::Decimals(3), |(_, of)| of.chance_share)
+        .number("p", Show::Decimals(3), |(_, of)| of.chance_probability);
+    format!("\n{}\n{table}", wrap(&line, "  "))
 }

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use tmt_study::{Plan, Record, Records, Sweep};
+use tmt_study::{Plan, PlanError, Record, Records, Sweep};
 
 use super::{refusal, stopped};
 use crate::cmd::tcp::Files;
 use crate::exit::{Outcome, headline};
 use crate::output::Output;
-use crate::table::{Report, counted};
+use crate::table::{Table, counted};
 
 /// Cells that are timed.
 const TIMED: usize = 5;
@@ -53,18 +53,15 @@ pub(super) fn time(
 
 /// Prints the cells of `plan` and the estimate.
 pub(super) fn print(plan: &Plan, sweep: &Sweep<'_>) -> Outcome {
-    let names: Vec<&str> = plan.varying().collect();
-    let mut report = Report::new(std::iter::once("cell").chain(names.iter().copied()));
-    for column in 1..=names.len() {
-        report = report.left(column);
-    }
-    for number in 0..plan.cells().min(PRINTED) {
-        let cell = plan.cell(number).map_err(|error| refusal(&error, None))?;
-        let values = names.iter().map(|name| cell.text(name).unwrap_or_default());
-        report.row(&number.to_string(), values);
+    let cells = (0..plan.cells().min(PRINTED)).map(|number| Ok((number, plan.cell(number)?)));
+    let cells: Result<Vec<_>, PlanError> = cells.collect();
+    let cells = cells.map_err(|error| refusal(&error, None))?;
+    let mut table = Table::of(cells).words("cell", |(number, _)| *number);
+    for name in plan.varying() {
+        table = table.words(name, |(_, cell)| cell.text(name).unwrap_or_default());
     }
     let mut output = Output::create(None)?;
-    output.write(report.to_string().as_bytes())?;
+    output.write(table.to_string().as_bytes())?;
     if plan.cells() > PRINTED {
         output.write(format!("… and {} more cells\n", plan.cells() - PRINTED).as_bytes())?;
     }

@@ -12,7 +12,7 @@ use tmt_core::types::{Bytes, Span};
 use super::{Args, DEFAULT_SEED, Made, Slots, radio, scenario};
 use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input;
-use crate::table::share;
+use crate::table::number;
 
 /// The slots of a scenario with the adaptive coding and modulation of `text`.
 pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<Made> {
@@ -74,7 +74,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
          with Es/N0 less margin below every threshold of the table",
         adapted.symbols_per_s(),
         adapted.changes(),
-        share(Some(adapted.outage()))
+        number(Some(adapted.outage()), 6)
     );
     warn_of_symbol_rate(args, &configured, adapted.symbols_per_s());
     for (used, name) in uses
@@ -85,7 +85,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
         note!(
             "synth",
             "{name}: {} of the time, {} for the user",
-            share(Some(used.time_share)),
+            number(Some(used.time_share), 6),
             used.rate
         );
     }

@@ -1,75 +1,53 @@
 //! `tmt synth --list` and `--show-parameters`.
 
-use serde_json::{Map, Value, json as value};
-use tmt_core::channel::scenario::{Configured, Scenario, scenarios};
+use serde_json::{Value, json as value};
+use tmt_core::channel::scenario::{Configured, Parameter, scenarios};
 use tmt_core::radio::ErrorCurve;
 
 use super::{Args, scenario};
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
-use crate::output::{Output, json};
-use crate::table::{Report, wrap};
+use crate::table::{Show, Table, print, wrap};
 
 /// Prints all scenarios, or the parameters of one.
 pub(super) fn run(args: &Args) -> Outcome {
     let chosen = scenario::configured(args)?;
-    let mut output = Output::create(args.output.output.as_deref())?;
+    let path = args.output.output.as_deref();
     if args.scenario.list_codes {
-        codes(&mut output, args.scenario.json)?;
-        return output.finish();
+        return codes(path, args.scenario.json);
     }
-    if args.scenario.json {
-        let all = match &chosen {
-            Some(one) => vec![described(one)],
-            None => defaults()?.iter().map(described).collect(),
-        };
-        json(
-            &mut output,
-            &Document::new("tmt.scenario-list/1", Map::new(), all),
-        )?;
-    } else {
-        let text = match &chosen {
-            Some(one) => parameters(one),
-            None => table(&defaults()?),
-        };
-        output.write(text.as_bytes())?;
-    }
-    output.finish()
+    let all = match &chosen {
+        Some(one) => vec![one.clone()],
+        None => defaults()?,
+    };
+    let described: Vec<Value> = all.iter().map(described).collect();
+    let document = Document::list("tmt.scenario-list/1", described);
+    print(path, args.scenario.json, &document, |_| match &chosen {
+        Some(one) => parameters(one),
+        None => table(&all),
+    })
 }
 
 /// Error rate at which a code's threshold is listed.
 const LISTED_RATE: f64 = 0.01;
 
 /// All error curves, one per row.
-fn codes(output: &mut Output, as_json: bool) -> Outcome {
-    let threshold = |code| ErrorCurve::Code(code).threshold_db(LISTED_RATE);
-    if as_json {
-        let all = ErrorCurve::codes().map(|code| {
-            value!({
-                "code": code.name,
-                "modulation": code.modulation.to_string(),
-                "efficiency_bit_per_symbol": code.efficiency_bit_per_symbol,
-                "threshold_es_n0_db": threshold(code),
-            })
-        });
-        let all: Vec<Value> = all.collect();
-        return json(output, &Document::new("tmt.code-list/1", Map::new(), all));
-    }
-    let mut report = Report::new([
-        "code",
-        "modulation",
-        "bit/symbol",
-        "Es/N0 dB at error rate 1e-2",
-    ]);
-    for code in ErrorCurve::codes() {
-        let threshold = threshold(code).map_or_else(|| "-".to_owned(), |db| format!("{db:.2}"));
-        let efficiency = format!("{:.6}", code.efficiency_bit_per_symbol);
-        report.row(
-            code.name,
-            [code.modulation.to_string(), efficiency, threshold],
-        );
-    }
-    output.write(report.to_string().as_bytes())
+fn codes(path: Option<&str>, as_json: bool) -> Outcome {
+    let table = Table::of(ErrorCurve::codes())
+        .words("code", |code| code.name)
+        .key("code")
+        .plain("modulation", |code| code.modulation.to_string())
+        .key("modulation")
+        .number("bit/symbol", Show::Decimals(6), |code| {
+            code.efficiency_bit_per_symbol
+        })
+        .key("efficiency_bit_per_symbol")
+        .number("Es/N0 dB at error rate 1e-2", Show::Decimals(2), |code| {
+            ErrorCurve::Code(code).threshold_db(LISTED_RATE)
+        })
+        .key("threshold_es_n0_db");
+    let document = Document::list("tmt.code-list/1", table.objects());
+    print(path, as_json, &document, |_| table.to_string())
 }
 
 /// Every scenario with its defaults.
@@ -80,20 +58,13 @@ fn defaults() -> Outcome<Vec<Configured>> {
 
 /// All scenarios, one per row.
 fn table(all: &[Configured]) -> String {
-    let mut report = Report::new(["scenario", "what it is", "rate", "LLDU", "RTT"]).wrapped(1);
-    for one in all {
-        let (Scenario { name, about, .. }, link) = (one.scenario(), one.slot_link());
-        report.row(
-            name,
-            [
-                about.clone(),
-                link.rate.to_string(),
-                link.lldu.to_string(),
-                link.rtt.to_string(),
-            ],
-        );
-    }
-    report.to_string()
+    Table::of(all)
+        .words("scenario", |one| one.scenario().name.as_str())
+        .wrapped("what it is", |one| one.scenario().about.as_str())
+        .plain("rate", |one| one.slot_link().rate.to_string())
+        .plain("LLDU", |one| one.slot_link().lldu.to_string())
+        .plain("RTT", |one| one.slot_link().rtt.to_string())
+        .to_string()
 }
 
 /// Width beyond which a value takes several lines, so that it leaves room for its meaning.
@@ -111,20 +82,16 @@ fn on_lines(value: &str) -> String {
 /// One scenario: source, parameters, load and notes.
 fn parameters(one: &Configured) -> String {
     let scenario = one.scenario();
-    let mut report = Report::new(["parameter", "value", "default", "origin", "meaning"]).wrapped(4);
-    for parameter in one.parameters() {
-        let remark = Some(parameter.remark).filter(|remark| !remark.is_empty());
-        let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
-        report.row(
-            parameter.key,
-            [
-                on_lines(&parameter.value),
-                parameter.default.to_owned(),
-                parameter.origin.name().to_owned(),
-                format!("{}{remark}", parameter.about),
-            ],
-        );
-    }
+    let meaning = |parameter: &Parameter| match parameter.remark {
+        "" => parameter.about.to_owned(),
+        remark => format!("{} ({remark})", parameter.about),
+    };
+    let table = Table::of(one.parameters())
+        .words("parameter", |parameter| parameter.key)
+        .plain("value", |parameter| on_lines(&parameter.value))
+        .plain("default", |parameter| parameter.default)
+        .plain("origin", |parameter| parameter.origin.name())
+        .wrapped("meaning", |parameter| meaning(parameter));
     let lines = [
         format!("{}: {}", scenario.name, scenario.about),
         format!("source: {}", scenario.source),
@@ -136,7 +103,7 @@ fn parameters(one: &Configured) -> String {
         format!("load: {}", scenario.load),
     ];
     let mut text: String = lines.iter().map(|line| wrap(line, "  ") + "\n").collect();
-    text.push_str(&format!("\n{report}"));
+    text.push_str(&format!("\n{table}"));
     for note in &scenario.notes {
         text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
     }
@@ -145,16 +112,13 @@ fn parameters(one: &Configured) -> String {
 
 fn described(one: &Configured) -> Value {
     let scenario = one.scenario();
-    let parameters = one.parameters().iter().map(|parameter| {
-        value!({
-            "key": parameter.key,
-            "value": parameter.value,
-            "default": parameter.default,
-            "origin": parameter.origin.name(),
-            "remark": parameter.remark,
-            "about": parameter.about,
-        })
-    });
+    let parameters = Table::of(one.parameters())
+        .value("key", |parameter| parameter.key)
+        .value("value", |parameter| parameter.value.as_str())
+        .value("default", |parameter| parameter.default)
+        .value("origin", |parameter| parameter.origin.name())
+        .value("remark", |parameter| parameter.remark)
+        .value("about", |parameter| parameter.about);
     let sets = scenario
         .sets()
         .map(|set| value!({"name": set.name, "about": set.about}));
@@ -167,7 +131,7 @@ fn described(one: &Configured) -> Value {
         "notes": scenario.notes,
         "parameter_set": one.parameter_set().name,
         "parameter_sets": sets.collect::<Vec<_>>(),
-        "parameters": parameters.collect::<Vec<_>>(),
+        "parameters": parameters.objects(),
     })
 }
 

@@ -62,16 +62,8 @@ const FLAGS: [(&str, &str); 2] = [
 
 /// Columns of a fade.
 const COLUMNS: &[Column] = &[
-    Column {
-        name: "time",
-        kind: Kind::Time,
-        optional: false,
-    },
-    Column {
-        name: "es_n0_db",
-        kind: Kind::Exact,
-        optional: false,
-    },
+    Column::always("time", Kind::Time),
+    Column::always("es_n0_db", Kind::Exact),
 ];
 
 impl RadioArgs {

@@ -1,13 +1,13 @@
 //! `--compare-links`: the same trace over the timeline link and the coupled link (docs/schemes.md, Sec. 10). The difference
 //! is a result, not noise.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::{self, Params};
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tmt_core::types::Note;
 
 use super::args::Args;
@@ -15,10 +15,10 @@ use super::given::{self, Source};
 use super::report::{self, Line, Report, Results};
 use super::spool::Files;
 use crate::exit::{Outcome, headline};
+use crate::output::Output;
 use crate::output::document::Document;
-use crate::output::{Output, json};
 use crate::progress::Work;
-use crate::table;
+use crate::table::{Show, Table, rounded, significant, write};
 
 /// Difference of the links in one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -39,29 +39,6 @@ impl Gap {
     }
 }
 
-/// One value per link.
-#[derive(Debug, Serialize)]
-struct Links<T> {
-    timeline: T,
-    coupled: T,
-}
-
-/// Results of both links, and their difference.
-#[derive(Serialize)]
-struct Comparison<'a> {
-    links: Links<LinkResults<'a>>,
-    gap: BTreeMap<&'a str, Gap>,
-}
-
-/// Results of one link.
-#[derive(Serialize)]
-struct LinkResults<'a> {
-    /// Settings that only this link has, or that differ between the links.
-    params: Params,
-    #[serde(flatten)]
-    results: &'a Results,
-}
-
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let plans = source.experiment.resolve_comparison(&Files);
     let plans = plans.map_err(|error| source.failure(error))?;
@@ -70,7 +47,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
     let rows = super::Rows::create(args)?;
-    let Links { timeline, coupled } = reports(&plans, source)?;
+    let [timeline, coupled] = reports(&plans, source)?;
     let gap = gaps(&timeline.results.mean, &coupled.results.mean);
     for (link, report) in [("timeline", &timeline), ("coupled", &coupled)] {
         let on_link = |note: Note| Note {
@@ -80,26 +57,20 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
         let findings: Vec<Note> = report.findings().into_iter().map(on_link).collect();
         source.print_notes(&findings);
     }
-    if args.json {
-        let (params, [of_timeline, of_coupled]) = split(timeline.params(), coupled.params());
-        let comparison = Comparison {
-            links: Links {
-                timeline: LinkResults {
-                    params: of_timeline,
-                    results: &timeline.results,
-                },
-                coupled: LinkResults {
-                    params: of_coupled,
-                    results: &coupled.results,
-                },
-            },
-            gap,
-        };
-        let document = Document::new("tmt.tcp-compare-links/1", params, comparison);
-        json(&mut output, &document)?;
-    } else {
-        output.write(text(&timeline, &coupled).as_bytes())?;
-    }
+    let (params, [of_timeline, of_coupled]) = split(timeline.params(), coupled.params());
+    // Settings that only this link has, or that differ between the links, and its results.
+    let link = |params, Results { runs, mean }: &Results| json!({ "params": params, "runs": runs, "mean": mean });
+    let results = json!({
+        "links": {
+            "timeline": link(of_timeline, &timeline.results),
+            "coupled": link(of_coupled, &coupled.results),
+        },
+        "gap": gap,
+    });
+    let document = Document::new("tmt.tcp-compare-links/1", params, results);
+    write(&mut output, args.json, &document, |_| {
+        text(&timeline, &coupled)
+    })?;
     let mut outputs: Vec<Output> = saved.into_iter().collect();
     let rows = rows.map(|rows| rows.write(&[&timeline, &coupled]));
     outputs.extend(rows.transpose()?);
@@ -109,7 +80,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
 }
 
 /// The reports of all runs over both links.
-fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
+fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<[Report<'a>; 2]> {
     let runs = plans.coupled.runs();
     let work = Work::new(runs.len() as u64, "pairs of runs");
     let runs = runs.into_par_iter().map(|id| {
@@ -120,10 +91,10 @@ fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Li
     let pairs: experiment::Result<Vec<_>> = runs.collect();
     let pairs = pairs.map_err(|error| source.failure(error))?.into_iter();
     let (timeline, coupled): (Vec<_>, Vec<_>) = pairs.unzip();
-    Ok(Links {
-        timeline: Report::new(&plans.timeline, timeline),
-        coupled: Report::new(&plans.coupled, coupled),
-    })
+    Ok([
+        Report::new(&plans.timeline, timeline),
+        Report::new(&plans.coupled, coupled),
+    ])
 }
 
 /// The gap of every metric that both links have.
@@ -162,54 +133,40 @@ fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
         1 => "1 run per link".to_owned(),
         _ => format!("mean of {runs} runs per link"),
     };
-    let mut table = table::Report::new([&mean, "timeline", "coupled", "gap %"]);
-    let cell = |line: &Line| match line.mean {
-        None => "-".to_owned(),
-        Some(estimate) => {
-            let value = table::significant(line.show.scaled(estimate.mean));
-            let ci95 = estimate
-                .ci95
-                .map(|half| table::rounded(line.show.scaled(half), 2));
-            let ci95 = ci95.map_or_else(String::new, |half| format!(" ± {half}"));
-            format!("{value}{ci95}")
-        }
+    let (of_timeline, of_coupled) = (timeline.lines(), coupled.lines());
+    let both = [&of_timeline, &of_coupled];
+    let [one, other] = both.map(|lines| lines.iter().map(|line| (line.label.as_str(), line)));
+    let (one, other): (BTreeMap<&str, &Line>, BTreeMap<&str, &Line>) =
+        (one.collect(), other.collect());
+    let labels = of_timeline.iter().map(|line| line.label.as_str());
+    let labels = labels.chain(
+        other
+            .keys()
+            .copied()
+            .filter(|label| !one.contains_key(label)),
+    );
+    let rows = labels.map(|label| (label, [&one, &other].map(|lines| lines.get(label).copied())));
+    let rows: Vec<(&str, [Option<&Line>; 2])> = rows.collect();
+    let cell = |line: Option<&Line>| {
+        let (show, estimate) = (line?.show, line?.mean?);
+        let half = |half| format!(" ± {}", rounded(show.scaled(half), 2));
+        let ci95 = estimate.ci95.map_or_else(String::new, half);
+        Some(significant(show.scaled(estimate.mean)) + &ci95)
     };
-    let of_coupled: BTreeMap<String, Line> = coupled
-        .lines()
-        .into_iter()
-        .map(|line| (line.label.clone(), line))
-        .collect();
+    let table = Table::of(&rows)
+        .words(mean, |(label, _)| *label)
+        .plain("timeline", |(_, [one, _])| cell(*one))
+        .plain("coupled", |(_, [_, other])| cell(*other))
+        .number("gap %", Show::Decimals(2), |(_, [one, other])| {
+            Gap::between(one.as_ref()?.mean.as_ref()?, other.as_ref()?.mean.as_ref()?).gap_percent
+        });
     let mut left_out = Vec::new();
-    let of_timeline = timeline.lines();
-    let extra: Vec<&Line> = {
-        let known: BTreeSet<&str> = of_timeline.iter().map(|line| line.label.as_str()).collect();
-        of_coupled
-            .values()
-            .filter(|line| !known.contains(line.label.as_str()))
-            .collect()
-    };
-    let none = |line: &&Line| Line {
-        mean: None,
-        label: line.label.clone(),
-        show: line.show,
-    };
-    let pairs = of_timeline
-        .iter()
-        .map(|line| (Some(line), of_coupled.get(&line.label)));
-    let pairs = pairs.chain(extra.iter().map(|line| (None, Some(*line))));
-    for (timeline, coupled) in pairs {
-        let Some(line) = timeline.or(coupled) else {
-            continue;
-        };
-        let missing = none(&line);
-        let (one, other) = (timeline.unwrap_or(&missing), coupled.unwrap_or(&missing));
-        let gap = one.mean.zip(other.mean);
-        let gap = gap.and_then(|(one, other)| Gap::between(&one, &other).gap_percent);
-        table.row(&line.label, [cell(one), cell(other), table::number(gap, 2)]);
-        for (link, line) in [("timeline", one), ("coupled", other)] {
-            let flag = report::left_out(line.mean.as_ref(), runs);
+    for (label, both) in &rows {
+        for (link, line) in ["timeline", "coupled"].into_iter().zip(both) {
+            let mean = line.and_then(|line| line.mean);
+            let flag = report::left_out(mean.as_ref(), runs);
             if !flag.is_empty() {
-                left_out.push(format!("{} over the {link}: {flag}\n", line.label));
+                left_out.push(format!("{label} over the {link}: {flag}\n"));
             }
         }
     }

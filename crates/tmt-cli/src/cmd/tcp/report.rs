@@ -10,7 +10,7 @@ use serde::Serialize;
 use tmt_core::format::records::Records;
 use tmt_core::types::{Note, to_f64};
 
-use crate::table::{self, SHOWN_ATTEMPTS};
+use crate::table::{SHOWN_ATTEMPTS, Table, later};
 
 /// Means of metrics over runs, by name.
 pub(super) type Means = BTreeMap<String, Estimate>;
@@ -142,7 +142,7 @@ impl<'a> Report<'a> {
                 (format!("LLDUs delivered in attempt {attempt}"), count)
             });
             let later = (most > SHOWN_ATTEMPTS)
-                .then(|| ("LLDUs delivered later".to_owned(), table::later(counts)));
+                .then(|| ("LLDUs delivered later".to_owned(), later(counts)));
             let counts = one.chain(later);
             counts.map(|(label, count)| (label, to_f64(count)))
         });
@@ -182,21 +182,17 @@ impl<'a> Report<'a> {
 
     /// All flows together: the values of one run, or the means of many.
     fn table(&self) -> String {
-        let runs = self.runs();
+        let (runs, lines) = (self.runs(), self.lines());
+        let table = Table::of(&lines).words("", |line| line.label.as_str());
+        let mean = |line: &&Line| average(line.show, Some(line.mean?.mean));
         if runs == 1 {
-            let mut report = table::Report::new(["", "total"]);
-            for Line { label, show, mean } in self.lines() {
-                report.row(&label, [show.text(mean.map(|mean| mean.mean))]);
-            }
-            return report.to_string();
+            return table.plain("total", mean).to_string();
         }
-        let mut report = table::Report::new(["", &format!("mean of {runs} runs"), "± 95 %", ""]);
-        for Line { label, show, mean } in self.lines() {
-            let value = average(show, mean.map(|mean| mean.mean));
-            let ci95 = average(show, mean.and_then(|mean| mean.ci95));
-            report.row(&label, [value, ci95, left_out(mean.as_ref(), runs)]);
-        }
-        let mut text = report.to_string();
+        let table = table
+            .plain(format!("mean of {runs} runs"), mean)
+            .plain("± 95 %", |line| average(line.show, line.mean?.ci95))
+            .plain("", |line| left_out(line.mean.as_ref(), runs));
+        let mut text = table.to_string();
         // Runs that are all equal need no blocks.
         let drawn = self.results.mean.values();
         let drawn = drawn.filter(|mean| mean.ci95.is_some_and(|half| half > 0.0));
@@ -227,34 +223,34 @@ impl<'a> Report<'a> {
             *name != "completion_time_s" || all.any(|flow| flow.completion_time_s.is_some())
         };
         let shown: Vec<_> = SHOWN.iter().filter(is_shown).collect();
-        let headings = shown.iter().map(|(heading, ..)| *heading);
-        let mut report = table::Report::new(std::iter::once("flow").chain(headings));
-        // Parameters of a control would widen the table, so they follow it, once each.
-        let mut with_parameters: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (number, plan) in self.plan.flows.iter().enumerate() {
+        let flows = self.plan.flows.iter().enumerate().map(|(number, flow)| {
             let mut columns = Columns::default();
             for run in &self.results.runs {
                 columns.add(run.report.flows[number].numbers());
             }
             // Only the means are shown, which need no bootstrap.
-            let means = columns.estimates();
-            let values = shown.iter().map(|(_, name, show)| {
-                let mean = means.get(*name).map(|mean| mean.mean);
-                if self.runs() == 1 {
-                    show.text(mean)
-                } else {
-                    average(*show, mean)
-                }
+            (flow.flow.algorithm.to_string(), columns.estimates())
+        });
+        let flows: Vec<(String, Means)> = flows.collect();
+        // Parameters of a control would widen the table, so they follow it, once each.
+        let mut with_parameters: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut table =
+            Table::of(flows.iter().enumerate()).words("flow", |(number, (control, _))| {
+                let (name, _) = control.split_once(':').unwrap_or((control, ""));
+                format!("{number} {name}")
             });
-            let control = plan.flow.algorithm.to_string();
-            let (name, parameters) = control.split_once(':').unwrap_or((&control, ""));
-            report.row(&format!("{number} {name}"), values);
-            if !parameters.is_empty() {
-                let numbers = with_parameters.entry(control.clone()).or_default();
+        for (heading, name, show) in shown {
+            table = table.plain(*heading, |(_, (_, means))| {
+                average(*show, Some(means.get(*name)?.mean))
+            });
+        }
+        let mut text = format!("\n{table}");
+        for (number, (control, _)) in flows.iter().enumerate() {
+            if control.contains(':') {
+                let numbers = with_parameters.entry(control).or_default();
                 numbers.push(number.to_string());
             }
         }
-        let mut text = format!("\n{report}");
         for (control, flows) in with_parameters {
             text += &format!("flow {}: {control}\n", flows.join(", "));
         }
@@ -276,14 +272,12 @@ fn means<'a, I: IntoIterator<Item = (&'a str, f64)>>(
 }
 
 /// A mean over runs in the format of the metric. A mean of counts has a decimal unless it is whole.
-fn average(show: Show, value: Option<f64>) -> String {
-    match (show, value) {
-        (Show::Count, Some(value)) => {
-            let text = format!("{value:.1}");
-            text.strip_suffix(".0").unwrap_or(&text).to_owned()
-        }
-        _ => show.text(value),
-    }
+fn average(show: Show, value: Option<f64>) -> Option<String> {
+    let text = match show {
+        Show::Count => Show::Decimals(1).text(Some(value?)),
+        _ => return Some(show.text(Some(value?))),
+    };
+    Some(text.strip_suffix(".0").unwrap_or(&text).to_owned())
 }
 
 /// The flag of a mean that leaves out runs.

@@ -64,16 +64,6 @@ pub(super) enum Bound {
     Lower,
 }
 
-impl Bound {
-    /// Its name in JSON and CSV.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Upper => "upper",
-            Self::Lower => "lower",
-        }
-    }
-}
-
 /// Applies the `rule` of a row: the bound that its model is, and the reason not to judge it, if any.
 pub(super) fn apply(
     row: &Values,

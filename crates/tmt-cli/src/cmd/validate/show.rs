@@ -1,15 +1,15 @@
 //! Comparisons as table, JSON and CSV.
 
 use serde::Serialize;
-use serde_json::Map;
+use serde_json::json;
 
-use super::figure::{Comparison, Figure, percent};
+use super::figure::{Comparison, Figure, figures, percent};
 use super::rules::Bound;
 use super::run::Runs;
 use crate::exit::Outcome;
+use crate::output::Output;
 use crate::output::document::Document;
-use crate::output::{self, Output, json};
-use crate::table::{Report, significant, wrap};
+use crate::table::{Show, Table, print, significant, wrap};
 
 /// Report of a figure.
 #[derive(Debug, Serialize)]
@@ -50,15 +50,6 @@ impl Verdict {
             Self::Ok => "ok",
             Self::Off => "OFF",
             Self::NotJudged => "not judged",
-        }
-    }
-
-    /// The word of JSON and CSV.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Off => "off",
-            Self::NotJudged => "not_judged",
         }
     }
 }
@@ -108,46 +99,28 @@ impl FigureReport {
 
     /// The table of the figure.
     pub(super) fn text(&self) -> String {
-        let headings = [
-            "at",
-            "simulated",
-            "quantity",
-            "deviation %",
-            "",
-            "model",
-            "theory",
-            "simulation",
-            "± 95 %",
-            "reference",
-        ];
         // Where the table is split, the first block has the verdicts and the second the numbers.
-        let words = [1, 2, 4, 5];
-        let mut report = words.into_iter().fold(Report::new(headings), Report::left);
-        let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
-        for row in &self.rows {
-            let found = &row.comparison;
-            report.row(
-                &found.at,
-                [
-                    found.subject.clone(),
-                    found.quantity.clone(),
-                    format!("{:+.2}", row.deviation_percent),
-                    row.verdict.word().to_owned()
-                        + match found.bound {
-                            Some(Bound::Upper) => ", upper bound",
-                            Some(Bound::Lower) => ", lower bound",
-                            None => "",
-                        },
-                    found.by.clone(),
-                    significant(found.theory),
-                    significant(found.simulated),
-                    maybe(found.ci95),
-                    maybe(found.reference),
-                ],
-            );
-        }
+        let verdict = |row: &Row| match row.comparison.bound {
+            Some(Bound::Upper) => format!("{}, upper bound", row.verdict.word()),
+            Some(Bound::Lower) => format!("{}, lower bound", row.verdict.word()),
+            None => row.verdict.word().to_owned(),
+        };
+        let show = Show::Significant(6);
+        let table = Table::of(&self.rows)
+            .words("at", |row| row.comparison.at.as_str())
+            .words("simulated", |row| row.comparison.subject.as_str())
+            .words("quantity", |row| row.comparison.quantity.as_str())
+            .plain("deviation %", |row| {
+                format!("{:+.2}", row.deviation_percent)
+            })
+            .words("", |row| verdict(row))
+            .words("model", |row| row.comparison.by.as_str())
+            .number("theory", show, |row| row.comparison.theory)
+            .number("simulation", show, |row| row.comparison.simulated)
+            .number("± 95 %", show, |row| row.comparison.ci95)
+            .number("reference", show, |row| row.comparison.reference);
         let mut text = format!(
-            "{}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
+            "{}\n{} runs of {} s per point, tolerance {} %\n\n{table}\n",
             wrap(&format!("{}: {}", self.figure, self.about), "  "),
             self.seeds,
             significant(self.duration_s),
@@ -173,92 +146,59 @@ impl FigureReport {
     }
 }
 
-fn number(value: f64) -> String {
-    let finite = value.is_finite().then(|| value.to_string());
-    finite.unwrap_or_default()
-}
-
-fn maybe(value: Option<f64>) -> String {
-    value.map_or_else(String::new, number)
-}
-
 /// CSV of all figures.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
-    output::csv(|writer| {
-        writer.write_record([
-            "figure",
-            "at",
-            "subject",
-            "quantity",
-            "model",
-            "theory",
-            "simulated",
-            "ci95",
-            "deviation_percent",
-            "tolerance_percent",
-            "reference",
-            "verdict",
-            "outside_assumptions",
-            "by",
-            "allowed",
-            "bound",
-        ])?;
-        for figure in figures {
-            for Row {
-                comparison: found,
-                deviation_percent,
-                verdict,
-            } in &figure.rows
-            {
-                writer.write_record([
-                    figure.figure,
-                    &found.at,
-                    &found.subject,
-                    &found.quantity,
-                    &found.model,
-                    &number(found.theory),
-                    &number(found.simulated),
-                    &maybe(found.ci95),
-                    &number(*deviation_percent),
-                    &number(figure.tolerance_percent),
-                    &maybe(found.reference),
-                    verdict.name(),
-                    found.outside_assumptions.unwrap_or_default(),
-                    &found.by,
-                    &number(found.allowed),
-                    found.bound.map_or("", Bound::name),
-                ])?;
-            }
-        }
-        Ok(())
-    })
+    let rows = figures.iter().flat_map(|figure| {
+        let rows = figure.rows.iter();
+        rows.map(move |row| (figure, row, &row.comparison))
+    });
+    Table::of(rows)
+        .value("figure", |(figure, ..)| figure.figure)
+        .value("at", |(.., found)| found.at.as_str())
+        .value("subject", |(.., found)| found.subject.as_str())
+        .value("quantity", |(.., found)| found.quantity.as_str())
+        .value("model", |(.., found)| found.model.as_str())
+        .value("theory", |(.., found)| found.theory)
+        .value("simulated", |(.., found)| found.simulated)
+        .value("ci95", |(.., found)| found.ci95)
+        .value("deviation_percent", |(_, row, _)| row.deviation_percent)
+        .value("tolerance_percent", |(figure, ..)| figure.tolerance_percent)
+        .value("reference", |(.., found)| found.reference)
+        .value("verdict", |(_, row, _)| json!(row.verdict))
+        .value("outside_assumptions", |(.., found)| {
+            found.outside_assumptions
+        })
+        .value("by", |(.., found)| found.by.as_str())
+        .value("allowed", |(.., found)| found.allowed)
+        .value("bound", |(.., found)| json!(found.bound))
+        .csv()
 }
 
 /// Writes the list of figures.
-pub(super) fn list(
-    mut figures: impl Iterator<Item = &'static Figure>,
-    output: &mut Output,
-    as_json: bool,
-    as_csv: bool,
-) -> Outcome {
-    if as_json {
-        let figures: Vec<&Figure> = figures.collect();
-        return json(
-            output,
-            &Document::new("tmt.validate-list/1", Map::new(), figures),
-        );
-    }
+pub(super) fn list(path: Option<&str>, as_json: bool, as_csv: bool) -> Outcome {
+    let figures: Vec<&Figure> = figures().collect();
+    // CSV has the numbers as JSON does, with a point.
+    let table = Table::of(&figures)
+        .words("figure", |figure| figure.name.as_str())
+        .key("figure")
+        .wrapped("comparison", |figure| figure.about.as_str())
+        .key("about")
+        .number("tolerance %", Show::Significant(6), |figure| {
+            percent(figure.tolerance)
+        })
+        .value("tolerance_percent", |figure| {
+            format!("{:?}", percent(figure.tolerance))
+        })
+        .number("duration s", Show::Significant(6), |figure| {
+            figure.duration_s
+        })
+        .value("duration_s", |figure| format!("{:?}", figure.duration_s));
+    let csv = table.csv()?;
+    let document = Document::list("tmt.validate-list/1", &figures);
     if as_csv {
-        let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
-        return output.write(&bytes);
+        let mut output = Output::create(path)?;
+        output.write(&csv)?;
+        return output.finish();
     }
-    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).wrapped(1);
-    for figure in figures {
-        let numbers = [percent(figure.tolerance), figure.duration_s].map(significant);
-        report.row(
-            &figure.name,
-            [figure.about.clone()].into_iter().chain(numbers),
-        );
-    }
-    output.write(report.to_string().as_bytes())
+    print(path, as_json, &document, |_| table.to_string())
 }

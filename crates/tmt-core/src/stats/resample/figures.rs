@@ -4,7 +4,7 @@ use super::Sums;
 use super::cells::{Cell, bucket_of};
 use crate::math::num::floor_u64;
 use crate::stats::distribution::Distribution;
-use crate::types::{Bytes, Span, to_f64};
+use crate::types::{Bytes, Show, Span, to_f64};
 
 /// How a figure follows from its ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub struct Figure {
     pub name: &'static str,
     /// Its name with its unit, as in tables.
     pub label: &'static str,
-    /// What a table multiplies it with, and its decimals there.
-    pub scale: (f64, usize),
+    /// How tables show it.
+    pub show: Show,
     pub(super) kind: Kind,
     /// Range of the ratio, to which widened intervals are cut.
     pub(super) least: f64,
@@ -52,7 +52,7 @@ const fn ratio(
     Figure {
         name,
         label,
-        scale: (1.0, 6),
+        show: Show::Decimals(6),
         kind: Kind::Ratio,
         least: 0.0,
         most: f64::INFINITY,
@@ -76,7 +76,7 @@ const fn share(figure: Figure) -> Figure {
 const fn length(figure: Figure) -> Figure {
     Figure {
         least: 1.0,
-        scale: (1.0, 3),
+        show: Show::Decimals(3),
         ..figure
     }
 }
@@ -86,7 +86,7 @@ const fn delay(name: &'static str, label: &'static str, kind: Kind, needs: Needs
     Figure {
         kind,
         needs,
-        scale: (1e3, 3),
+        show: Show::Milli,
         ..ratio(name, label, over, received)
     }
 }
@@ -129,7 +129,7 @@ pub static FIGURES: [Figure; 17] = [
         |cell| to_f64(cell.gaps),
     )),
     Figure {
-        scale: (1.0, 3),
+        show: Show::Decimals(3),
         ..ratio(
             "slots_per_s",
             "slots per second",
@@ -138,7 +138,7 @@ pub static FIGURES: [Figure; 17] = [
         )
     },
     Figure {
-        scale: (1.0, 0),
+        show: Show::Count,
         needs: Needs::Lldu,
         ..ratio(
             "rate_bps",
