@@ -10,14 +10,10 @@ use crate::audit::row::{Fate, Service};
 
 impl Server<'_> {
     /// Checks that the packet has the right number of unused LLDUs and is not served before it is at the head of the
-    /// queue, and that decoding takes at least 1 ns. A packet needs `need` units of LLDUs that have room for `room`.
-    pub(super) fn check_lldus(
-        &mut self,
-        served: &Served,
-        (need, room): (u64, u64),
-        tally: &mut RuleTally,
-    ) -> Result<()> {
+    /// queue, and that decoding takes at least 1 ns.
+    pub(super) fn check_lldus(&mut self, served: &Served, tally: &mut RuleTally) -> Result<()> {
         let row = &served.row;
+        let (need, room) = self.head.lldus(row.size);
         let Service { start, end, .. } = served.service;
         let Service { first, last, .. } = served.service;
         let at_head = self.at_head(served.enqueued);

@@ -8,7 +8,6 @@ use super::History;
 use super::codeword::Codeword;
 use super::order::Order;
 use super::row::{Kind, Unit};
-use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Row, Service};
 
@@ -105,8 +104,8 @@ impl Transmission {
             let whole = over && self.row.delivered.is_some();
             let same = service.last == seen.last || service.last > seen.last && !over;
             slots.check(service.first == seen.first && same, found, expected);
-            if let (Link::Coupled(division), true) = (history.head.link, whole) {
-                let (data, units) = division.of(self.row.size);
+            if whole {
+                let (data, units) = history.head.units(self.row.size);
                 let found = format_args!("{} slots of first transmissions", self.units);
                 let expected = format_args!("{units} per packet");
                 slots.check(self.units == units, found, expected);
@@ -120,7 +119,7 @@ impl Transmission {
             // The service of a packet that is lost early ends in the slot that lost it. A loss may still be logged as open:
             // if feedback can be lost, or if the run ended before it was known.
             let is_lost = match self.row.fate {
-                Fate::Open => history.head.loses_feedback || self.has_failed(history),
+                Fate::Open => history.head.feedback_timer.is_some() || self.has_failed(history),
                 fate => fate == Fate::Link,
             };
             let later = service.end > seen.end && (service.last > seen.last || is_lost);
@@ -140,7 +139,8 @@ impl Transmission {
     /// Whether a codeword failed in the last attempt of the scheme.
     fn has_failed(&self, history: &History) -> bool {
         self.codewords.values().any(|codeword| {
-            history.last_attempt == Some(codeword.attempt()) && codeword.complete(history).is_none()
+            history.last_attempt() == Some(codeword.attempt())
+                && codeword.complete(history).is_none()
         })
     }
 
@@ -148,7 +148,7 @@ impl Transmission {
     fn check_loss(&self, codewords: &[Decoded<'_>], history: &History, tally: &mut RuleTally) {
         if self.row.fate == Fate::Link {
             let has_failed = |(_, codeword, complete): &Decoded<'_>| {
-                history.last_attempt == Some(codeword.attempt()) && complete.is_none()
+                history.last_attempt() == Some(codeword.attempt()) && complete.is_none()
             };
             let holds = codewords.iter().any(has_failed);
             let mut repeats = tally.at(Rule::Repeats, self.row.line);
@@ -176,7 +176,7 @@ impl Transmission {
         };
         let arrives = complete.saturating_add(history.head.forward);
         let why = ", when its data is complete according to the slots";
-        match (history.timer, history.head.in_order) {
+        match (history.head.feedback_timer, history.head.in_order) {
             // Repeats may have been unnecessary.
             (Some(_), _) => early.not_before("delivered", at, arrives, why),
             (None, None) => early.exactly("delivered", at, arrives, why),
@@ -189,9 +189,10 @@ impl Transmission {
     /// its last unit, and a round trip after its data was complete.
     fn check_leaving(&self, complete: Option<Time>, history: &History, tally: &mut RuleTally) {
         let head = &history.head;
-        let is_known = head.keeps && history.timer.is_none() && self.row.fate != Fate::Open;
+        let is_known =
+            head.keeps && history.head.feedback_timer.is_none() && self.row.fate != Fate::Open;
         if let (true, Some(left), Some(latest)) = (is_known, self.row.left, self.latest) {
-            let heard = latest.saturating_add(history.heard);
+            let heard = latest.saturating_add(history.head.heard());
             let rtt = head.forward.saturating_add(head.feedback);
             let complete = complete.filter(|_| self.row.delivered.is_some());
             let leaves = complete.map_or(heard, |at| heard.max(at.saturating_add(rtt)));
