@@ -70,10 +70,11 @@ keys! {
 }
 
 /// The link that served the packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Link {
     /// A link-layer timeline.
+    #[default]
     Timeline,
     /// The slots of a PHY trace.
     Coupled,
@@ -134,7 +135,7 @@ impl InOrder {
 }
 
 /// The settings of the run that the rules need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one field per key of the head"
@@ -357,8 +358,6 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         feedback: rtt.saturating_sub(rtt.half()),
         feedback_delay: span(keys.feedback_delay_ns.unwrap_or_default()),
         feedback_timer: keys.feedback_timer_ns.map(span),
-        back: Span::ZERO,
-        toward: Span::ZERO,
         proxied,
         keeps: proxied || keys.hold == Some("acknowledged"),
         acks: acks.or(proxied.then_some(at_once)),
@@ -369,6 +368,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
         looped: keys.looped == Some("on"),
         shift: keys.slot_ns.filter(|_| shifted).map(span),
+        ..Head::default()
     };
     let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
     let mut heads = Vec::new();

@@ -212,14 +212,10 @@ impl Fields {
             self.delay_serialisation,
             self.delay_wait,
         ];
-        for (part, name) in parts.iter().zip(PARTS) {
-            let [found, expected] = match part {
-                Some(_) => ["a time", "nothing without a delivery"],
-                None => ["nothing", "a time, because the copy was delivered"],
-            };
-            let found = format_args!("{found} in '{name}'");
-            ensure(part.is_some() == has_parts, found, expected)?;
-        }
+        let given = parts.iter().flatten().count();
+        let expected = "4 for a delivery, otherwise none";
+        let fits = given == if has_parts { 4 } else { 0 };
+        ensure(fits, format_args!("{given} parts of the delay"), expected)?;
         let span = |part: Option<Seconds>| part.map_or(Span::ZERO, |it| it.0.since(Time::ZERO));
         Ok(has_parts.then_some(parts.map(span)))
     }

@@ -31,6 +31,7 @@ pub(super) struct Served {
 }
 
 /// State of the replayed link.
+#[derive(Default)]
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
@@ -69,18 +70,7 @@ impl<'t> Server<'t> {
             head,
             listed,
             timeline,
-            ahead: BTreeMap::new(),
-            previous: None,
-            services: 0,
-            unused: 0,
-            filled: 0,
-            enqueued: Time::ZERO,
-            tied: BTreeMap::new(),
-            waiting: None,
-            open: Vec::new(),
-            latest_in_order: BTreeMap::new(),
-            lost_before: BTreeSet::new(),
-            latest: None,
+            ..Self::default()
         }
     }
 

@@ -14,7 +14,7 @@ use std::io::{self, Read};
 
 use tmt_core::types::{Metadata, Time};
 
-use super::finding::{Finding, ensure};
+use super::finding::ensure;
 use super::head::{self, Head};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
@@ -24,7 +24,7 @@ use row::{Key, Kind, Unit};
 use transmission::Transmission;
 
 /// Settings of the run, and the units before the current one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct History {
     head: Head,
     previous: Option<Unit>,
@@ -35,19 +35,6 @@ struct History {
 }
 
 impl History {
-    /// Reads the head of a slot log, which must be of the same run as `head`.
-    fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
-        let found = head::settings(metadata, "slots")?.head;
-        let expected = "the head of the packet log's run";
-        ensure(found == head, "the head of another run", expected)?;
-        Ok(Self {
-            head,
-            previous: None,
-            newest: None,
-            codeword: None,
-        })
-    }
-
     /// Whether each attempt counts alone.
     fn discards(&self) -> bool {
         self.head.scheme.is_some_and(|scheme| scheme.discards)
@@ -80,13 +67,20 @@ impl<'r> Slots<'r> {
         tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
-        let of = |metadata: &Metadata| History::of(metadata, head);
-        let Some(history) = log.head((row::HEADER, &[""]), tally, of)? else {
-            return Ok(None);
+        let of = |metadata: &Metadata| {
+            let is_same = head::settings(metadata, "slots")?.head == head;
+            let expected = "the head of the packet log's run";
+            ensure(is_same, "the head of another run", expected)
         };
+        if log.head((row::HEADER, &[""]), tally, of)?.is_none() {
+            return Ok(None);
+        }
         let mut slots = Self {
             log,
-            history,
+            history: History {
+                head,
+                ..History::default()
+            },
             next: None,
             transmissions: BTreeMap::new(),
             by_last: BTreeSet::new(),
@@ -184,8 +178,11 @@ impl<'r> Slots<'r> {
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
         let history = self.history;
         // The longest time from an attempt's last unit until its repeat is ready.
-        let latest = history.head.feedback_timer.max(Some(history.head.heard()));
-        let latest = latest.unwrap_or_default();
+        let heard = history.head.heard();
+        let latest = history
+            .head
+            .feedback_timer
+            .map_or(heard, |it| it.max(heard));
         let wait = latest.saturating_add(latest);
         let is_over = |(_, key): &(Time, Key)| {
             let service = self.transmissions.get(key).map(|copy| copy.row.service);

@@ -30,17 +30,13 @@ impl Server<'_> {
         let whole = last >= first && last - first == lldus - 1;
         slots.check(whole, found, format_args!("{lldus} LLDUs"));
         let unused = self.unused;
-        let is_free = match rest_of {
-            Some(previous) => first == previous.last,
-            None => first >= unused,
-        };
-        let expected = match rest_of {
-            Some(previous) => format!(
-                "from {}, of which the previous packet left {} B",
-                previous.last,
-                room - offset
-            ),
-            None => format!("none below {unused}, because earlier packets used those"),
+        let (is_free, expected) = if let Some(previous) = rest_of {
+            let (last, left) = (previous.last, room - offset);
+            let expected = format!("from {last}, of which the previous packet left {left} B");
+            (first == last, expected)
+        } else {
+            let expected = format!("none below {unused}, because earlier packets used those");
+            (first >= unused, expected)
         };
         slots.check(is_free, found, expected);
         self.filled = (bytes_end - 1) % room + 1;
