@@ -40,11 +40,9 @@ pub(super) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 80;
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
     let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let shown: String = text.chars().take(LONGEST).map(printable).collect();
-    let more = if text.chars().count() > LONGEST {
-        "…"
-    } else {
-        ""
-    };
-    format!("'{shown}{more}'")
+    let mut shown: String = text.chars().take(LONGEST).map(printable).collect();
+    if text.chars().count() > LONGEST {
+        shown.push('…');
+    }
+    format!("'{shown}'")
 }

@@ -371,25 +371,27 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         ..Head::default()
     };
     let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
-    let mut heads = Vec::new();
-    if let Some(text) = keys.flow_terrestrial_rtts_ns {
-        let own = text.split(' ').map(|rtt| number(rtt.as_bytes()));
-        let own = own.map(|rtt| Some(head.with_terrestrial_rtt(span(rtt?))));
-        let own: Option<Vec<Head>> = own.collect();
-        let expected = format_args!("a time in ns for each of {} flows", head.flows);
-        heads = own
-            .filter(|own| own.len() as u64 == head.flows)
-            .ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))?;
-    }
+    let of_flows = keys.flow_terrestrial_rtts_ns;
+    let of_flows = of_flows.map(|text| head.of_flows(text)).transpose()?;
     Ok(Settings {
         head: head.with_terrestrial_rtt(terrestrial),
-        of_flows: heads,
+        of_flows: of_flows.unwrap_or_default(),
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
 }
 
 impl Head {
+    /// The settings for each flow, given their terrestrial RTTs.
+    fn of_flows(&self, text: &str) -> Result<Vec<Self>, Finding> {
+        let rtts = text.split(' ').map(|rtt| number(rtt.as_bytes()));
+        let heads = rtts.map(|rtt| Some(self.with_terrestrial_rtt(span(rtt?))));
+        let heads: Option<Vec<Self>> = heads.collect();
+        let heads = heads.filter(|heads| heads.len() as u64 == self.flows);
+        let expected = format_args!("a time in ns for each of {} flows", self.flows);
+        heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
+    }
+
     /// The settings for a flow with this RTT between its sender and the gateway.
     fn with_terrestrial_rtt(self, rtt: Span) -> Self {
         let toward = rtt.half();

@@ -68,8 +68,8 @@ impl<'t> Server<'t> {
     pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>, listed: Option<Listed>) -> Self {
         Self {
             head,
-            listed,
             timeline,
+            listed,
             ..Self::default()
         }
     }

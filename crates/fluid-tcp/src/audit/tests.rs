@@ -146,6 +146,7 @@ fn a_log_that_is_cut_is_found() {
     let found = |log: &str| broken(&audit(log.as_bytes(), None).unwrap());
     assert_eq!(found(""), "form 0");
     assert_eq!(found(&log[..log.find("flow,").unwrap()]), "form 12");
+    assert_eq!(found("# tool: t\n"), "form 1 1", "and the head lacks keys");
     assert_eq!(found(log.trim_end()), "form 23");
     assert_eq!(found(&log.replace("acked\n", "acked\r\n")), "form 13");
 }

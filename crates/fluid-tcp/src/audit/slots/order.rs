@@ -12,7 +12,8 @@ use crate::audit::row::Row;
 /// The transmissions of a link in the order of their first slots.
 #[derive(Debug)]
 pub(super) struct Order {
-    in_order: InOrder,
+    /// Which packets are in order.
+    packets: InOrder,
     /// First slots of the transmissions that may have further units.
     on_link: BTreeSet<u64>,
     /// Transmissions after one of those: each row, and its arrival or the loss that later ones wait for.
@@ -22,9 +23,9 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn new(in_order: InOrder) -> Self {
+    pub(super) fn new(packets: InOrder) -> Self {
         Self {
-            in_order,
+            packets,
             on_link: BTreeSet::new(),
             waiting: BTreeMap::new(),
             latest: BTreeMap::new(),
@@ -43,7 +44,7 @@ impl Order {
             && self.on_link.first().is_none_or(|first| next.key() < first)
         {
             let (row, at) = next.remove();
-            let scope = self.in_order.scope(row.flow);
+            let scope = self.packets.scope(row.flow);
             let latest = self.latest.entry(scope).or_insert(Time::ZERO);
             let turn = at.max(*latest);
             if let Some(delivered) = row.delivered {
