@@ -239,7 +239,7 @@ impl<'t, R: Read> Auditor<'t, R> {
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
-        self.counts.on_row(&row);
+        row.count(&mut self.counts);
         let head = self.settings.of(row.flow);
         packet_lifecycle::check(&row, head, tally);
 

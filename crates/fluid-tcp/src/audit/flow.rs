@@ -55,7 +55,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Processes the flow's next row; `now` is the latest `sent` of the log.
     pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
-        self.counts.on_row(row);
+        row.count(&mut self.counts);
         if let Some(acked) = row.acked {
             let found = format_args!("sent {}", row.sent);
             let expected = format_args!("not after the packet's ACK, {acked}");

@@ -10,6 +10,7 @@ use super::finding::{Finding, ensure};
 use super::head::Head;
 use super::reader::LogReader;
 use super::text::Seconds;
+use super::totals::Counts;
 
 /// The header: all columns, and the last columns that a log may lack.
 ///
@@ -141,6 +142,19 @@ impl Row {
     /// before or after any other: it has a number of its own.
     pub(super) fn kept_in_order_with(&self) -> u64 {
         self.offered.map_or(self.flow, |_| u64::MAX - self.line)
+    }
+
+    /// Counts it, except whether it is a duplicate.
+    pub(super) fn count(&self, counts: &mut Counts) {
+        counts.copies_sent += 1;
+        counts.copies_retransmitted += u64::from(self.copy > 1);
+        *match self.fate {
+            Fate::Delivered => &mut counts.copies_delivered,
+            Fate::Queue => &mut counts.dropped_at_queue,
+            Fate::Duplicate => &mut counts.duplicates_at_proxy,
+            Fate::Link => &mut counts.lost_on_link,
+            Fate::Open => &mut counts.open,
+        } += 1;
     }
 
     /// The row that was read last, of a log with this head.

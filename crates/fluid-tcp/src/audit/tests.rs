@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::io::{Cursor, Read};
-use std::path::Path;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,10 +12,32 @@ use super::reader::LogReader;
 use super::report::RuleTally;
 use super::*;
 
+/// Names and texts of files in `fixtures/audit`.
+macro_rules! fixtures {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../../../fixtures/audit/", $name)))),*]
+    };
+}
+
 /// A file of `fixtures/audit`.
 fn fixture(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/audit");
-    std::fs::read_to_string(root.join(name)).unwrap()
+    let files = fixtures!(
+        "edits.txt"
+        "lldus.csv"
+        "timeline.csv"
+        "sharing.csv"
+        "synthetic.csv"
+        "parts.csv"
+        "split.csv"
+        "coupled.csv"
+        "coupled-slots.csv"
+        "run.csv"
+        "sizes.csv"
+        "run-coupled.csv"
+        "run-coupled-slots.csv"
+    );
+    let (_, text) = files.iter().find(|(file, _)| *file == name).unwrap();
+    (*text).to_owned()
 }
 
 /// The audit of a log with a timeline that may be cut. Missing LLDUs matter only to a packet that used them.

@@ -26,10 +26,14 @@ pub(super) fn read<'a, T: Deserialize<'a>>(
 
 /// Reads a whole number in canonical form: digits only, no leading zeros, at most 2^63 - 1.
 pub(super) fn number(text: &[u8]) -> Option<u64> {
-    let canonical =
-        matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.iter().all(u8::is_ascii_digit);
-    let number = canonical.then(|| std::str::from_utf8(text).ok()?.parse().ok())??;
-    (number <= Time::MAX.as_nanos()).then_some(number)
+    let canonical = matches!(text, [b'0'] | [b'1'..=b'9', ..]);
+    digits(text).filter(|number| canonical && *number <= Time::MAX.as_nanos())
+}
+
+fn digits(text: &[u8]) -> Option<u64> {
+    let are_digits = text.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(text).ok().filter(|_| are_digits);
+    text?.parse().ok()
 }
 
 /// A time with nine decimals.
@@ -39,10 +43,9 @@ pub(super) struct Seconds(pub(super) Time);
 impl Seconds {
     fn of(text: &[u8]) -> Option<Self> {
         let (seconds, fraction) = text.split_at_checked(text.len().checked_sub(10)?)?;
-        // Prefixed by 1, because a canonical number has no leading zeros.
-        let nanos = [b"1", fraction.strip_prefix(b".")?].concat();
+        let nanos = digits(fraction.strip_prefix(b".")?)?;
         let seconds = number(seconds)?.checked_mul(NANOS_PER_SECOND)?;
-        let nanos = seconds.checked_add(number(&nanos)? - NANOS_PER_SECOND)?;
+        let nanos = seconds.checked_add(nanos)?;
         Time::from_nanos(nanos).map(Self)
     }
 }
