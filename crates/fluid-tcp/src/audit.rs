@@ -5,7 +5,7 @@
 //!
 //! | module | checks | rules |
 //! |---|---|---|
-//! | `reader`, `fields`, `head`, `row` | text to values | `form` |
+//! | `reader`, `text`, `head`, `row` | text to values | `form` |
 //! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
 //! | `flow`, `receiver` | transmissions and ACKs of one flow | `causality`, `acked` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
@@ -20,7 +20,6 @@
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
 //! `CoDel`.
 
-mod fields;
 mod finding;
 mod flow;
 mod head;
@@ -35,6 +34,7 @@ mod server;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod text;
 mod timeline;
 mod totals;
 
@@ -48,7 +48,7 @@ pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Distances, Head, Link, Lists};
+use head::{Link, Settings};
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};
@@ -141,8 +141,7 @@ fn audit_all<'t, R: Read>(
 /// State of an audit. It passes each row to the parts that replay it.
 struct Auditor<'t, R> {
     log: LogReader<R>,
-    head: Head,
-    distances: Distances,
+    settings: Settings,
     /// Latest time of sending so far.
     sent: Time,
     /// Time of the latest event. The run cannot have ended before it.
@@ -162,22 +161,19 @@ impl<'t, R: Read> Auditor<'t, R> {
         slots: Option<Box<dyn Read + 't>>,
         tally: &mut RuleTally,
     ) -> Result<Option<Self>, AuditError> {
-        let of = |metadata: &Metadata| {
-            let lists = Lists::of(metadata)?;
-            let head = Head::of(metadata, "packets")?;
-            Ok((head, lists, Distances::of(metadata, head.flows)?))
-        };
-        let Some((head, lists, distances)) = log.head(row::HEADER, tally, of)? else {
+        let of = |metadata: &Metadata| head::settings(metadata, "packets");
+        let Some(mut settings) = log.head(row::HEADER, tally, of)? else {
             return Ok(None);
         };
+        let head = settings.head;
         match head.link {
-            Link::Timeline(_) if timeline.is_some() && head.looped => {
+            Link::Timeline if timeline.is_some() && head.looped => {
                 return Err(AuditError::LoopedTimeline);
             }
-            Link::Synthetic { .. } | Link::Coupled(_) if timeline.is_some() => {
+            Link::Synthetic | Link::Coupled if timeline.is_some() => {
                 return Err(AuditError::NeedlessTimeline);
             }
-            Link::Synthetic { .. } | Link::Timeline(_) if slots.is_some() => {
+            Link::Synthetic | Link::Timeline if slots.is_some() => {
                 return Err(AuditError::NeedlessSlots);
             }
             _ => {}
@@ -187,15 +183,14 @@ impl<'t, R: Read> Auditor<'t, R> {
         let slots = slots.transpose().map_err(AuditError::Slots)?;
         Ok(Some(Self {
             log,
-            head,
-            distances,
             sent: Time::ZERO,
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
-            queue: Queue::new(&head, lists.queue),
-            server: Server::new(head, timeline, lists.link),
+            queue: Queue::new(&head, settings.queue_losses.take()),
+            server: Server::new(head, timeline, settings.link_losses.take()),
             slots: slots.flatten(),
+            settings,
         }))
     }
 
@@ -214,11 +209,11 @@ impl<'t, R: Read> Auditor<'t, R> {
         let known = if self.flows.values().all(Flow::is_complete) {
             self.latest
         } else {
-            self.head.run_ends
+            self.settings.head.run_ends
         };
         let flows = self.flows.into_iter().map(|(flow, state)| {
-            let head = self.distances.head(&self.head, flow);
-            let counts = state.finish(&head, known, &mut tally);
+            let head = self.settings.of(flow);
+            let counts = state.finish(head, known, &mut tally);
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);
@@ -230,8 +225,7 @@ impl<'t, R: Read> Auditor<'t, R> {
     /// Processes the row that has been read, after all slots sent before it.
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
         let line = self.log.location.line;
-        let fields = self.log.fields();
-        let row = fields.and_then(|fields| Row::parse(fields, line, &self.head));
+        let row = Row::of(&self.log, &self.settings.head);
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
             let read = slots.until(Some(row.sent), tally);
             read.map_err(AuditError::Slots)?;
@@ -245,12 +239,12 @@ impl<'t, R: Read> Auditor<'t, R> {
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
-        self.counts.on_row(&row);
-        let head = self.distances.head(&self.head, row.flow);
-        packet_lifecycle::check(&row, &head, tally);
+        row.count(&mut self.counts);
+        let head = self.settings.of(row.flow);
+        packet_lifecycle::check(&row, head, tally);
 
         let flow = self.flows.entry(row.flow).or_default();
-        flow.on_row(&row, self.sent, &head, tally);
+        flow.on_row(&row, self.sent, head, tally);
         self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);

@@ -55,7 +55,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Processes the flow's next row; `now` is the latest `sent` of the log.
     pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
-        self.counts.on_row(row);
+        row.count(&mut self.counts);
         if let Some(acked) = row.acked {
             let found = format_args!("sent {}", row.sent);
             let expected = format_args!("not after the packet's ACK, {acked}");
@@ -129,11 +129,8 @@ impl Flow {
         let mut causality = tally.at(Rule::Causality, row.line);
         if packet < self.settled {
             let found = format_args!("packet {packet} sent {}", row.sent);
-            causality.check(
-                false,
-                found,
-                "no copy after the packet's ACK on earlier rows",
-            );
+            let expected = "no copy after the packet's ACK on earlier rows";
+            causality.check(false, found, expected);
             self.counts.duplicates_received += u64::from(row.delivered.is_some());
             return;
         }
@@ -227,17 +224,17 @@ impl Flow {
                 AckPath::Queued => acked >= earliest,
             },
         };
-        let words = |at: Option<Time>| at.map_or("never".to_owned(), |at| at.to_string());
+        let found = format_args!("packet {number} acked {}", words(packet.acked));
+        let due = words(first.map(|(earliest, _)| earliest));
+        let expected = format_args!("{due}, by the ACKs that the receiver sends");
         let mut rule = tally.at(Rule::Acked, packet.latest.line);
-        rule.check(
-            holds,
-            format_args!("packet {number} acked {}", words(packet.acked)),
-            format_args!(
-                "{}, by the ACKs that the receiver sends",
-                words(first.map(|(earliest, _)| earliest))
-            ),
-        );
+        rule.check(holds, found, expected);
     }
+}
+
+/// A time in words.
+fn words(at: Option<Time>) -> String {
+    at.map_or("never".to_owned(), |at| at.to_string())
 }
 
 impl Packet {
@@ -257,7 +254,6 @@ impl Packet {
         let after = row.sent > sent || at_once && (beside || !self.at_once);
         let expected = format_args!("after {sent}, when the previous copy was sent");
         causality.check(after, format_args!("sent {}", row.sent), expected);
-        let words = |acked: Option<Time>| acked.map_or("never".to_owned(), |at| at.to_string());
         let expected =
             (row.acked != self.acked).then(|| format!("{} as on line {line}", words(self.acked)));
         let found = format_args!("packet {} acked {}", row.packet, words(row.acked));

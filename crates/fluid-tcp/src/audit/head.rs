@@ -1,139 +1,85 @@
 //! The head of a log: link, queue and path of the run.
 
-use std::fmt::Display;
+use std::num::NonZeroU64;
 
-use strum::EnumString;
-use tmt_core::scheme::{Rounds, SchemeSpec};
+use serde::Deserialize;
+use tmt_core::scheme::{Combining, Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
-use super::fields::Field;
-use super::finding::{Finding, shown};
+use super::finding::{Finding, shown, unfit};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
+use super::text::{number, read};
 
-/// Form of the value of a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
-    Text,
-    /// A whole number of at least this.
-    Number(u64),
-    OneOf(&'static [&'static str]),
+/// Declares the keys that the auditor reads, and the list of their names.
+macro_rules! keys {
+    ($($(#[$note:meta])* $key:ident: $form:ty,)*) => {
+        /// The values of a head.
+        #[derive(Deserialize)]
+        struct Keys<'a> {
+            $($(#[$note])* $key: $form,)*
+        }
+
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key)),*];
+    };
 }
 
-/// The keys that the auditor reads, with the form of their values.
-///
-/// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 37] = [
-    ("tool", Form::Text),
-    ("log", Form::Text),
-    ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
-    ("rtt_ns", Form::Number(0)),
-    ("packet_bytes", Form::Number(1)),
-    ("buffer", Form::Text),
-    ("queue", Form::Text),
-    ("flows", Form::Number(1)),
-    ("run_ends_ns", Form::Number(0)),
-    ("path", Form::OneOf(&["e2e", "split"])),
-    ("terrestrial_rtt_ns", Form::Number(0)),
-    ("flow_terrestrial_rtts_ns", Form::Text),
-    ("hold", Form::Text),
-    ("in_order", Form::OneOf(&["link", "flow", "off"])),
-    ("delayed_ack", Form::Number(1)),
-    ("delayed_ack_timer_ns", Form::Number(0)),
-    ("quick_acks", Form::Number(0)),
-    ("quick_while_growing", Form::OneOf(&["on", "off"])),
-    ("queue_loss", Form::Text),
-    ("return_loss", Form::Text),
-    ("sack_compression_ns", Form::Number(0)),
-    ("return_rate_bps", Form::Number(1)),
-    ("return_trace", Form::Text),
+// Each may be in a head once. Other keys are ignored.
+keys! {
+    #[expect(dead_code, reason = "it must be there")]
+    tool: &'a str,
+    log: &'a str,
+    link: Link,
+    rtt_ns: u64,
+    packet_bytes: NonZeroU64,
+    buffer: &'a str,
+    queue: Option<&'a str>,
+    flows: NonZeroU64,
+    run_ends_ns: u64,
+    path: Option<&'a str>,
+    terrestrial_rtt_ns: Option<u64>,
+    flow_terrestrial_rtts_ns: Option<&'a str>,
+    hold: Option<&'a str>,
+    in_order: Option<InOrder>,
+    delayed_ack: Option<NonZeroU64>,
+    delayed_ack_timer_ns: Option<u64>,
+    quick_acks: Option<u64>,
+    quick_while_growing: Option<&'a str>,
+    queue_loss: Option<&'a str>,
+    return_loss: Option<&'a str>,
+    sack_compression_ns: Option<u64>,
+    return_rate_bps: Option<NonZeroU64>,
+    return_trace: Option<&'a str>,
     // On a timeline.
-    ("lldus_per_packet", Form::Number(1)),
-    ("packing", Form::OneOf(&["packet", "bytes"])),
-    ("lldu_payload_bytes", Form::Number(1)),
-    ("overlap", Form::OneOf(&["asap", "shift"])),
-    ("slot_ns", Form::Number(0)),
-    ("looped", Form::Text),
+    lldus_per_packet: Option<NonZeroU64>,
+    packing: Option<&'a str>,
+    lldu_payload_bytes: Option<NonZeroU64>,
+    overlap: Option<&'a str>,
+    slot_ns: Option<u64>,
+    looped: Option<&'a str>,
     // On a synthetic link.
-    ("rate_bps", Form::Number(1)),
-    ("loss", Form::Text),
+    rate_bps: Option<NonZeroU64>,
+    loss: Option<&'a str>,
     // On a coupled link.
-    ("units_per_packet", Form::Number(1)),
-    ("interleave", Form::Number(1)),
-    ("scheme", Form::Text),
-    ("tail", Form::Text),
-    ("feedback_delay_ns", Form::Number(0)),
-    ("feedback_timer_ns", Form::Number(0)),
-];
-
-/// The values of a head, in the forms of [`KEYS`].
-#[derive(Clone, Copy)]
-pub(super) struct Keys<'a>(pub(super) &'a Metadata);
+    units_per_packet: Option<NonZeroU64>,
+    interleave: Option<NonZeroU64>,
+    scheme: Option<&'a str>,
+    tail: Option<&'a str>,
+    feedback_delay_ns: Option<u64>,
+    feedback_timer_ns: Option<u64>,
+}
 
 /// The link that served the packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Link {
     /// A link-layer timeline.
-    Timeline(Segments),
+    #[default]
+    Timeline,
     /// The slots of a PHY trace.
-    Coupled(Division),
-    /// A constant rate, bit/s.
-    Synthetic { rate: u64 },
-}
-
-/// What packets take of a timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Segments {
-    /// Bytes and LLDUs of a packet of the usual size.
-    usual: (u64, u64),
-    /// Bytes that an LLDU carries, if the head has them.
-    payload: Option<u64>,
-    /// Whether packets share LLDUs.
-    shared: bool,
-}
-
-impl Segments {
-    /// What a packet of `size` bytes needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
-    pub(super) fn of(self, size: u64) -> (u64, u64) {
-        let (usual, lldus) = self.usual;
-        match self.payload {
-            Some(payload) if self.shared => (size, payload),
-            _ if size == usual => (lldus, 1),
-            Some(payload) => (size.div_ceil(payload), 1),
-            None => (size.saturating_mul(lldus).div_ceil(usual), 1),
-        }
-    }
-}
-
-/// Division of packets into the units of a coupled link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Division {
-    segments: Segments,
-    /// Slots of the first transmission of a packet of the usual size.
-    units_per_packet: u64,
-    /// ND and N of a codeword; `None` if the head has no scheme.
-    codeword: Option<(u64, u64)>,
-    /// Whether the last codeword is as long as its data; if not, it may be padded.
-    short: bool,
-    pub(super) interleave: u64,
-    pub(super) repeats: Repeats,
-}
-
-impl Division {
-    /// Data units of a packet of `size` bytes, `None` if there may be padding, and slots of its first transmission.
-    pub(super) fn of(&self, size: u64) -> (Option<u64>, u64) {
-        let (data, _) = self.segments.of(size);
-        let known = Some(data).filter(|_| self.short);
-        let Some((full, units)) = self.codeword.filter(|_| size != self.segments.usual.0) else {
-            return (known, self.units_per_packet);
-        };
-        let codewords = data.div_ceil(full);
-        let sent = known.unwrap_or(codewords.saturating_mul(full));
-        (
-            known,
-            sent.saturating_add(codewords.saturating_mul(units - full)),
-        )
-    }
+    Coupled,
+    /// A constant rate.
+    Synthetic,
 }
 
 /// Capacity of the buffer.
@@ -142,8 +88,6 @@ pub(super) struct Capacity {
     pub(super) most: u64,
     /// Whether it counts bytes.
     in_bytes: bool,
-    /// What it counts, for violations.
-    pub(super) unit: &'static str,
 }
 
 impl Capacity {
@@ -151,37 +95,70 @@ impl Capacity {
     pub(super) fn of(self, size: u64) -> u64 {
         if self.in_bytes { size } else { 1 }
     }
+
+    /// What it counts, for violations.
+    pub(super) fn unit(self) -> &'static str {
+        if self.in_bytes { "bytes" } else { "packets" }
+    }
 }
 
-/// The repeats of a packet on a coupled link without lost feedback.
+/// What the rules need of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeats {
-    /// There are none.
-    Never,
-    /// All units are needed, so that none is sent after the data is complete.
-    Needed,
-    /// There are redundant units.
-    More,
+pub(super) struct Scheme {
+    /// Data units and units of a codeword.
+    data_units: u64,
+    units: u64,
+    /// Whether each attempt counts alone (frame ARQ).
+    pub(super) discards: bool,
+    /// The last attempt of a codeword, from 1; `None` if there is no limit.
+    pub(super) last_attempt: Option<u64>,
+    /// Whether all units are needed, so that without lost feedback none is sent after the data is complete.
+    pub(super) needs_all: bool,
 }
 
 /// Scope of in-order delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
-#[strum(serialize_all = "lowercase")]
-pub(super) enum OrderScope {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum InOrder {
     /// All packets of the link.
     Link,
     /// The packets of a flow.
     Flow,
+    Off,
+}
+
+impl InOrder {
+    /// A number of the packets that are in order with those of a flow.
+    pub(super) fn scope(self, flow: u64) -> u64 {
+        if self == Self::Flow { flow } else { 0 }
+    }
 }
 
 /// The settings of the run that the rules need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one field per key of the head"
 )]
 pub(super) struct Head {
     pub(super) link: Link,
+    /// Rate of a synthetic link, bit/s.
+    rate_bps: u64,
+    /// Size of a usual packet, bytes.
+    pub(super) packet_bytes: u64,
+    /// LLDUs, or data units of a coupled link, of a usual packet.
+    lldus_per_packet: u64,
+    /// Bytes that an LLDU carries, if the head has them.
+    payload: Option<u64>,
+    /// Whether packets share LLDUs.
+    shared: bool,
+    /// Slots of the first transmission of a usual packet on a coupled link.
+    units_per_packet: u64,
+    /// Whether the last codeword is as long as its data; if not, it may be padded.
+    short: bool,
+    pub(super) interleave: u64,
+    /// `None` if the head has no scheme.
+    pub(super) scheme: Option<Scheme>,
     /// Propagation from the gateway to the receiver, ⌊RTT/2⌋.
     pub(super) forward: Span,
     /// Propagation of the link's feedback, ⌈RTT/2⌉.
@@ -196,14 +173,12 @@ pub(super) struct Head {
     pub(super) proxied: bool,
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
-    /// Whether the link's feedback can be lost.
-    pub(super) loses_feedback: bool,
+    /// Time from an attempt's last unit to its repeat if the feedback is lost; `None` if it cannot be lost.
+    pub(super) feedback_timer: Option<Span>,
     /// When ACKs are sent, `None` if the head does not have it.
     pub(super) acks: Option<AckRules>,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
-    pub(super) in_order: Option<OrderScope>,
-    /// Size of a usual packet, bytes.
-    pub(super) packet_bytes: u64,
+    pub(super) in_order: Option<InOrder>,
     /// Capacity of the queue, the packet in service included.
     pub(super) capacity: Capacity,
     /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
@@ -217,68 +192,23 @@ pub(super) struct Head {
     pub(super) shift: Option<Span>,
 }
 
-/// The terrestrial RTTs of flows that have their own, by flow.
-#[derive(Debug, Default)]
-pub(super) struct Distances(Vec<Span>);
-
-impl Distances {
-    pub(super) fn of(metadata: &Metadata, flows: u64) -> Result<Self, Finding> {
-        let keys = Keys(metadata);
-        let key = "flow_terrestrial_rtts_ns";
-        let Some(text) = keys.get(key)? else {
-            return Ok(Self::default());
-        };
-        let span = |text: &str| u64::read(text.as_bytes()).and_then(Span::from_nanos);
-        let spans: Option<Vec<Span>> = text.split(' ').map(span).collect();
-        let spans = spans.filter(|spans| spans.len() as u64 == flows);
-        let expected = format_args!("a time in ns for each of {flows} flows");
-        spans.map(Self).ok_or_else(|| keys.unfit(key, expected))
-    }
-
-    /// The settings of the run for `flow`, `head` being those without distances.
-    pub(super) fn head(&self, head: &Head, flow: u64) -> Head {
-        let own = usize::try_from(flow).ok().and_then(|flow| self.0.get(flow));
-        let Some(terrestrial) = own else {
-            return *head;
-        };
-        let toward = terrestrial.half();
-        let answer = terrestrial.saturating_sub(toward);
-        let back = if head.proxied {
-            Span::ZERO
-        } else {
-            head.feedback
-        };
-        let back = back.saturating_add(answer);
-        Head {
-            back,
-            toward,
-            acks: head.acks.map(|rules| AckRules { back, ..rules }),
-            ..*head
-        }
-    }
+/// All that a head says.
+pub(super) struct Settings {
+    pub(super) head: Head,
+    /// The settings for each flow, if they have terrestrial RTTs of their own.
+    of_flows: Vec<Head>,
+    /// The packets that the queue loses, if they are listed.
+    pub(super) queue_losses: Option<Listed>,
+    /// The packets that a synthetic link loses, if they are listed.
+    pub(super) link_losses: Option<Listed>,
 }
 
-/// The losses of a head that are lists.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    /// Of the packets that are offered to the queue.
-    pub(super) queue: Option<Listed>,
-    /// Of the packets that a synthetic link serves.
-    pub(super) link: Option<Listed>,
-}
-
-impl Lists {
-    pub(super) fn of(metadata: &Metadata) -> Result<Self, Finding> {
-        let keys = Keys(metadata);
-        // Packets of different distances may arrive at one time, in any order.
-        if keys.get("flow_terrestrial_rtts_ns")?.is_some() {
-            let link = keys.get("loss")?.and_then(Listed::of);
-            return Ok(Self { queue: None, link });
-        }
-        Ok(Self {
-            queue: keys.get("queue_loss")?.and_then(Listed::of),
-            link: keys.get("loss")?.and_then(Listed::of),
-        })
+impl Settings {
+    /// The settings of the run for a flow.
+    pub(super) fn of(&self, flow: u64) -> &Head {
+        let own = usize::try_from(flow);
+        let own = own.ok().and_then(|flow| self.of_flows.get(flow));
+        own.unwrap_or(&self.head)
     }
 }
 
@@ -286,252 +216,237 @@ impl Lists {
 pub(super) fn entry<'a>(text: &'a str, known: &Metadata) -> Result<(&'a str, &'a str), Finding> {
     let pair = text.strip_prefix(' ');
     let pair = pair.and_then(|text| text.split_once(": "));
-    let is_read = |key: &str| KEYS.iter().any(|(name, _)| *name == key);
-    let new = pair.filter(|(key, _)| !is_read(key) || known.get(key).is_none());
+    let new = pair.filter(|(key, _)| !KEYS.contains(key) || known.get(key).is_none());
     let found = format!("#{text}");
     let expected = "a line '# key: value', each key once";
     new.ok_or_else(|| Finding::new(shown(found.as_bytes()), expected))
 }
 
-impl<'a> Keys<'a> {
-    /// The value of a key, `None` if the head does not have it.
-    fn get(self, key: &'static str) -> Result<Option<&'a str>, Finding> {
-        let form = KEYS.iter().find(|(name, _)| *name == key);
-        let Some((value, (_, form))) = self.0.get(key).zip(form) else {
-            return Ok(None);
-        };
-        match form {
-            Form::Number(least) if u64::read(value.as_bytes()).is_none_or(|it| it < *least) => {
-                Err(self.unfit(key, format_args!("a whole number from {least} to 2^63 - 1")))
-            }
-            Form::OneOf(words) if !words.contains(&value) => {
-                Err(self.unfit(key, words.join(" or ")))
-            }
-            _ => Ok(Some(value)),
-        }
-    }
-
-    pub(super) fn text(self, key: &'static str) -> Result<&'a str, Finding> {
-        let found = format_args!("a head without '{key}'");
-        let expected = format_args!("a line '# {key}: …'");
-        self.get(key)?.ok_or_else(|| Finding::new(found, expected))
-    }
-
-    pub(super) fn text_is(self, key: &'static str, value: &str) -> Result<bool, Finding> {
-        Ok(self.get(key)? == Some(value))
-    }
-
-    pub(super) fn number(self, key: &'static str) -> Result<u64, Finding> {
-        Ok(u64::read(self.text(key)?.as_bytes()).unwrap_or_default())
-    }
-
-    pub(super) fn span(self, key: &'static str) -> Result<Span, Finding> {
-        Ok(Span::from_nanos(self.number(key)?).unwrap_or(Span::MAX))
-    }
-
-    /// An optional span.
-    pub(super) fn optional_span(self, key: &'static str) -> Result<Option<Span>, Finding> {
-        self.get(key)?.map(|_| self.span(key)).transpose()
-    }
-
-    pub(super) fn scheme(self) -> Result<SchemeSpec, Finding> {
-        let scheme = self.text("scheme")?.parse();
-        scheme.map_err(|_| self.unfit("scheme", "a scheme of 'tmt apply --scheme'"))
-    }
-
-    /// The finding that a key has another value than expected.
-    pub(super) fn unfit(self, key: &str, expected: impl Display) -> Finding {
-        let value = shown(self.0.get(key).unwrap_or_default().as_bytes());
-        Finding::new(format_args!("{key} {value}"), expected)
-    }
+/// The finding that a key is missing.
+fn missing(key: &str) -> Finding {
+    let found = format_args!("a head without '{key}'");
+    Finding::new(found, format_args!("a line '# {key}: …'"))
 }
 
-impl Head {
-    /// Reads the head of a log of kind `log`.
-    pub(super) fn of(metadata: &Metadata, log: &str) -> Result<Self, Finding> {
-        let keys = Keys(metadata);
-        keys.text("tool")?;
-        if keys.text("log")? != log {
-            return Err(keys.unfit("log", log));
-        }
-        let packet_bytes = keys.number("packet_bytes")?;
-        let link = match keys.text("link")? {
-            "timeline" => Link::Timeline(segments(keys, packet_bytes)?),
-            "coupled" => Link::Coupled(division(keys, packet_bytes)?),
-            _ => Link::Synthetic {
-                rate: keys.number("rate_bps")?,
-            },
+/// A span of a head.
+fn span(nanos: u64) -> Span {
+    Span::from_nanos(nanos).unwrap_or(Span::MAX)
+}
+
+/// Whether a key has the second of two words. Without the key it is the first.
+fn is_second(key: &str, value: Option<&str>, words: [&str; 2]) -> Result<bool, Finding> {
+    let value = value.unwrap_or(words[0]);
+    if !words.contains(&value) {
+        return Err(unfit(key, value, words.join(" or ")));
+    }
+    Ok(value == words[1])
+}
+
+impl Scheme {
+    fn of(text: &str) -> Result<Self, Finding> {
+        let scheme: Result<SchemeSpec, _> = text.parse();
+        let expected = "a scheme of 'tmt apply --scheme'";
+        let scheme = scheme.map_err(|_| unfit("scheme", text, expected))?;
+        let last_attempt = match scheme.rounds() {
+            Rounds::AtMost(rounds) => Some(u64::from(rounds) + 1),
+            Rounds::Unlimited => None,
         };
-        let rtt = keys.span("rtt_ns")?;
-        let terrestrial = keys.optional_span("terrestrial_rtt_ns")?;
-        let terrestrial = terrestrial.unwrap_or_default();
-        let (forward, toward) = (rtt.half(), terrestrial.half());
-        let feedback = rtt.saturating_sub(forward);
-        let answer = terrestrial.saturating_sub(toward);
-        let proxied = keys.text_is("path", "split")?;
-        let back = if proxied { Span::ZERO } else { feedback };
-        let back = back.saturating_add(answer);
-        let in_order = keys.get("in_order")?.and_then(|scope| scope.parse().ok());
-        let shifted = keys.text_is("overlap", "shift")?;
         Ok(Self {
-            link,
-            forward,
-            feedback,
-            feedback_delay: keys.optional_span("feedback_delay_ns")?.unwrap_or_default(),
-            back,
-            toward,
-            proxied,
-            keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            loses_feedback: keys.get("feedback_timer_ns")?.is_some(),
-            acks: ack_rules(keys, proxied)?.map(|rules| AckRules {
-                back,
-                any_order: !proxied && in_order.is_none() && matches!(link, Link::Coupled(_)),
-                ..rules
-            }),
-            in_order,
-            packet_bytes,
-            capacity: capacity(keys)?,
-            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail")
-                && (keys.get("queue_loss")?.is_none() || Lists::of(metadata)?.queue.is_some()),
-            flows: keys.number("flows")?,
-            run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
-            looped: keys.text_is("looped", "on")?,
-            shift: shifted.then(|| keys.span("slot_ns")).transpose()?,
+            data_units: scheme.data_units().into(),
+            units: scheme.units().into(),
+            discards: scheme.combining() == Combining::Discard,
+            last_attempt,
+            needs_all: scheme.units() == scheme.data_units() && scheme.extra() == 0,
         })
     }
 }
 
-/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once. The ACKs of a proxy do not cross
-/// the return link.
-fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding> {
+/// Capacity of the buffer, in packets or bytes.
+fn capacity(text: &str) -> Result<Capacity, Finding> {
+    let (most, in_bytes) = match text.strip_suffix("pkt") {
+        Some(packets) => (number(packets.as_bytes()), false),
+        None if text == "inf" => (Some(u64::MAX), false),
+        None => {
+            let bytes = text.strip_suffix('B').unwrap_or_default();
+            (number(bytes.as_bytes()), true)
+        }
+    };
+    let expected = "inf, or a whole number with the unit pkt or B";
+    let most = most.ok_or_else(|| unfit("buffer", text, expected))?;
+    Ok(Capacity { most, in_bytes })
+}
+
+/// Reads the head of a log of kind `log`.
+pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Finding> {
+    let entries = metadata.iter().map(|(key, value)| (key, value.as_bytes()));
+    let keys: Keys<'_> = read(entries, missing)?;
+    if keys.log != log {
+        return Err(unfit("log", keys.log, log));
+    }
+    let (on_timeline, coupled) = (keys.link == Link::Timeline, keys.link == Link::Coupled);
+    let proxied = is_second("path", keys.path, ["e2e", "split"])?;
+    let shared = is_second("packing", keys.packing, ["packet", "bytes"])? && on_timeline;
+    let shifted = is_second("overlap", keys.overlap, ["asap", "shift"])?;
+    let growing = keys.quick_while_growing;
+    let growing = is_second("quick_while_growing", growing, ["off", "on"])?;
+    let delays_acks = keys.delayed_ack.is_some() && !proxied;
+    let needed: [(bool, &[&str]); 7] = [
+        (keys.link == Link::Synthetic, &["rate_bps"]),
+        (on_timeline, &["lldus_per_packet"]),
+        (shared, &["lldu_payload_bytes"]),
+        (shifted, &["slot_ns"]),
+        (coupled, &["units_per_packet", "interleave"]),
+        (log == "slots", &["scheme", "feedback_delay_ns"]),
+        (delays_acks, &["delayed_ack_timer_ns", "quick_acks"]),
+    ];
+    let needed = needed.iter().filter(|(is_needed, _)| *is_needed);
+    for key in needed.flat_map(|(_, keys)| *keys) {
+        metadata.get(key).ok_or_else(|| missing(key))?;
+    }
+    let (size, payload) = (keys.packet_bytes, keys.lldu_payload_bytes);
+    let lldus = keys.lldus_per_packet.unwrap_or(NonZeroU64::MIN);
+    if let Some(room) = payload.filter(|_| shared)
+        && size.get().div_ceil(room.get()) != lldus.get()
+    {
+        let expected = format_args!("as many as {size} B need, of {room} B each");
+        return Err(unfit("lldus_per_packet", lldus.to_string(), expected));
+    }
+    let rtt = span(keys.rtt_ns);
+    let in_order = keys.in_order.filter(|scope| *scope != InOrder::Off);
+    // Packets of different distances may arrive at one time, in any order.
+    let queue_loss = keys
+        .queue_loss
+        .filter(|_| keys.flow_terrestrial_rtts_ns.is_none());
+    let queue_losses = queue_loss.and_then(Listed::of);
+    let only_listed = keys.queue_loss.is_none() || queue_losses.is_some();
+    let ack_path = match keys.return_loss {
+        _ if keys.return_rate_bps.is_some() || keys.return_trace.is_some() => AckPath::Queued,
+        Some(_) => AckPath::Lossy,
+        None => AckPath::Clear,
+    };
+    // The ACKs of a proxy do not cross the return link.
     let at_once = AckRules {
         every: 1,
-        timer: Span::ZERO,
-        quick: 0,
-        may_be_quick: false,
-        held_back: Span::ZERO,
-        path: AckPath::Clear,
-        back: Span::ZERO,
-        any_order: false,
+        ..AckRules::default()
     };
-    if proxied {
-        return Ok(Some(at_once));
-    }
-    if keys.get("delayed_ack")?.is_none() {
-        return Ok(None);
-    }
-    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
-    Ok(Some(AckRules {
-        every: keys.number("delayed_ack")?,
-        timer: keys.span("delayed_ack_timer_ns")?,
-        quick: keys.number("quick_acks")?,
-        may_be_quick: keys.text_is("quick_while_growing", "on")?,
-        held_back: match keys.get("sack_compression_ns")? {
-            Some(_) => keys.span("sack_compression_ns")?,
-            None => Span::ZERO,
-        },
-        path: match (is_queued, keys.get("return_loss")?) {
-            (Some(_), _) => AckPath::Queued,
-            (None, Some(_)) => AckPath::Lossy,
-            (None, None) => AckPath::Clear,
-        },
-        ..at_once
-    }))
-}
-
-/// The repeats of the scheme; a log without a scheme may have any.
-fn repeats(keys: Keys<'_>) -> Result<Repeats, Finding> {
-    if keys.get("scheme")?.is_none() {
-        return Ok(Repeats::More);
-    }
-    let scheme = keys.scheme()?;
-    Ok(match scheme.rounds() {
-        Rounds::AtMost(0) => Repeats::Never,
-        _ if scheme.units() == scheme.data_units() && scheme.extra() == 0 => Repeats::Needed,
-        _ => Repeats::More,
+    let acks = delays_acks.then(|| AckRules {
+        every: keys.delayed_ack.map_or(1, NonZeroU64::get),
+        timer: span(keys.delayed_ack_timer_ns.unwrap_or_default()),
+        quick: keys.quick_acks.unwrap_or_default(),
+        may_be_quick: growing,
+        held_back: span(keys.sack_compression_ns.unwrap_or_default()),
+        path: ack_path,
+        any_order: coupled && in_order.is_none(),
+        ..AckRules::default()
+    });
+    let head = Head {
+        link: keys.link,
+        rate_bps: keys.rate_bps.unwrap_or(NonZeroU64::MIN).get(),
+        packet_bytes: size.get(),
+        lldus_per_packet: lldus.get(),
+        payload: payload.map(NonZeroU64::get),
+        shared,
+        units_per_packet: keys.units_per_packet.unwrap_or(NonZeroU64::MIN).get(),
+        short: keys.tail == Some("short"),
+        interleave: keys.interleave.unwrap_or(NonZeroU64::MIN).get(),
+        scheme: keys
+            .scheme
+            .filter(|_| coupled)
+            .map(Scheme::of)
+            .transpose()?,
+        forward: rtt.half(),
+        feedback: rtt.saturating_sub(rtt.half()),
+        feedback_delay: span(keys.feedback_delay_ns.unwrap_or_default()),
+        feedback_timer: keys.feedback_timer_ns.map(span),
+        proxied,
+        keeps: proxied || keys.hold == Some("acknowledged"),
+        acks: acks.or(proxied.then_some(at_once)),
+        in_order,
+        capacity: capacity(keys.buffer)?,
+        drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
+        flows: keys.flows.get(),
+        run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
+        looped: keys.looped == Some("on"),
+        shift: keys.slot_ns.filter(|_| shifted).map(span),
+        ..Head::default()
+    };
+    let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
+    let of_flows = keys.flow_terrestrial_rtts_ns;
+    let of_flows = of_flows.map(|text| head.of_flows(text)).transpose()?;
+    Ok(Settings {
+        head: head.with_terrestrial_rtt(terrestrial),
+        of_flows: of_flows.unwrap_or_default(),
+        queue_losses,
+        link_losses: keys.loss.and_then(Listed::of),
     })
 }
 
-/// What packets take of a timeline or of the slots of a trace.
-fn segments(keys: Keys<'_>, packet_bytes: u64) -> Result<Segments, Finding> {
-    let payload = keys.get("lldu_payload_bytes")?;
-    let segments = Segments {
-        usual: (packet_bytes, keys.number("lldus_per_packet")?),
-        payload: payload
-            .map(|_| keys.number("lldu_payload_bytes"))
-            .transpose()?,
-        shared: keys.text_is("packing", "bytes")?,
-    };
-    if segments.shared {
-        let room = keys.number("lldu_payload_bytes")?;
-        if packet_bytes.div_ceil(room) != segments.usual.1 {
-            let expected = format_args!("as many as {packet_bytes} B need, of {room} B each");
-            return Err(keys.unfit("lldus_per_packet", expected));
+impl Head {
+    /// The settings for each flow, given their terrestrial RTTs.
+    fn of_flows(&self, text: &str) -> Result<Vec<Self>, Finding> {
+        let rtts = text.split(' ').map(|rtt| number(rtt.as_bytes()));
+        let heads = rtts.map(|rtt| Some(self.with_terrestrial_rtt(span(rtt?))));
+        let heads: Option<Vec<Self>> = heads.collect();
+        let heads = heads.filter(|heads| heads.len() as u64 == self.flows);
+        let expected = format_args!("a time in ns for each of {} flows", self.flows);
+        heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
+    }
+
+    /// The settings for a flow with this RTT between its sender and the gateway.
+    fn with_terrestrial_rtt(self, rtt: Span) -> Self {
+        let toward = rtt.half();
+        let feedback = if self.proxied {
+            Span::ZERO
+        } else {
+            self.feedback
+        };
+        let back = feedback.saturating_add(rtt.saturating_sub(toward));
+        Self {
+            toward,
+            back,
+            acks: self.acks.map(|rules| AckRules { back, ..rules }),
+            ..self
         }
     }
-    Ok(segments)
-}
 
-/// The units of packets on a coupled link.
-fn division(keys: Keys<'_>, packet_bytes: u64) -> Result<Division, Finding> {
-    let scheme = keys.get("scheme")?.map(|_| keys.scheme()).transpose()?;
-    let size = |scheme: &SchemeSpec| (scheme.data_units().into(), scheme.units().into());
-    Ok(Division {
-        segments: Segments {
-            // A log without slots need not have it.
-            usual: (
-                packet_bytes,
-                keys.get("lldus_per_packet")?
-                    .map_or(Ok(1), |_| keys.number("lldus_per_packet"))?,
-            ),
-            payload: keys
-                .get("lldu_payload_bytes")?
-                .map(|_| keys.number("lldu_payload_bytes"))
-                .transpose()?,
-            shared: false,
-        },
-        units_per_packet: keys.number("units_per_packet")?,
-        codeword: scheme.as_ref().map(size),
-        short: keys.text_is("tail", "short")?,
-        interleave: keys.number("interleave")?,
-        repeats: repeats(keys)?,
-    })
-}
-
-/// Time that a link of `rate` bit/s takes for `bytes`: 8 · bytes · 10^9 / rate ns, rounded down and up, since the fraction is
-/// carried.
-pub(super) fn service_time(bytes: u64, rate: u64) -> [Span; 2] {
-    // 2^63 bytes · 8 · 10^9 stays below 2^96.
-    let bits_nanos = u128::from(bytes) * 8 * u128::from(NANOS_PER_SECOND);
-    let rate = u128::from(rate);
-    [bits_nanos / rate, bits_nanos.div_ceil(rate)].map(|nanos| {
-        let nanos = u64::try_from(nanos).ok().and_then(Span::from_nanos);
-        nanos.unwrap_or(Span::MAX)
-    })
-}
-
-/// Capacity of the buffer, in packets or bytes.
-fn capacity(keys: Keys<'_>) -> Result<Capacity, Finding> {
-    let buffer = keys.text("buffer")?;
-    let packets = Capacity {
-        most: u64::MAX,
-        in_bytes: false,
-        unit: "packets",
-    };
-    if buffer == "inf" {
-        return Ok(packets);
+    /// What a packet of `size` bytes needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
+    pub(super) fn lldus(&self, size: u64) -> (u64, u64) {
+        let (usual, lldus) = (self.packet_bytes, self.lldus_per_packet);
+        match self.payload {
+            Some(payload) if self.shared => (size, payload),
+            _ if size == usual => (lldus, 1),
+            Some(payload) => (size.div_ceil(payload), 1),
+            None => (size.saturating_mul(lldus).div_ceil(usual), 1),
+        }
     }
-    let (number, limit) = if let Some(number) = buffer.strip_suffix("pkt") {
-        (number, packets)
-    } else {
-        let bytes = Capacity {
-            in_bytes: true,
-            unit: "bytes",
-            ..packets
+
+    /// Data units of a packet of `size` bytes on a coupled link, `None` if there may be padding, and slots of its first
+    /// transmission.
+    pub(super) fn units(&self, size: u64) -> (Option<u64>, u64) {
+        let (data, _) = self.lldus(size);
+        let known = Some(data).filter(|_| self.short);
+        let Some(scheme) = self.scheme.filter(|_| size != self.packet_bytes) else {
+            return (known, self.units_per_packet);
         };
-        (buffer.strip_suffix('B').unwrap_or_default(), bytes)
-    };
-    let most = u64::read(number.as_bytes());
-    most.map(|most| Capacity { most, ..limit })
-        .ok_or_else(|| keys.unfit("buffer", "inf, or a whole number with the unit pkt or B"))
+        let codewords = data.div_ceil(scheme.data_units);
+        let sent = known.unwrap_or(codewords.saturating_mul(scheme.data_units));
+        let repair = codewords.saturating_mul(scheme.units - scheme.data_units);
+        (known, sent.saturating_add(repair))
+    }
+
+    /// Time that a synthetic link takes for `bytes`: 8 · bytes · 10^9 / rate ns, rounded down and up, since the fraction is
+    /// carried.
+    pub(super) fn service_time(&self, bytes: u64) -> [Span; 2] {
+        // 2^63 bytes · 8 · 10^9 stays below 2^96.
+        let bits_nanos = u128::from(bytes) * 8 * u128::from(NANOS_PER_SECOND);
+        let rate = u128::from(self.rate_bps);
+        let nanos = [bits_nanos / rate, bits_nanos.div_ceil(rate)];
+        nanos.map(|nanos| u64::try_from(nanos).map_or(Span::MAX, span))
+    }
+
+    /// Time from an attempt's last unit to the repeat that its feedback requests.
+    pub(super) fn heard(&self) -> Span {
+        let rtt = self.forward.saturating_add(self.feedback);
+        rtt.saturating_add(self.feedback_delay)
+    }
 }

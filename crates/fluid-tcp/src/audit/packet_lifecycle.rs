@@ -29,7 +29,7 @@ pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
 fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
     // On a coupled link a packet may be complete before its last repair unit is sent.
     let end = row.service.map(|service| match (head.link, row.delivered) {
-        (Link::Coupled(_), Some(at)) if at > service.start => {
+        (Link::Coupled, Some(at)) if at > service.start => {
             let before = Time::from_nanos(at.as_nanos() - 1);
             service.end.min(before.unwrap_or(Time::ZERO))
         }
@@ -51,7 +51,7 @@ fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
         }
     }
     // Decoding takes time on a timeline. A synthetic link without RTT delivers at the end of the service.
-    let may_coincide = matches!(head.link, Link::Synthetic { .. }) && head.forward == Span::ZERO;
+    let may_coincide = head.link == Link::Synthetic && head.forward == Span::ZERO;
     for pair in times.windows(2) {
         let &[(before, Some(earlier)), (name, Some(later))] = pair else {
             continue;
@@ -93,14 +93,14 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
     let why = ", the earliest time at which the link can have acknowledged it";
     match (head.link, row.delivered) {
         // Without lost feedback, the replayed link knows more.
-        (Link::Coupled(_), Some(_)) if !head.loses_feedback => {}
-        (Link::Coupled(_), Some(at)) if head.in_order.is_none() && head.proxied => {
+        (Link::Coupled, Some(_)) if head.feedback_timer.is_none() => {}
+        (Link::Coupled, Some(at)) if head.in_order.is_none() && head.proxied => {
             queue.not_before("left", left, first, why);
             // On a coupled link the feedback delay counts from the sending of the unit.
             let known = at.saturating_add(head.feedback);
             queue.not_before("left", left, known, ", when its delivery is known");
         }
-        (Link::Coupled(_), _) | (_, None) => queue.not_before("left", left, first, why),
+        (Link::Coupled, _) | (_, None) => queue.not_before("left", left, first, why),
         (_, Some(at)) => {
             let known = at.saturating_add(feedback);
             queue.exactly("left", left, known, ", when its delivery is known");
@@ -119,7 +119,7 @@ fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
     let between = |from: Time, to: Time| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
     let forward = i128::from(head.forward.as_nanos());
     let mut serialised = between(service.start, service.end);
-    if let Link::Coupled(_) = head.link {
+    if head.link == Link::Coupled {
         // The packet may be complete before its last repair unit is sent.
         serialised = serialised.min(between(service.start, at) - forward);
     }

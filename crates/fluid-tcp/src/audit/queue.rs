@@ -103,7 +103,7 @@ impl Queue {
                 }
                 None => self.occupied += room,
             }
-            let Capacity { most, unit, .. } = self.capacity;
+            let (most, unit) = (self.capacity.most, self.capacity.unit());
             let (occupied, now) = (self.occupied, self.now);
             let found = format_args!("{occupied} {unit} in the queue at {now}, including this one");
             let expected = format_args!("at most {most}");
@@ -114,7 +114,7 @@ impl Queue {
 
     /// Checks the drops at `now` once all its arrivals are known.
     fn check_drops(&mut self, tally: &mut RuleTally) {
-        let Capacity { most, unit, .. } = self.capacity;
+        let (most, unit) = (self.capacity.most, self.capacity.unit());
         let (now, occupied) = (self.now, self.occupied + self.leaving);
         for (line, room) in self.dropped.drain(..) {
             let holds = !self.drop_tail || occupied.saturating_add(room) > most;

@@ -3,12 +3,13 @@
 use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+use serde::Deserialize;
 use tmt_core::types::Metadata;
 
-use super::fields::{Field, Fields, joined, with_units};
-use super::finding::{Finding, shown};
+use super::finding::{Finding, shown, unfit};
 use super::head;
 use super::report::{Location, Log, Rule, RuleTally};
+use super::text::{number, read};
 
 /// Reader of a log, in constant memory.
 pub(super) struct LogReader<R> {
@@ -74,13 +75,13 @@ impl<R: Read> LogReader<R> {
                 let line = joined(&self.record);
                 let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
                 let is_header = |columns: &&str| {
-                    columns.as_bytes() == line || with_units(columns).as_bytes() == line
+                    columns.as_bytes() == line || names(columns).join(",").as_bytes() == line
                 };
                 let columns = accepted.find(is_header);
                 let usual = header.strip_suffix(tails[0]).unwrap_or(header);
-                let expected = format_args!("the header '{}'", with_units(usual));
+                let expected = format_args!("the header '{usual}'");
                 form.check(columns.is_some(), shown(&line), expected);
-                self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
+                self.columns = columns.map_or(Vec::new(), names);
                 let head = form.take(of(&metadata));
                 return Ok(head.filter(|_| columns.is_some()));
             };
@@ -113,7 +114,7 @@ impl<R: Read> LogReader<R> {
             };
             let rows = self.rows;
             let end = text.strip_prefix(" end: rows=");
-            let stated = end.and_then(|rows| u64::read(rows.as_bytes()));
+            let stated = end.and_then(|rows| number(rows.as_bytes()));
             let found = shown(format!("#{text}").as_bytes());
             let expected = format_args!("'# end: rows={rows}' once");
             form.check(!self.ended && stated == Some(rows), found, expected);
@@ -122,9 +123,21 @@ impl<R: Read> LogReader<R> {
         Ok(false)
     }
 
-    /// The fields of the row that was read last.
-    pub(super) fn fields(&self) -> Result<Fields<'_>, Finding> {
-        Fields::new(&self.record, &self.columns)
+    /// Whether the log has a column.
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.columns.contains(&column)
+    }
+
+    /// The fields of the row that was read last. Empty ones are left out.
+    pub(super) fn row<'r, F: Deserialize<'r>>(&'r self) -> Result<F, Finding> {
+        let (found, expected) = (self.record.len(), self.columns.len());
+        if found != expected {
+            let found = format!("{found} fields in {}", shown(&joined(&self.record)));
+            return Err(Finding::new(found, format_args!("{expected} fields")));
+        }
+        let fields = self.columns.iter().copied().zip(&self.record);
+        let given = fields.filter(|(_, text)| !text.is_empty());
+        read(given, |column| unfit(column, "", "a value"))
     }
 
     /// Whether the end line has been read, and the line end after it: one that lost its last digits would still be an end
@@ -135,16 +148,13 @@ impl<R: Read> LogReader<R> {
 
     /// Checks that the log has its end line.
     pub(super) fn check_end(&self, tally: &mut RuleTally) {
-        let rows = self.rows;
-        let found = format_args!("the end of the log after {rows} rows: the log is cut");
+        let found = match (self.ended, self.rows) {
+            (true, _) => "an end line without its line end: the log is cut".to_owned(),
+            (false, rows) => format!("the end of the log after {rows} rows: the log is cut"),
+        };
         let expected = "more rows or the line '# end: rows=N'";
         let mut form = tally.at(Rule::Form, self.location);
-        if self.ended && !self.is_whole() {
-            let found = "an end line without its line end: the log is cut";
-            form.check(false, found, expected);
-        } else {
-            form.check(self.ended, found, expected);
-        }
+        form.check(self.is_whole(), found, expected);
     }
 
     /// Reads the next line; `false` if there is none left.
@@ -167,4 +177,18 @@ impl<R: Read> LogReader<R> {
         let is_comment = self.record.get(0)?.starts_with(b"#");
         is_comment.then(|| String::from_utf8_lossy(&joined(&self.record))[1..].to_owned())
     }
+}
+
+/// The names of the columns of a header. Those of times end with their unit; logs of earlier versions have them without it, and
+/// so has the auditor.
+fn names(header: &str) -> Vec<&str> {
+    let names = header.split(',');
+    names
+        .map(|name| name.strip_suffix("_s").unwrap_or(name))
+        .collect()
+}
+
+/// The line that was split into these fields.
+fn joined(record: &ByteRecord) -> Vec<u8> {
+    record.iter().collect::<Vec<_>>().join(&b',')
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
 /// When ACKs are sent, and what happens to them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct AckRules {
     /// Packets in order per ACK.
     pub(super) every: u64,
@@ -32,9 +32,10 @@ pub(super) struct AckRules {
 }
 
 /// What may happen to an ACK on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum AckPath {
     /// Every ACK reaches the sender after the same time.
+    #[default]
     Clear,
     /// ACKs may be lost.
     Lossy,

@@ -147,14 +147,10 @@ impl Checks<'_> {
         outcome.ok()
     }
 
-    /// Checks that a time equals `expected`; `why` is appended to the message.
-    pub(super) fn exactly(&mut self, name: &str, found: Time, expected: Time, why: impl Display) {
-        let holds = found == expected;
-        self.check(
-            holds,
-            format_args!("{name} {found}"),
-            format_args!("{expected}{why}"),
-        );
+    /// Checks that a time equals `due`; `why` is appended to the message.
+    pub(super) fn exactly(&mut self, name: &str, found: Time, due: Time, why: impl Display) {
+        let (text, expected) = (format_args!("{name} {found}"), format_args!("{due}{why}"));
+        self.check(found == due, text, expected);
     }
 
     /// Checks that a time is not before `least`; `why` is appended to the message.

@@ -1,11 +1,16 @@
 //! One row of the log, parsed into a transmission whose fate and fields agree.
 
-use strum::EnumString;
+use std::io::Read;
+use std::num::NonZeroU64;
+
+use serde::Deserialize;
 use tmt_core::types::{Span, Time};
 
-use super::fields::{Field, Fields};
-use super::finding::{Finding, shown};
+use super::finding::{Finding, ensure};
 use super::head::Head;
+use super::reader::LogReader;
+use super::text::Seconds;
+use super::totals::Counts;
 
 /// The header: all columns, and the last columns that a log may lack.
 ///
@@ -13,25 +18,48 @@ use super::head::Head;
 /// rule `parts` is not checked. Without `size_bytes`, all packets have the size in the head. Without `offered`, packets reach
 /// the queue when they reach the gateway.
 pub(super) const HEADER: (&str, &[&str]) = (
-    "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
-     delay_propagation,delay_queue,delay_serialisation,delay_wait,left,size_bytes,offered",
+    "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,acked_s,\
+     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s",
     &[
-        ",size_bytes,offered",
-        ",offered",
+        ",size_bytes,offered_s",
+        ",offered_s",
         "",
-        ",left,size_bytes,offered",
-        ",delay_propagation,delay_queue,delay_serialisation,delay_wait,left,size_bytes,offered",
+        ",left_s,size_bytes,offered_s",
+        ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s",
     ],
 );
 
-/// The columns of a transmission's service, and below those of the parts of its delay.
-const SERVICE: [&str; 4] = ["service_start", "service_end", "first_lldu", "last_lldu"];
+/// The parts of a delay.
 pub(super) const PARTS: [&str; 4] = [
     "delay_propagation",
     "delay_queue",
     "delay_serialisation",
     "delay_wait",
 ];
+
+/// The fields of a row, `None` if they are empty or if the log does not have the column.
+#[derive(Deserialize)]
+struct Fields {
+    flow: u64,
+    packet: u64,
+    copy: NonZeroU64,
+    sent: Seconds,
+    enqueued: Option<Seconds>,
+    service_start: Option<Seconds>,
+    service_end: Option<Seconds>,
+    first_lldu: Option<u64>,
+    last_lldu: Option<u64>,
+    delivered: Option<Seconds>,
+    fate: Fate,
+    acked: Option<Seconds>,
+    delay_propagation: Option<Seconds>,
+    delay_queue: Option<Seconds>,
+    delay_serialisation: Option<Seconds>,
+    delay_wait: Option<Seconds>,
+    left: Option<Seconds>,
+    size_bytes: Option<NonZeroU64>,
+    offered: Option<Seconds>,
+}
 
 /// One transmission of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +91,8 @@ pub(super) struct Row {
 }
 
 /// Fate of a transmission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Fate {
     Delivered,
@@ -87,14 +116,6 @@ pub(super) struct Service {
     pub(super) last: u64,
 }
 
-impl Field for Fate {
-    const FORM: &'static str = "delivered, queue, duplicate, link or open";
-
-    fn read(text: &[u8]) -> Option<Self> {
-        std::str::from_utf8(text).ok()?.parse().ok()
-    }
-}
-
 impl Fate {
     /// Whether the gateway accepted it, given that it arrived there.
     pub(super) const fn is_taken(self) -> bool {
@@ -102,7 +123,7 @@ impl Fate {
     }
 
     /// Checks that service and delivery are on the row as the fate requires.
-    fn check(self, text: &str, served: bool, delivered: bool) -> Result<(), Finding> {
+    fn check(self, served: bool, delivered: bool) -> Result<(), Finding> {
         let fits = match self {
             Self::Delivered => served && delivered,
             Self::Queue | Self::Duplicate => !served && !delivered,
@@ -110,10 +131,9 @@ impl Fate {
             Self::Open => !delivered,
         };
         let [service, delivery] = [served, delivered].map(|is| if is { "with" } else { "without" });
-        let found = format_args!("fate {text} {service} service and {delivery} delivery");
+        let found = format_args!("fate '{self}' {service} service and {delivery} delivery");
         let expected = "delivered with both, queue and duplicate with neither, link with service only, open without delivery";
-        fits.then_some(())
-            .ok_or_else(|| Finding::new(found, expected))
+        ensure(fits, found, expected)
     }
 }
 
@@ -124,75 +144,93 @@ impl Row {
         self.offered.map_or(self.flow, |_| u64::MAX - self.line)
     }
 
-    /// Reads a row of a log with this head.
-    pub(super) fn parse(fields: Fields<'_>, line: u64, head: &Head) -> Result<Self, Finding> {
-        let flows = head.flows;
-        let (flow, copy) = (fields.get("flow")?, fields.get("copy")?);
+    /// Counts it, except whether it is a duplicate.
+    pub(super) fn count(&self, counts: &mut Counts) {
+        counts.copies_sent += 1;
+        counts.copies_retransmitted += u64::from(self.copy > 1);
+        *match self.fate {
+            Fate::Delivered => &mut counts.copies_delivered,
+            Fate::Queue => &mut counts.dropped_at_queue,
+            Fate::Duplicate => &mut counts.duplicates_at_proxy,
+            Fate::Link => &mut counts.lost_on_link,
+            Fate::Open => &mut counts.open,
+        } += 1;
+    }
+
+    /// The row that was read last, of a log with this head.
+    pub(super) fn of<R: Read>(log: &LogReader<R>, head: &Head) -> Result<Self, Finding> {
+        let fields: Fields = log.row()?;
+        let time = |field: Option<Seconds>| field.map(|seconds| seconds.0);
+        let (flow, flows) = (fields.flow, head.flows);
         let expected = format_args!("one of the {flows} flows, counted from 0");
-        fields.ensure(flow < flows, "flow", expected)?;
-        fields.ensure(copy > 0, "copy", "copies counted from 1")?;
-        let size = if fields.has("size_bytes") {
-            fields.get("size_bytes")?
-        } else {
-            head.packet_bytes
-        };
-        fields.ensure(size > 0, "size_bytes", "at least one byte")?;
-        let served = SERVICE.iter().any(|column| !fields.text(column).is_empty());
-        let service = served.then(|| Service::parse(fields)).transpose()?;
-        let delivered: Option<Time> = fields.get("delivered")?;
-        let fate: Fate = fields.get("fate")?;
-        let word = shown(fields.text("fate"));
-        fate.check(&word, served, delivered.is_some())?;
-        let enqueued: Option<Time> = fields.get("enqueued")?;
-        let away = fate == Fate::Open && !served;
+        ensure(flow < flows, format_args!("flow '{flow}'"), expected)?;
+        let size = fields.size_bytes.map(NonZeroU64::get);
+        let has_size = size.is_some() == log.has("size_bytes");
+        ensure(has_size, "size_bytes ''", "a whole number from 1")?;
+        let service = fields.service()?;
+        let delivered = time(fields.delivered);
+        fields.fate.check(service.is_some(), delivered.is_some())?;
+        let enqueued = time(fields.enqueued);
+        let away = fields.fate == Fate::Open && service.is_none();
         let expected = "a time, because the copy reached the gateway";
-        fields.ensure(enqueued.is_some() || away, "enqueued", expected)?;
+        ensure(enqueued.is_some() || away, "enqueued ''", expected)?;
         let left = match service {
-            Some(service) if !fields.has("left") => Some(service.end),
-            _ => fields.get("left")?,
+            Some(service) if !log.has("left") => Some(service.end),
+            _ => time(fields.left),
         };
-        let expected = "nothing without a service";
-        fields.ensure(left.is_none() || served, "left", expected)?;
+        let fits = left.is_none() || service.is_some();
+        ensure(fits, "a time in 'left'", "nothing without a service")?;
+        let has_parts = delivered.is_some() && log.has(PARTS[0]);
         Ok(Self {
-            line,
+            line: log.location.line,
             flow,
-            packet: fields.get("packet")?,
-            copy,
-            size,
-            sent: fields.get("sent")?,
+            packet: fields.packet,
+            copy: fields.copy.get(),
+            size: size.unwrap_or(head.packet_bytes),
+            sent: fields.sent.0,
             enqueued,
-            offered: fields.get("offered")?,
+            offered: time(fields.offered),
             service,
             delivered,
-            fate,
+            fate: fields.fate,
             left,
-            acked: fields.get("acked")?,
-            parts: parts(fields, delivered.is_some())?,
+            acked: time(fields.acked),
+            parts: fields.parts(has_parts)?,
         })
     }
 }
 
-impl Service {
-    fn parse(fields: Fields<'_>) -> Result<Self, Finding> {
-        Ok(Self {
-            start: fields.get(SERVICE[0])?,
-            end: fields.get(SERVICE[1])?,
-            first: fields.get(SERVICE[2])?,
-            last: fields.get(SERVICE[3])?,
-        })
-    }
-}
-
-/// Reads the parts of the delay, which must be given if and only if the transmission was delivered.
-fn parts(fields: Fields<'_>, delivered: bool) -> Result<Option<[Span; 4]>, Finding> {
-    let mut parts = [Span::ZERO; 4];
-    for (part, column) in parts.iter_mut().zip(PARTS) {
-        if delivered && fields.has(column) {
-            *part = fields.get::<Time>(column)?.since(Time::ZERO);
-        } else {
-            let empty = fields.text(column).is_empty();
-            fields.ensure(empty, column, "nothing without a delivery")?;
+impl Fields {
+    fn service(&self) -> Result<Option<Service>, Finding> {
+        let times = (self.service_start, self.service_end);
+        match (times, self.first_lldu, self.last_lldu) {
+            ((Some(start), Some(end)), Some(first), Some(last)) => Ok(Some(Service {
+                start: start.0,
+                end: end.0,
+                first,
+                last,
+            })),
+            ((None, None), None, None) => Ok(None),
+            _ => Err(Finding::new(
+                "a part of service_start, service_end, first_lldu and last_lldu",
+                "all of them, or none without a service",
+            )),
         }
     }
-    Ok((delivered && fields.has(PARTS[0])).then_some(parts))
+
+    /// The parts of the delay, which must be given if and only if the log has them and the transmission was delivered.
+    fn parts(&self, has_parts: bool) -> Result<Option<[Span; 4]>, Finding> {
+        let parts = [
+            self.delay_propagation,
+            self.delay_queue,
+            self.delay_serialisation,
+            self.delay_wait,
+        ];
+        let given = parts.iter().flatten().count();
+        let expected = "4 for a delivery, otherwise none";
+        let fits = given == if has_parts { 4 } else { 0 };
+        ensure(fits, format_args!("{given} parts of the delay"), expected)?;
+        let span = |part: Option<Seconds>| part.map_or(Span::ZERO, |it| it.0.since(Time::ZERO));
+        Ok(has_parts.then_some(parts.map(span)))
+    }
 }

@@ -10,7 +10,7 @@ mod on_timeline;
 use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Link, OrderScope, service_time};
+use super::head::{Head, Link};
 use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
@@ -31,6 +31,7 @@ pub(super) struct Served {
 }
 
 /// State of the replayed link.
+#[derive(Default)]
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
@@ -67,20 +68,9 @@ impl<'t> Server<'t> {
     pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>, listed: Option<Listed>) -> Self {
         Self {
             head,
-            listed,
             timeline,
-            ahead: BTreeMap::new(),
-            previous: None,
-            services: 0,
-            unused: 0,
-            filled: 0,
-            enqueued: Time::ZERO,
-            tied: BTreeMap::new(),
-            waiting: None,
-            open: Vec::new(),
-            latest_in_order: BTreeMap::new(),
-            lost_before: BTreeSet::new(),
-            latest: None,
+            listed,
+            ..Self::default()
         }
     }
 
@@ -147,15 +137,12 @@ impl<'t> Server<'t> {
         self.check_fifo(served, tally);
         let has_own_time = self.check_in_order(&served.row, tally);
         match self.head.link {
-            Link::Synthetic { rate } => self.check_rate(served, rate, tally),
-            Link::Coupled(division) => {
-                let (_, units) = division.of(served.row.size);
-                self.check_slots(served, units, division.interleave, tally);
-                self.check_leaving(served, has_own_time, division.repeats, tally);
+            Link::Synthetic => self.check_rate(served, tally),
+            Link::Coupled => {
+                self.check_slots(served, tally);
+                self.check_leaving(served, has_own_time, tally);
             }
-            Link::Timeline(segments) => {
-                self.check_lldus(served, segments.of(served.row.size), tally)?;
-            }
+            Link::Timeline => self.check_lldus(served, tally)?,
         }
         self.previous = Some(served.service);
         self.services += 1;
@@ -172,11 +159,10 @@ impl<'t> Server<'t> {
     ///
     /// Returns whether a delivery did not wait for an earlier packet.
     fn check_in_order(&mut self, row: &Row, tally: &mut RuleTally) -> bool {
-        let scope = match self.head.in_order {
-            None => return true,
-            Some(OrderScope::Link) => 0,
-            Some(OrderScope::Flow) => row.flow,
+        let Some(in_order) = self.head.in_order else {
+            return true;
         };
+        let scope = in_order.scope(row.flow);
         let latest = self.latest_in_order.entry(scope).or_insert(Ok(Time::ZERO));
         if let Some(at) = row.delivered {
             let expected = match *latest {
@@ -234,7 +220,7 @@ impl<'t> Server<'t> {
 
     /// Checks a service of a synthetic link: services are numbered 0, 1, 2 …, begin as soon as possible and take the
     /// time that follows from the rate.
-    fn check_rate(&mut self, served: &Served, rate: u64, tally: &mut RuleTally) {
+    fn check_rate(&mut self, served: &Served, tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
         let next = self.services;
         let found = format_args!("services {first} to {last}");
@@ -256,7 +242,7 @@ impl<'t> Server<'t> {
         let mut early = tally.at(Rule::Early, served.row.line);
         let why = ", when it reached the head of the queue";
         early.exactly("service_start", start, self.at_head(served.enqueued), why);
-        let times = service_time(served.row.size, rate);
+        let times = self.head.service_time(served.row.size);
         let ends = times.map(|span| start.saturating_add(span));
         let found = format_args!("service_end {end}");
         let expected = format_args!("{} or {}", ends[0], ends[1]);
@@ -292,15 +278,15 @@ impl<'t> Server<'t> {
         };
         let at_head = self.at_head(enqueued);
         let whole_service = match (self.head.link, &mut self.timeline) {
-            (Link::Synthetic { rate }, _) => {
-                let [_, longest] = service_time(size, rate);
+            (Link::Synthetic, _) => {
+                let [_, longest] = self.head.service_time(size);
                 Some((at_head, at_head.saturating_add(longest)))
             }
-            (Link::Timeline(segments), Some(timeline)) => {
-                let (need, room) = segments.of(size);
+            (Link::Timeline, Some(timeline)) => {
+                let (need, room) = self.head.lldus(size);
                 timeline.next_from(at_head, need, (self.filled % room, room))?
             }
-            (Link::Coupled(_), _) | (Link::Timeline(_), None) => return Ok(()),
+            (Link::Coupled, _) | (Link::Timeline, None) => return Ok(()),
         };
         let could = whole_service
             .filter(|&(_, end)| end < latest)

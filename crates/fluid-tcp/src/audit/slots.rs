@@ -12,11 +12,10 @@ mod transmission;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-use tmt_core::scheme::{Combining, Rounds};
-use tmt_core::types::{Metadata, Span, Time};
+use tmt_core::types::{Metadata, Time};
 
-use super::finding::Finding;
-use super::head::{Head, Keys};
+use super::finding::ensure;
+use super::head::{self, Head};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
@@ -24,18 +23,10 @@ use order::Order;
 use row::{Key, Kind, Unit};
 use transmission::Transmission;
 
-/// Settings from the head of the slot log, and the units before the current one.
-#[derive(Debug, Clone, Copy)]
+/// Settings of the run, and the units before the current one.
+#[derive(Debug, Clone, Copy, Default)]
 struct History {
     head: Head,
-    /// Time from an attempt's last unit to the repeat that its feedback requests.
-    heard: Span,
-    /// Time from an attempt's last unit to its repeat if the feedback is lost; `None` if feedback cannot be lost.
-    timer: Option<Span>,
-    /// Whether each attempt counts alone (frame ARQ).
-    discards: bool,
-    /// The last attempt of a codeword, from 1; `None` if there is no limit.
-    last_attempt: Option<u64>,
     previous: Option<Unit>,
     /// The latest unit of a first transmission.
     newest: Option<Unit>,
@@ -44,33 +35,14 @@ struct History {
 }
 
 impl History {
-    /// Reads the head of a slot log, which must be of the same run as `head`.
-    fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
-        if Head::of(metadata, "slots")? != head {
-            let found = "the head of another run";
-            return Err(Finding::new(found, "the head of the packet log's run"));
-        }
-        let keys = Keys(metadata);
-        let scheme = keys.scheme()?;
-        let delay = keys.span("feedback_delay_ns")?;
-        Ok(Self {
-            head,
-            heard: keys.span("rtt_ns")?.saturating_add(delay),
-            timer: keys.optional_span("feedback_timer_ns")?,
-            discards: scheme.combining() == Combining::Discard,
-            last_attempt: match scheme.rounds() {
-                Rounds::AtMost(rounds) => Some(u64::from(rounds) + 1),
-                Rounds::Unlimited => None,
-            },
-            previous: None,
-            newest: None,
-            codeword: None,
-        })
+    /// Whether each attempt counts alone.
+    fn discards(&self) -> bool {
+        self.head.scheme.is_some_and(|scheme| scheme.discards)
     }
 
-    /// Longest time from an attempt's last unit until its repeat is ready.
-    fn latest(&self) -> Span {
-        self.timer.map_or(self.heard, |timer| timer.max(self.heard))
+    /// The last attempt of a codeword, from 1; `None` if there is no limit.
+    fn last_attempt(&self) -> Option<u64> {
+        self.head.scheme?.last_attempt
     }
 }
 
@@ -95,19 +67,26 @@ impl<'r> Slots<'r> {
         tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
-        let of = |metadata: &Metadata| History::of(metadata, head);
-        let Some(history) = log.head((row::HEADER, &[""]), tally, of)? else {
-            return Ok(None);
+        let of = |metadata: &Metadata| {
+            let is_same = head::settings(metadata, "slots")?.head == head;
+            let expected = "the head of the packet log's run";
+            ensure(is_same, "the head of another run", expected)
         };
+        if log.head((row::HEADER, &[""]), tally, of)?.is_none() {
+            return Ok(None);
+        }
         let mut slots = Self {
             log,
-            history,
+            history: History {
+                head,
+                ..History::default()
+            },
             next: None,
             transmissions: BTreeMap::new(),
             by_last: BTreeSet::new(),
             order: head
                 .in_order
-                .filter(|_| history.timer.is_none())
+                .filter(|_| head.feedback_timer.is_none())
                 .map(Order::new),
         };
         slots.step(tally)?;
@@ -149,9 +128,7 @@ impl<'r> Slots<'r> {
         while self.next.is_none() && self.log.next_row(tally)? {
             if !self.log.ended {
                 let location = self.log.location;
-                let unit = self.log.fields();
-                let unit = unit.and_then(|fields| Unit::parse(fields, location));
-                self.next = tally.at(Rule::Form, location).take(unit);
+                self.next = tally.at(Rule::Form, location).take(Unit::of(&self.log));
             }
         }
         Ok(())
@@ -200,7 +177,13 @@ impl<'r> Slots<'r> {
     /// Checks and drops the transmissions that can have no further unit, given that the new unit `unit` was sent.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
         let history = self.history;
-        let wait = history.latest().saturating_add(history.latest());
+        // The longest time from an attempt's last unit until its repeat is ready.
+        let heard = history.head.heard();
+        let latest = history
+            .head
+            .feedback_timer
+            .map_or(heard, |it| it.max(heard));
+        let wait = latest.saturating_add(latest);
         let is_over = |(_, key): &(Time, Key)| {
             let service = self.transmissions.get(key).map(|copy| copy.row.service);
             let served = service.is_some_and(|it| it.map_or(0, |it| it.last) < unit.slot);

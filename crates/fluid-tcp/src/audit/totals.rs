@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use super::row::{Fate, Row};
-
 /// Counts of packets and of their transmissions, which the packet log calls copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
@@ -47,23 +45,8 @@ pub struct Totals {
     pub flows: Vec<FlowTotals>,
 }
 
-impl Counts {
-    /// Counts one transmission, except whether it is a duplicate.
-    pub(super) fn on_row(&mut self, row: &Row) {
-        self.copies_sent += 1;
-        self.copies_retransmitted += u64::from(row.copy > 1);
-        *match row.fate {
-            Fate::Delivered => &mut self.copies_delivered,
-            Fate::Queue => &mut self.dropped_at_queue,
-            Fate::Duplicate => &mut self.duplicates_at_proxy,
-            Fate::Link => &mut self.lost_on_link,
-            Fate::Open => &mut self.open,
-        } += 1;
-    }
-}
-
 impl Totals {
-    /// Totals of `flows`; `counts` is the result of [`Counts::on_row`] over all rows.
+    /// Totals of `flows`; `counts` is that of all rows.
     pub(super) fn of(flows: Vec<FlowTotals>, mut counts: Counts) -> Self {
         for flow in &flows {
             counts.duplicates_received += flow.counts.duplicates_received;

@@ -1,7 +1,6 @@
 //! Rules `slots` and `early` on a coupled link, and `left` for rule `queue`: what the log shows without the slots.
 
 use super::{Served, Server};
-use crate::audit::head::Repeats;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::Service;
 use tmt_core::types::{Span, Time};
@@ -10,20 +9,15 @@ impl Server<'_> {
     /// Checks the slots of a coupled link. A row has the slots of its first and last unit, first transmissions only; the
     /// log does not contain the slots of repeats. Slots of two packets overlap only with interleaving. Then only their
     /// first slots are in order.
-    pub(super) fn check_slots(
-        &self,
-        served: &Served,
-        units: u64,
-        interleave: u64,
-        tally: &mut RuleTally,
-    ) {
+    pub(super) fn check_slots(&self, served: &Served, tally: &mut RuleTally) {
+        let (_, units) = self.head.units(served.row.size);
         let Service { first, last, .. } = served.service;
         let mut slots = tally.at(Rule::Slots, served.row.line);
         let found = format_args!("slots {first} to {last}");
         let least = served.row.delivered.map_or(1, |_| units);
         let enough = last >= first && last - first >= least - 1;
         slots.check(enough, found, format_args!("at least {least} slots"));
-        let taken = self.previous.map(|previous| match interleave {
+        let taken = self.previous.map(|previous| match self.head.interleave {
             1 => previous.last,
             _ => previous.first,
         });
@@ -44,21 +38,14 @@ impl Server<'_> {
     /// `has_own_time` says whether its delivery did not wait for an earlier packet. The log does not contain the last
     /// repeat. Without lost feedback a repeat is necessary, so that it is sent before the data is complete, unless the
     /// scheme also sends more than that.
-    pub(super) fn check_leaving(
-        &self,
-        served: &Served,
-        has_own_time: bool,
-        repeats: Repeats,
-        tally: &mut RuleTally,
-    ) {
+    pub(super) fn check_leaving(&self, served: &Served, has_own_time: bool, tally: &mut RuleTally) {
         let head = &self.head;
-        let known = head.keeps && !head.loses_feedback;
+        let known = head.keeps && head.feedback_timer.is_none();
         let (Some(left), Some(at), true) = (served.row.left, served.row.delivered, known) else {
             return;
         };
         let Service { start, end, .. } = served.service;
-        let rtt = head.forward.saturating_add(head.feedback);
-        let heard = |last: Time| last.saturating_add(rtt.saturating_add(head.feedback_delay));
+        let heard = |last: Time| last.saturating_add(head.heard());
         let complete = at.saturating_add(head.feedback);
         let latest = complete.max(heard(end));
         let earliest = if has_own_time { latest } else { heard(end) };
@@ -67,14 +54,15 @@ impl Server<'_> {
         queue.not_before("left", left, earliest, why);
         // A repeat is sent after the feedback for the first transmission, and a delivery that needs it comes later.
         let is_repeated = at > heard(start).saturating_add(head.forward);
-        let latest = match repeats {
-            Repeats::Needed if is_repeated => {
+        let latest = match head.scheme {
+            _ if !is_repeated => latest,
+            Some(scheme) if scheme.last_attempt == Some(1) => latest,
+            Some(scheme) if scheme.needs_all => {
                 let moment = Span::from_nanos(1).unwrap_or(Span::ZERO);
                 let delay = head.feedback_delay.saturating_sub(moment);
                 latest.max(complete.saturating_add(delay))
             }
-            Repeats::More if is_repeated => return,
-            _ => latest,
+            _ => return,
         };
         let expected = format_args!("not after {latest}{why}");
         queue.check(left <= latest, format_args!("left {left}"), expected);

@@ -10,14 +10,10 @@ use crate::audit::row::{Fate, Service};
 
 impl Server<'_> {
     /// Checks that the packet has the right number of unused LLDUs and is not served before it is at the head of the
-    /// queue, and that decoding takes at least 1 ns. A packet needs `need` units of LLDUs that have room for `room`.
-    pub(super) fn check_lldus(
-        &mut self,
-        served: &Served,
-        (need, room): (u64, u64),
-        tally: &mut RuleTally,
-    ) -> Result<()> {
+    /// queue, and that decoding takes at least 1 ns.
+    pub(super) fn check_lldus(&mut self, served: &Served, tally: &mut RuleTally) -> Result<()> {
         let row = &served.row;
+        let (need, room) = self.head.lldus(row.size);
         let Service { start, end, .. } = served.service;
         let Service { first, last, .. } = served.service;
         let at_head = self.at_head(served.enqueued);
@@ -34,17 +30,13 @@ impl Server<'_> {
         let whole = last >= first && last - first == lldus - 1;
         slots.check(whole, found, format_args!("{lldus} LLDUs"));
         let unused = self.unused;
-        let is_free = match rest_of {
-            Some(previous) => first == previous.last,
-            None => first >= unused,
-        };
-        let expected = match rest_of {
-            Some(previous) => format!(
-                "from {}, of which the previous packet left {} B",
-                previous.last,
-                room - offset
-            ),
-            None => format!("none below {unused}, because earlier packets used those"),
+        let (is_free, expected) = if let Some(previous) = rest_of {
+            let (last, left) = (previous.last, room - offset);
+            let expected = format!("from {last}, of which the previous packet left {left} B");
+            (first == last, expected)
+        } else {
+            let expected = format!("none below {unused}, because earlier packets used those");
+            (first >= unused, expected)
         };
         slots.check(is_free, found, expected);
         self.filled = (bytes_end - 1) % room + 1;

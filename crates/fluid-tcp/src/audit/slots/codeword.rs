@@ -53,12 +53,12 @@ impl Codeword {
             format_args!("attempt {attempt} directly after slot {slot}, or the next attempt");
         let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(follows || unit.attempt == attempt + 1, found, expected);
-        let most = history.last_attempt.unwrap_or(u64::MAX);
+        let most = history.last_attempt().unwrap_or(u64::MAX);
         let expected = format_args!("at most {most} attempts");
         repeats.check(unit.attempt <= most, unit.attempt_of(), expected);
         if unit.attempt > attempt {
             self.check_turn(unit, history, tally);
-            if history.discards {
+            if history.discards() {
                 self.decoded = self.decoded_by_now();
                 self.arrivals.clear();
             }
@@ -70,13 +70,16 @@ impl Codeword {
     /// Checks that the first unit of an attempt is not sent before it is ready, and that no new unit goes before it.
     fn check_turn(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
-        let heard = last.at.saturating_add(history.heard);
+        let heard = last.at.saturating_add(history.head.heard());
         let found = format_args!("{} at {}", unit.attempt_of(), unit.at);
         let expected = format_args!("not before {heard}, when its feedback arrives");
         let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(unit.at >= heard, found, expected);
         // If feedback can be lost, a repeat after the timer may have waited for the timer.
-        let expired = history.timer.map(|timer| last.at.saturating_add(timer));
+        let expired = history
+            .head
+            .feedback_timer
+            .map(|timer| last.at.saturating_add(timer));
         let ready = expired.filter(|it| unit.at >= *it).unwrap_or(heard);
         let newer = history
             .newest
@@ -104,7 +107,7 @@ impl Codeword {
         let decoded = self.decoded_by_now();
         let own = self.data.iter().copied().flatten().max();
         match decoded {
-            _ if history.discards => decoded,
+            _ if history.discards() => decoded,
             _ if !self.data.contains(&None) => own,
             None => None,
             Some(_) => decoded.max(own),

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tmt_core::types::Time;
 
-use crate::audit::head::OrderScope;
+use crate::audit::head::InOrder;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::Row;
 
 /// The transmissions of a link in the order of their first slots.
 #[derive(Debug)]
 pub(super) struct Order {
-    scope: OrderScope,
+    /// Which packets are in order.
+    packets: InOrder,
     /// First slots of the transmissions that may have further units.
     on_link: BTreeSet<u64>,
     /// Transmissions after one of those: each row, and its arrival or the loss that later ones wait for.
@@ -22,9 +23,9 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn new(scope: OrderScope) -> Self {
+    pub(super) fn new(packets: InOrder) -> Self {
         Self {
-            scope,
+            packets,
             on_link: BTreeSet::new(),
             waiting: BTreeMap::new(),
             latest: BTreeMap::new(),
@@ -43,11 +44,8 @@ impl Order {
             && self.on_link.first().is_none_or(|first| next.key() < first)
         {
             let (row, at) = next.remove();
-            let flow = match self.scope {
-                OrderScope::Link => 0,
-                OrderScope::Flow => row.flow,
-            };
-            let latest = self.latest.entry(flow).or_insert(Time::ZERO);
+            let scope = self.packets.scope(row.flow);
+            let latest = self.latest.entry(scope).or_insert(Time::ZERO);
             let turn = at.max(*latest);
             if let Some(delivered) = row.delivered {
                 let why = ", when its data is complete and its turn has come";

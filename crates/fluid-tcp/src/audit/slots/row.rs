@@ -1,21 +1,40 @@
 //! One row of the slot log, parsed into a unit whose fields agree.
 
-use strum::EnumString;
+use std::io::Read;
+
+use serde::Deserialize;
 use tmt_core::types::Time;
 
-use crate::audit::fields::{Field, Fields};
-use crate::audit::finding::Finding;
+use crate::audit::finding::{Finding, ensure};
+use crate::audit::reader::LogReader;
 use crate::audit::report::Location;
+use crate::audit::text::Seconds;
 
 /// The header. No other is accepted.
-pub(super) const HEADER: &str = "slot,time,unit,flow,packet,copy,codeword,attempt,received,arrival";
+pub(super) const HEADER: &str =
+    "slot,time_s,unit,flow,packet,copy,codeword,attempt,received,arrival_s";
 
 /// Flow, packet and transmission (`copy`) of a unit.
 pub(super) type Key = (u64, u64, u64);
 
+/// The fields of a row.
+#[derive(Deserialize)]
+struct Fields {
+    slot: u64,
+    time: Seconds,
+    unit: Kind,
+    flow: u64,
+    packet: u64,
+    copy: u64,
+    codeword: u64,
+    attempt: u64,
+    received: u64,
+    arrival: Option<Seconds>,
+}
+
 /// Kind of the unit that a slot carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     Data,
     Repair,
@@ -38,39 +57,28 @@ pub(super) struct Unit {
     pub(super) arrival: Option<Time>,
 }
 
-impl Field for Kind {
-    const FORM: &'static str = "data, repair or repeat";
-
-    fn read(text: &[u8]) -> Option<Self> {
-        std::str::from_utf8(text).ok()?.parse().ok()
-    }
-}
-
 impl Unit {
-    /// Reads a row.
-    pub(super) fn parse(fields: Fields<'_>, location: Location) -> Result<Self, Finding> {
-        let (kind, at, attempt) = (
-            fields.get("unit")?,
-            fields.get("time")?,
-            fields.get("attempt")?,
-        );
-        let fits = attempt > 0 && (attempt > 1) == (kind == Kind::Repeat);
+    /// The unit of the row that was read last.
+    pub(super) fn of<R: Read>(log: &LogReader<R>) -> Result<Self, Finding> {
+        let fields: Fields = log.row()?;
+        let (at, attempt, received) = (fields.time.0, fields.attempt, fields.received);
+        let fits = attempt > 0 && (attempt > 1) == (fields.unit == Kind::Repeat);
         let expected = "1 for data and repair, 2 or more for a repeat";
-        fields.ensure(fits, "attempt", expected)?;
-        let arrival: Option<Time> = fields.get("arrival")?;
-        let received: &[u8] = arrival.map_or(b"0", |_| b"1");
+        ensure(fits, format_args!("attempt '{attempt}'"), expected)?;
+        let arrival = fields.arrival.map(|arrival| arrival.0);
+        let fits = received == u64::from(arrival.is_some());
         let expected = "1 with an arrival, 0 without";
-        fields.ensure(fields.text("received") == received, "received", expected)?;
+        ensure(fits, format_args!("received '{received}'"), expected)?;
         let later = arrival.is_none_or(|arrival| arrival > at);
-        fields.ensure(later, "arrival", format_args!("a time after {at}"))?;
-        let [flow, packet, copy] = ["flow", "packet", "copy"].map(|column| fields.get(column));
+        let found = format_args!("arrival {}", arrival.unwrap_or_default());
+        ensure(later, found, format_args!("a time after {at}"))?;
         Ok(Self {
-            location,
-            slot: fields.get("slot")?,
+            location: log.location,
+            slot: fields.slot,
             at,
-            kind,
-            key: (flow?, packet?, copy?),
-            codeword: fields.get("codeword")?,
+            kind: fields.unit,
+            key: (fields.flow, fields.packet, fields.copy),
+            codeword: fields.codeword,
             attempt,
             arrival,
         })

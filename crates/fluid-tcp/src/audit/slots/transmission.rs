@@ -8,7 +8,6 @@ use super::History;
 use super::codeword::Codeword;
 use super::order::Order;
 use super::row::{Kind, Unit};
-use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Row, Service};
 
@@ -26,9 +25,6 @@ pub(in crate::audit) struct Transmission {
     /// Time of its latest unit.
     pub(super) latest: Option<Time>,
 }
-
-/// A codeword: its number, its state, and the time at which its data is complete, without propagation.
-type Decoded<'c> = (u64, &'c Codeword, Option<Time>);
 
 impl Transmission {
     pub(super) fn new(row: Row) -> Self {
@@ -74,14 +70,15 @@ impl Transmission {
         tally: &mut RuleTally,
     ) {
         self.check_service(history, known, tally);
-        let codewords = self.codewords.iter();
-        let codewords: Vec<Decoded<'_>> = codewords
-            .map(|(number, codeword)| (*number, codeword, codeword.complete(history)))
-            .collect();
-        let times: Option<Vec<Time>> = codewords.iter().map(|(.., complete)| *complete).collect();
+        let codewords = self.codewords.values();
+        let times: Option<Vec<Time>> = codewords.map(|it| it.complete(history)).collect();
         let complete = times.and_then(|times| times.into_iter().max());
-        self.check_delivery(&codewords, complete, history, tally);
-        self.check_loss(&codewords, history, tally);
+        self.check_delivery(complete, history, tally);
+        if self.row.fate == Fate::Link {
+            let mut repeats = tally.at(Rule::Repeats, self.row.line);
+            let expected = "a codeword that failed in the last attempt of the scheme";
+            repeats.check(self.has_failed(history), "lost on the link", expected);
+        }
         self.check_leaving(complete, history, tally);
         if let (Some(order), Some(seen), Some(latest)) = (order, self.seen, self.latest) {
             let at = complete.unwrap_or(latest);
@@ -105,22 +102,19 @@ impl Transmission {
             let whole = over && self.row.delivered.is_some();
             let same = service.last == seen.last || service.last > seen.last && !over;
             slots.check(service.first == seen.first && same, found, expected);
-            if let (Link::Coupled(division), true) = (history.head.link, whole) {
-                let (data, units) = division.of(self.row.size);
+            if whole {
+                let (data, units) = history.head.units(self.row.size);
                 let found = format_args!("{} slots of first transmissions", self.units);
                 let expected = format_args!("{units} per packet");
                 slots.check(self.units == units, found, expected);
+                let data = data.unwrap_or(self.data);
                 let found = format_args!("{} data units", self.data);
-                slots.check(
-                    data.is_none_or(|data| self.data == data),
-                    found,
-                    format_args!("{}", data.unwrap_or_default()),
-                );
+                slots.check(self.data == data, found, data);
             }
             // The service of a packet that is lost early ends in the slot that lost it. A loss may still be logged as open:
             // if feedback can be lost, or if the run ended before it was known.
             let is_lost = match self.row.fate {
-                Fate::Open => history.head.loses_feedback || self.has_failed(history),
+                Fate::Open => history.head.feedback_timer.is_some() || self.has_failed(history),
                 fate => fate == Fate::Link,
             };
             let later = service.end > seen.end && (service.last > seen.last || is_lost);
@@ -140,43 +134,26 @@ impl Transmission {
     /// Whether a codeword failed in the last attempt of the scheme.
     fn has_failed(&self, history: &History) -> bool {
         self.codewords.values().any(|codeword| {
-            history.last_attempt == Some(codeword.attempt()) && codeword.complete(history).is_none()
+            history.last_attempt() == Some(codeword.attempt())
+                && codeword.complete(history).is_none()
         })
     }
 
-    /// Checks that a lost packet has a codeword whose last attempt failed.
-    fn check_loss(&self, codewords: &[Decoded<'_>], history: &History, tally: &mut RuleTally) {
-        if self.row.fate == Fate::Link {
-            let has_failed = |(_, codeword, complete): &Decoded<'_>| {
-                history.last_attempt == Some(codeword.attempt()) && complete.is_none()
-            };
-            let holds = codewords.iter().any(has_failed);
-            let mut repeats = tally.at(Rule::Repeats, self.row.line);
-            let expected = "a codeword that failed in the last attempt of the scheme";
-            repeats.check(holds, "lost on the link", expected);
-        }
-    }
-
     /// Checks that a delivery has its data and, if it waits for nothing else, happens when the data is complete.
-    fn check_delivery(
-        &self,
-        codewords: &[Decoded<'_>],
-        complete: Option<Time>,
-        history: &History,
-        tally: &mut RuleTally,
-    ) {
+    fn check_delivery(&self, complete: Option<Time>, history: &History, tally: &mut RuleTally) {
         let Some(at) = self.row.delivered else { return };
         let mut early = tally.at(Rule::Early, self.row.line);
-        for (number, _, complete) in codewords {
+        for (number, codeword) in &self.codewords {
+            let received = codeword.complete(history).is_some();
             let expected = format_args!("no delivery, because codeword {number} was not received");
-            early.check(complete.is_some(), format_args!("delivered {at}"), expected);
+            early.check(received, format_args!("delivered {at}"), expected);
         }
         let Some(complete) = complete else {
             return;
         };
         let arrives = complete.saturating_add(history.head.forward);
         let why = ", when its data is complete according to the slots";
-        match (history.timer, history.head.in_order) {
+        match (history.head.feedback_timer, history.head.in_order) {
             // Repeats may have been unnecessary.
             (Some(_), _) => early.not_before("delivered", at, arrives, why),
             (None, None) => early.exactly("delivered", at, arrives, why),
@@ -189,9 +166,9 @@ impl Transmission {
     /// its last unit, and a round trip after its data was complete.
     fn check_leaving(&self, complete: Option<Time>, history: &History, tally: &mut RuleTally) {
         let head = &history.head;
-        let is_known = head.keeps && history.timer.is_none() && self.row.fate != Fate::Open;
+        let is_known = head.keeps && head.feedback_timer.is_none() && self.row.fate != Fate::Open;
         if let (true, Some(left), Some(latest)) = (is_known, self.row.left, self.latest) {
-            let heard = latest.saturating_add(history.heard);
+            let heard = latest.saturating_add(head.heard());
             let rtt = head.forward.saturating_add(head.feedback);
             let complete = complete.filter(|_| self.row.delivered.is_some());
             let leaves = complete.map_or(heard, |at| heard.max(at.saturating_add(rtt)));
