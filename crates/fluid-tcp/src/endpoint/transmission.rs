@@ -29,6 +29,7 @@ const CWR: u64 = 1 << 32;
 
 impl Transmission {
     /// The transmission that `packet` is.
+    #[inline]
     #[must_use]
     pub fn of(packet: &Packet) -> Self {
         let Tag([number, word]) = packet.tag;

@@ -100,6 +100,8 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
     sent: u64,
+    /// A packet that takes a way that few take. Handed over here it can stay in registers on the usual one.
+    parked: Packet,
     /// Packets whose service has begun.
     served: u64,
     /// Flows that are not complete.
@@ -254,6 +256,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
         sent: 0,
+        parked: Packet::default(),
         served: 0,
         unfinished: setup.flows.len(),
         failure: None,
@@ -348,7 +351,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 let (place, packet) = *self.events.take_transit();
                 match place {
                     Place::Network => self.enter(now, packet),
-                    Place::Hop(hop) => self.reach(now, hop, packet),
+                    Place::Hop(hop) => {
+                        self.parked = packet;
+                        self.reach(now, hop);
+                    }
                     Place::Proxy => self.enqueue_again(now, packet),
                     Place::Delivered => self.on_release(now, Transmission::of(&packet)),
                     Place::Near => self.on_answer(now, &packet),

@@ -25,18 +25,17 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     )]
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, now: Time, packet: Packet) {
-        if self.proxy.is_none() || self.proxy_accepts(now, &packet) {
+        if self.proxy.is_none() || self.proxy_accepts(now, Transmission::of(&packet)) {
             self.enqueue(now, packet);
         }
     }
 
     /// Whether the proxy accepts a packet. The proxy answers in any case.
     #[inline(never)]
-    fn proxy_accepts(&mut self, now: Time, packet: &Packet) -> bool {
+    fn proxy_accepts(&mut self, now: Time, transmission: Transmission) -> bool {
         let Some(proxy) = &mut self.proxy else {
             return true;
         };
-        let transmission = Transmission::of(packet);
         let (refused, ack) = proxy.on_packet(now, transmission.flow, transmission.packet.into());
         if let Some(why) = refused {
             let tally = &mut self.connections[transmission.flow].tally;
@@ -156,7 +155,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Served(packet, service) => self.on_service(packet, service),
-            Event::Refused(packet) | Event::Dropped(packet) => self.on_drop(now, packet),
+            Event::Refused(packet) | Event::Dropped(packet) => {
+                self.parked = packet;
+                self.on_drop(now);
+            }
             Event::Acknowledged(packet, known) => {
                 self.events
                     .transit(Some(known), |slot| *slot = (Place::Delivered, packet));
@@ -168,9 +170,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
     }
 
-    /// The queue drops a packet. A proxy, which has acknowledged it, sends it again one round trip over the link later.
+    /// The queue drops the parked packet. A proxy, which has acknowledged it, sends it again one round trip over the link later.
     #[inline(never)]
-    fn on_drop(&mut self, now: Time, packet: Packet) {
+    fn on_drop(&mut self, now: Time) {
+        let packet = self.parked;
         if self.proxy.is_some() {
             let at = now.checked_add(self.setup.rtt.max(PROXY_PAUSE));
             if self.probe.watches() {
@@ -184,7 +187,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 .tally
                 .on_gone(packet.id);
         }
-        self.count(&packet, Count::Dropped);
+        self.count(packet.flow, Count::Dropped);
     }
 
     /// The link serves a packet.
@@ -193,7 +196,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn on_service(&mut self, packet: Packet, service: Service) {
         // A drop-tail queue marks nothing.
         if !<G::Departure as Form>::IS_TALLIED && packet.ecn == Ecn::Marked {
-            self.count(&packet, Count::Marked);
+            self.count(packet.flow, Count::Marked);
         }
         if self.proxy.is_some()
             && !self.gateway.reports_acknowledgements()
@@ -261,8 +264,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         });
     }
 
-    pub(super) fn count(&mut self, packet: &Packet, what: Count) {
-        self.connections[packet.flow as usize].tally.count(what);
+    pub(super) fn count(&mut self, flow: u32, what: Count) {
+        self.flow(flow).tally.count(what);
     }
 
     /// The run ends without a result.

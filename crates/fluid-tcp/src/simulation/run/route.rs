@@ -169,13 +169,15 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if self.side.is_empty() {
             self.on_arrival(now, packet);
         } else {
-            self.reach(now, 0, packet);
+            self.parked = packet;
+            self.reach(now, 0);
         }
     }
 
-    /// A packet reaches the hop of this number, or the receiver after the last.
+    /// The parked packet reaches the hop of this number, or the receiver after the last.
     #[inline(never)]
-    pub(super) fn reach(&mut self, now: Time, number: usize, mut packet: Packet) {
+    pub(super) fn reach(&mut self, now: Time, number: usize) {
+        let mut packet = self.parked;
         let gateway = self.side.gateway();
         if number == gateway {
             packet.enqueued = now;
@@ -236,7 +238,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.connections[packet.flow as usize]
             .tally
             .on_gone(packet.id);
-        self.count(&packet, what);
+        self.count(packet.flow, what);
         self.probe.on_dropped(now, Transmission::of(&packet));
     }
 
