@@ -420,8 +420,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "is called in one place")]
-    #[inline(always)]
+    /// Not part of the loop, which would then have too few registers and load `self` again for each of its uses.
+    #[inline(never)]
     fn on_ack(&mut self, now: Time) {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();
