@@ -20,6 +20,8 @@
 //! - [`table`]: text tables.
 //! - [`cmd`]: the commands.
 
+#![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
+
 mod cmd;
 mod exit;
 mod input;
