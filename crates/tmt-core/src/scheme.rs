@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::types::named::{Named, Own, RegisterError, nearest};
+use crate::types::named::{Named, Own, RegisterError, suggestion};
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -161,9 +161,7 @@ impl Family {
             let mut taken = self.options.iter().filter(|key| key.name() == name);
             let key = taken.next().ok_or_else(|| {
                 let known = self.options.iter().map(|key| key.name());
-                let suggestion = nearest(name, known).map_or_else(String::new, |nearest| {
-                    format!(" (did you mean '{nearest}'?)")
-                });
+                let suggestion = suggestion(name, known);
                 refuse(
                     part,
                     &format!("is not an option of {}{suggestion}", self.name),
@@ -274,10 +272,10 @@ impl SchemeSpec {
         let family = family.ok_or_else(|| SchemeError {
             text: text.to_owned(),
             part: name.to_owned(),
-            reason: match nearest(name, families.iter().map(|family| family.name)) {
-                Some(nearest) => format!("is not a scheme (did you mean '{nearest}'?)"),
-                None => "is not a scheme".to_owned(),
-            },
+            reason: format!(
+                "is not a scheme{}",
+                suggestion(name, families.iter().map(|family| family.name))
+            ),
             form: format!("one of {}", forms_of(families).join(", ")),
         })?;
         family.read(rest)

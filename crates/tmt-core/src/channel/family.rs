@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::SlotChannel;
-use crate::types::named::nearest;
+use crate::types::named::suggestion;
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.
@@ -184,11 +184,10 @@ impl Family {
             else {
                 let form = self.parameters();
                 let (name, _) = part.split_once('=').unwrap_or((part, ""));
-                let nearest = nearest(name, self.keys.iter().map(|key| key.name));
-                let nearest = nearest.filter(|nearest| *nearest != name);
-                let nearest = nearest.map(|nearest| format!(" (did you mean '{nearest}'?)"));
-                let nearest = nearest.unwrap_or_default();
-                return Err(ChannelError(format!("'{part}'{nearest}: expected {form}")));
+                let suggestion = suggestion(name, self.keys.iter().map(|key| key.name));
+                return Err(ChannelError(format!(
+                    "'{part}'{suggestion}: expected {form}"
+                )));
             };
             let name = key.name;
             let value = match (key.file, inside(value)) {
@@ -311,10 +310,11 @@ pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, Chan
         let forms: Vec<String> = families.iter().map(|family| family.form()).collect();
         let forms = forms.join(", ");
         let (name, _) = text.split_once(':').unwrap_or((text, ""));
-        let found = match nearest(name, families.iter().map(|family| family.name)) {
-            Some(known) if known == name => format!("'{text}' has no parameters"),
-            Some(nearest) => format!("unknown process '{text}' (did you mean '{nearest}'?)"),
-            None => format!("unknown process '{text}'"),
+        let known = families.iter().map(|family| family.name);
+        let found = if known.clone().any(|known| known == name) {
+            format!("'{text}' has no parameters")
+        } else {
+            format!("unknown process '{text}'{}", suggestion(name, known))
         };
         Err(ChannelError(format!("{found}; expected one of {forms}")))
     })

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::types::Span;
+use crate::types::named::unknown_of;
 
 use super::RadioError;
 use super::modcods::Modcods;
@@ -137,9 +138,15 @@ impl Acm {
                 self.symbols_per_s = Some(number);
             }
             _ => {
-                return Err(RadioError(format!(
-                    "unknown key '{key}'; expected one of margin, delay, average, period, hysteresis, symbol-rate"
-                )));
+                let known = [
+                    "margin",
+                    "delay",
+                    "average",
+                    "period",
+                    "hysteresis",
+                    "symbol-rate",
+                ];
+                return Err(RadioError(unknown_of("key", key, known).to_string()));
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::math::num::floor_u64;
-use crate::types::named::nearest;
+use crate::types::named::unknown_of;
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
 use super::environment::{self, Environment, Sequence, Surroundings};
@@ -251,14 +251,8 @@ impl LandMobile {
     /// The key is unknown, or the text is not a value of it.
     pub fn set_parameter(&mut self, key: &str, value: &str) -> Result<(), RadioError> {
         let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.key == key) else {
-            let known = || PARAMETERS.iter().map(|parameter| parameter.key);
-            let meant = nearest(key, known())
-                .map_or_else(String::new, |key| format!(" (did you mean '{key}'?)"));
-            let known: Vec<&str> = known().collect();
-            return Err(RadioError(format!(
-                "unknown key '{key}'{meant}; expected one of {}",
-                known.join(", ")
-            )));
+            let known = PARAMETERS.iter().map(|parameter| parameter.key);
+            return Err(RadioError(unknown_of("key", key, known).to_string()));
         };
         (parameter.read)(self, value)?;
         if (parameter.check)(self) {
