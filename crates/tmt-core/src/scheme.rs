@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::types::named::{Named, Own, RegisterError, suggestion};
+use crate::types::named::{Named, Own, RegisterError, head, split, suggestion};
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -126,7 +126,7 @@ impl Family {
             value.ok_or_else(|| refuse(part, &format!("is out of range {least} to {most}")))
         };
         let mut spec = self.single(format!("{}{rest}", self.name));
-        let mut parts = rest.split(',');
+        let mut parts = split(rest);
         let first = parts.next().and_then(|first| first.strip_prefix(':'));
         let option = match first {
             Some(codeword) if self.codeword => {
@@ -267,6 +267,12 @@ impl SchemeSpec {
     /// # Errors
     /// The text is invalid. The error names the part at fault and the accepted form.
     pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, SchemeError> {
+        if let (name, Some(inside)) = head(text)
+            && text.ends_with(')')
+        {
+            let mark = if inside == "in-order" { ',' } else { ':' };
+            return Self::parse_with(&format!("{name}{mark}{inside}"), families);
+        }
         let (name, rest) = text.split_at(text.find([':', ',']).unwrap_or(text.len()));
         let family = families.iter().find(|family| family.name == name);
         let family = family.ok_or_else(|| SchemeError {
@@ -480,6 +486,21 @@ mod tests {
             "frame-arq:5/9,rounds=1,in-order",
         ] {
             parse(text);
+        }
+    }
+
+    #[test]
+    fn parameters_may_stand_in_parentheses() {
+        for text in [
+            "harq:10/12,rounds=2,in-order",
+            "arq,in-order",
+            "arq:rounds=3",
+        ] {
+            let in_parentheses = format!("{})", text.replacen([':', ','], "(", 1));
+            assert_eq!(parse(&in_parentheses), parse(text));
+        }
+        for text in ["harq(10/12", "harq(10/12)x", "harq()", "(10/12)"] {
+            assert!(text.parse::<SchemeSpec>().is_err(), "{text}");
         }
     }
 

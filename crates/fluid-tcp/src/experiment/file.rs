@@ -287,7 +287,7 @@ mod tests {
         let (line, column, message) = refusal("rtt = \"1s\"\nfedback_delay = \"1s\"\n");
         assert_eq!((line, column), (2, 1));
         assert!(
-            message.contains("fedback_delay") && message.contains("feedback_delay?"),
+            message.contains("fedback_delay") && message.contains("'feedback_delay'?"),
             "{message}"
         );
         let (line, column, message) = refusal("\n  rtt = \"500kB\"\n");

@@ -23,7 +23,7 @@ use super::process::{Erasing, Process, SlotLink, Use};
 use super::{ChannelError, FAMILIES, SlotChannel};
 use crate::radio::{RadioChannel, Series};
 use crate::types::Span;
-use crate::types::named::unknown_of;
+use crate::types::named::{pairs, parts, unknown_of};
 
 /// Key that selects a parameter set.
 pub const SET: &str = "parameter-set";
@@ -61,7 +61,7 @@ pub fn named(name: &str) -> Result<&'static Scenario, ChannelError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
         let names = scenarios().map(|scenario| scenario.name.as_str());
-        ChannelError(unknown_of("scenario", name, names).to_string())
+        unknown_of("scenario", name, names).into()
     })
 }
 
@@ -267,17 +267,12 @@ impl std::str::FromStr for Configured {
 
     /// Reads `NAME[,KEY=VALUE…]`.
     fn from_str(text: &str) -> Result<Self, ChannelError> {
-        let mut parts = text.split(',');
-        let scenario = named(parts.next().unwrap_or_default())?;
-        let pairs = parts.map(|part| {
-            part.split_once('=').ok_or_else(|| {
-                ChannelError(format!(
-                    "scenario {}: '{part}': expected KEY=VALUE",
-                    scenario.name
-                ))
-            })
-        });
-        Self::new(scenario, pairs.collect::<Result<Vec<_>, _>>()?)
+        let mut parts = parts(text);
+        let scenario = named(parts.next().map_or("", |name| name.text))?;
+        let pairs = pairs(parts, "es-n0=6dB");
+        let pairs =
+            pairs.map_err(|error| ChannelError(format!("scenario {}: {error}", scenario.name)))?;
+        Self::new(scenario, pairs)
     }
 }
 

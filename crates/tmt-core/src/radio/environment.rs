@@ -182,7 +182,7 @@ impl FromStr for Surroundings {
     type Err = RadioError;
 
     fn from_str(text: &str) -> Result<Self, RadioError> {
-        if text.starts_with(lutz::NAME) {
+        if text.starts_with(lutz::NAME) || text.starts_with("lutz(") {
             return text.parse().map(Self::Lutz);
         }
         let known = Environment::names().find(|name| *name == text);

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::unknown::alternatives;
-use super::{Named, Own, ParseError, RegisterError, suggestion, unknown_of};
+use super::{Named, Own, ParseError, Part, RegisterError, head, parts, suggestion, unknown_of};
 use crate::types::Span;
 use derive_more::{Display, From};
 
@@ -169,18 +169,14 @@ impl<M> Entry<M> {
     /// Parses the values of its parameters in `text`, the part after `name:`.
     fn values(&self, text: Option<&str>) -> Result<Values, ParseError> {
         let mut given = Vec::new();
-        for part in text.into_iter().flat_map(|text| text.split(',')) {
-            let (name, value) = match part.split_once('=') {
-                Some((name, value)) => (Some(name), value),
-                None => (None, part),
-            };
-            let is_meant = |known: &&Parameter| match name {
+        for part in text.into_iter().flat_map(parts) {
+            let is_meant = |known: &&Parameter| match part.key {
                 Some(name) => known.name == name,
                 None => known.default.is_none(),
             };
             let parameter = self.parameters.iter().find(is_meant);
-            let value = parameter.and_then(|known| known.parse(value));
-            given.push((part.to_owned(), parameter, value));
+            let value = parameter.and_then(|known| known.parse(part.value));
+            given.push((part.text.to_owned(), parameter, value));
         }
         self.fill(given)
     }
@@ -200,8 +196,7 @@ impl<M> Entry<M> {
             };
             let parameter = parameter.ok_or_else(|| {
                 let known = self.parameters.iter().map(|known| known.name);
-                let (name, _) = text.split_once('=').unwrap_or((&text, ""));
-                let suggestion = suggestion(name, known);
+                let suggestion = suggestion(Part::of(&text).name(), known);
                 refuse(&format!("one of these parameters{suggestion}"))
             })?;
             let value = value.ok_or_else(|| refuse(&parameter.expected()))?;
@@ -325,9 +320,7 @@ impl<M: Family> Choice<M> {
     /// # Errors
     /// The message has the text found and what was expected.
     pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, ParseError> {
-        let (name, rest) = text
-            .split_once(':')
-            .map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let (name, rest) = head(text);
         let entry = entries.iter().find(|entry| entry.name == name);
         let entry = entry
             .ok_or_else(|| unknown_of(M::KIND, name, entries.iter().map(|entry| entry.name)))?;
