@@ -74,6 +74,13 @@ impl Fault {
     }
 }
 
+impl From<Fault> for ChannelError {
+    /// The error of a table that is part of a text.
+    fn from(fault: Fault) -> Self {
+        fault.error(None)
+    }
+}
+
 /// Turns the content of a file into one line.
 type Content = fn(&str) -> Result<String, Fault>;
 
