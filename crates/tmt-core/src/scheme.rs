@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::types::named::{Named, Own, RegisterError, head, split, suggestion};
+use crate::types::named::{Named, Own, RegisterError, in_parentheses, split, suggestion};
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -267,9 +267,7 @@ impl SchemeSpec {
     /// # Errors
     /// The text is invalid. The error names the part at fault and the accepted form.
     pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, SchemeError> {
-        if let (name, Some(inside)) = head(text)
-            && text.ends_with(')')
-        {
+        if let Some((name, inside)) = in_parentheses(text) {
             let mark = if inside == "in-order" { ',' } else { ':' };
             return Self::parse_with(&format!("{name}{mark}{inside}"), families);
         }
@@ -499,7 +497,14 @@ mod tests {
             let in_parentheses = format!("{})", text.replacen([':', ','], "(", 1));
             assert_eq!(parse(&in_parentheses), parse(text));
         }
-        for text in ["harq(10/12", "harq(10/12)x", "harq()", "(10/12)"] {
+        for text in [
+            "harq(10/12",
+            "harq:10/12)",
+            "harq((10/12))",
+            "harq(10/12)x",
+            "harq()",
+            "(10/12)",
+        ] {
             assert!(text.parse::<SchemeSpec>().is_err(), "{text}");
         }
     }

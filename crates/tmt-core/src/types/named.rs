@@ -9,7 +9,7 @@ mod unknown;
 pub use crate::types::suggestion::{nearest, suggestion};
 pub use own::{Named, Own, RegisterError};
 pub use registry::{Choice, Entry, Family, Parameter, Value, Values};
-pub use text::{Part, head, pairs, parts, split};
+pub use text::{Part, head, in_parentheses, pairs, parts, split};
 pub use unknown::{unknown, unknown_of};
 
 /// A name or a parameter that is not accepted; its text says what was found and what is expected.

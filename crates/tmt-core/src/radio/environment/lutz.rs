@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::{Environment, ExponentialState, Loo, Sequence};
 use crate::radio::number::number;
 use crate::radio::{RadioError, from_db, to_db};
-use crate::types::named::head;
+use crate::types::named::in_parentheses;
 
 /// Start of its text.
 pub(super) const NAME: &str = "lutz:";
@@ -174,10 +174,11 @@ impl FromStr for Lutz {
             bad_m: f64::NAN,
             correlation_m: f64::NAN,
         };
-        let (_, inside) = head(text);
-        let inside = inside.unwrap_or(text);
         // In parentheses commas separate the keys, as everywhere; after `lutz:` they would end the value.
-        let mark = if text.ends_with(')') { ',' } else { '/' };
+        let (inside, mark) = match in_parentheses(text) {
+            Some((_, inside)) => (inside, ','),
+            None => (text.strip_prefix(NAME).unwrap_or(text), '/'),
+        };
         for part in inside.split(mark).filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let field = FIELDS.iter().find(|field| field.key == key);

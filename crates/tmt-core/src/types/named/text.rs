@@ -17,7 +17,7 @@ impl<'t> Part<'t> {
     /// Takes a part apart at the first `=` outside of braces and parentheses.
     #[must_use]
     pub fn of(text: &'t str) -> Self {
-        match text.split_once(outside('=')) {
+        match text.split_once(outside(text, '=')) {
             Some((key, value)) => Self {
                 text,
                 key: Some(key),
@@ -40,7 +40,7 @@ impl<'t> Part<'t> {
 
 /// The texts between the commas of `text` that are outside of braces and parentheses.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
-    text.split(outside(','))
+    text.split(outside(text, ','))
 }
 
 /// The parts of `text` between the commas that are outside of braces and parentheses.
@@ -66,17 +66,17 @@ pub fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
 /// ```
 #[must_use]
 pub fn head(text: &str) -> (&str, Option<&str>) {
-    let Some(at) = text.find([':', '(']) else {
-        return (text, None);
-    };
-    let (name, rest) = text.split_at(at);
-    let inside = rest
-        .strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'));
-    match rest.strip_prefix(':').or(inside) {
-        Some(rest) => (name, Some(rest)),
+    match in_parentheses(text).or_else(|| text.split_once(':')) {
+        Some((name, parameters)) => (name, Some(parameters)),
         None => (text, None),
     }
+}
+
+/// Name and parameters of a text of the form `name(…)`.
+#[must_use]
+pub fn in_parentheses(text: &str) -> Option<(&str, &str)> {
+    let (name, parameters) = text.strip_suffix(')')?.split_once('(')?;
+    (!name.contains(':')).then_some((name, parameters))
 }
 
 /// Pairs of key and value, each key once.
@@ -100,13 +100,17 @@ pub fn pairs<'t>(
     Ok(pairs)
 }
 
-/// Finds `mark` outside of braces and parentheses.
-fn outside(mark: char) -> impl FnMut(char) -> bool {
+/// Finds `mark` in `text` outside of braces and parentheses. Unpaired parentheses are characters like any other, such as in
+/// the name of a file.
+fn outside(text: &str, mark: char) -> impl FnMut(char) -> bool + use<> {
+    let is_paired = text.matches('(').count() == text.matches(')').count();
     let mut depth = 0_i32;
     move |character| {
         match character {
-            '{' | '(' => depth += 1,
-            '}' | ')' => depth -= 1,
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            '(' if is_paired => depth += 1,
+            ')' if is_paired => depth -= 1,
             _ => {}
         }
         character == mark && depth <= 0
@@ -190,9 +194,11 @@ mod tests {
             ("a(b", ("a(b", None)),
             ("a(b)c", ("a(b)c", None)),
             ("a:b(c)", ("a", Some("b(c)"))),
+            ("a:b)", ("a", Some("b)"))),
             ("a()", ("a", Some(""))),
         ] {
             assert_eq!(head(text), found, "{text}");
         }
+        assert_eq!(split("rain (1.csv,start=wet").count(), 2);
     }
 }
