@@ -146,7 +146,7 @@ fn flags_that_do_not_fit_are_refused_with_the_way() {
     for (flags, words) in [
         (
             "--to mahimahy",
-            "unknown format 'mahimahy' of --to (did you mean 'mahimahi'?)",
+            "--to: unknown format 'mahimahy' (did you mean 'mahimahi'?)",
         ),
         (
             "--to mahimahi --table slot",

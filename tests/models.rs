@@ -262,7 +262,11 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
     for (arguments, words) in [
         (
             "model fec nx=3",
-            &["'nx' is not a key of fec", "did you mean", "keys: nd, nr"][..],
+            &[
+                "'nx' is not a key of fec",
+                "did you mean",
+                "expected one of nd, nr",
+            ][..],
         ),
         ("model fex", &["unrecognized subcommand", "fec"]),
         ("model", &["expected the name of a model", "--list"]),

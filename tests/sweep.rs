@@ -402,7 +402,7 @@ fn plans_that_cannot_run_are_refused() {
             1,
             &["directory nowhere does not exist"],
         ),
-        ("sweep --model fek", 2, &["did you mean fec"]),
+        ("sweep --model fek", 2, &["did you mean 'fec'"]),
         ("sweep --model fec --set xx=1", 2, &["unknown axis xx"]),
         ("summarise nowhere.csv", 1, &["nowhere.csv"]),
         (

@@ -26,6 +26,7 @@ mod losses;
 mod markov;
 mod outage_list;
 mod outages;
+mod parameters;
 mod piece;
 mod process;
 mod reconfiguration;
@@ -223,11 +224,7 @@ impl FromStr for SlotChannel {
 /// # Errors
 /// The text is not a number from 0 to 1.
 pub fn probability(text: &str) -> Result<f64, ChannelError> {
-    let value = text
-        .parse::<f64>()
-        .ok()
-        .filter(|value| (0.0..=1.0).contains(value));
-    value.ok_or_else(|| ChannelError(format!("'{text}': expected a probability from 0 to 1")))
+    parameters::probability(text).map_err(|error| ChannelError(format!("'{text}': {error}")))
 }
 
 /// A running erasure process, which decides unit by unit.
@@ -376,6 +373,15 @@ mod tests {
             }
         }
         assert_eq!(examples().next(), Some("bernoulli:0.001"));
+    }
+
+    #[test]
+    fn parameters_may_stand_in_parentheses() {
+        for text in examples() {
+            let in_parentheses = format!("{})", text.replacen(':', "(", 1));
+            let read: SlotChannel = in_parentheses.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub mod tail;
 
 use serde::Serialize;
 
-use crate::types::named::nearest;
+use crate::types::named::suggestion;
 
 pub use key::{Arguments, Domain, Key, Value};
 pub use outcome::{Outcome, Quantity};
@@ -91,14 +91,12 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The model has no key of this name.
-    #[error("'{key}' is not a key of {model}{} (keys: {})", suggestion(*nearest), known.join(", "))]
+    #[error("'{key}' is not a key of {model}{}; expected one of {}", suggestion(key, known.iter().copied()), known.join(", "))]
     UnknownKey {
         /// Name of the model.
         model: &'static str,
         /// Name that was given.
         key: String,
-        /// Most similar key; `None` if none is similar.
-        nearest: Option<&'static str>,
         /// Names of all keys of the model.
         known: Vec<&'static str>,
     },
@@ -131,12 +129,6 @@ impl ModelError {
     }
 }
 
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| {
-        format!(": did you mean '{nearest}'?")
-    })
-}
-
 impl Model {
     /// The key with this name or alias.
     ///
@@ -144,14 +136,10 @@ impl Model {
     /// There is no such key. The error names the most similar one.
     pub fn key(&self, name: &str) -> Result<&'static Key, ModelError> {
         let found = self.keys.iter().find(|key| key.answers_to(name));
-        found.ok_or_else(|| {
-            let known: Vec<&'static str> = self.keys.iter().map(|key| key.name).collect();
-            ModelError::UnknownKey {
-                model: self.name,
-                key: name.to_owned(),
-                nearest: nearest(name, known.iter().copied()),
-                known,
-            }
+        found.ok_or_else(|| ModelError::UnknownKey {
+            model: self.name,
+            key: name.to_owned(),
+            known: self.keys.iter().map(|key| key.name).collect(),
         })
     }
 

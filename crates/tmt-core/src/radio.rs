@@ -47,6 +47,12 @@ pub const STRETCH: usize = 1024;
 #[error("{0}")]
 pub struct RadioError(pub String);
 
+impl From<crate::types::named::ParseError> for RadioError {
+    fn from(error: crate::types::named::ParseError) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// A power ratio from dB.
 #[must_use]
 pub fn from_db(db: f64) -> f64 {

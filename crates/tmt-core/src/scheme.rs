@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-use crate::types::named::{Named, Own, RegisterError, nearest};
+use crate::types::named::{Named, Own, RegisterError, in_parentheses, split, suggestion};
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -126,7 +126,7 @@ impl Family {
             value.ok_or_else(|| refuse(part, &format!("is out of range {least} to {most}")))
         };
         let mut spec = self.single(format!("{}{rest}", self.name));
-        let mut parts = rest.split(',');
+        let mut parts = split(rest);
         let first = parts.next().and_then(|first| first.strip_prefix(':'));
         let option = match first {
             Some(codeword) if self.codeword => {
@@ -161,9 +161,7 @@ impl Family {
             let mut taken = self.options.iter().filter(|key| key.name() == name);
             let key = taken.next().ok_or_else(|| {
                 let known = self.options.iter().map(|key| key.name());
-                let suggestion = nearest(name, known).map_or_else(String::new, |nearest| {
-                    format!(" (did you mean '{nearest}'?)")
-                });
+                let suggestion = suggestion(name, known);
                 refuse(
                     part,
                     &format!("is not an option of {}{suggestion}", self.name),
@@ -269,15 +267,19 @@ impl SchemeSpec {
     /// # Errors
     /// The text is invalid. The error names the part at fault and the accepted form.
     pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, SchemeError> {
+        if let Some((name, inside)) = in_parentheses(text) {
+            let mark = if inside == "in-order" { ',' } else { ':' };
+            return Self::parse_with(&format!("{name}{mark}{inside}"), families);
+        }
         let (name, rest) = text.split_at(text.find([':', ',']).unwrap_or(text.len()));
         let family = families.iter().find(|family| family.name == name);
         let family = family.ok_or_else(|| SchemeError {
             text: text.to_owned(),
             part: name.to_owned(),
-            reason: match nearest(name, families.iter().map(|family| family.name)) {
-                Some(nearest) => format!("is not a scheme (did you mean '{nearest}'?)"),
-                None => "is not a scheme".to_owned(),
-            },
+            reason: format!(
+                "is not a scheme{}",
+                suggestion(name, families.iter().map(|family| family.name))
+            ),
             form: format!("one of {}", forms_of(families).join(", ")),
         })?;
         family.read(rest)
@@ -482,6 +484,28 @@ mod tests {
             "frame-arq:5/9,rounds=1,in-order",
         ] {
             parse(text);
+        }
+    }
+
+    #[test]
+    fn parameters_may_stand_in_parentheses() {
+        for text in [
+            "harq:10/12,rounds=2,in-order",
+            "arq,in-order",
+            "arq:rounds=3",
+        ] {
+            let in_parentheses = format!("{})", text.replacen([':', ','], "(", 1));
+            assert_eq!(parse(&in_parentheses), parse(text));
+        }
+        for text in [
+            "harq(10/12",
+            "harq:10/12)",
+            "harq((10/12))",
+            "harq(10/12)x",
+            "harq()",
+            "(10/12)",
+        ] {
+            assert!(text.parse::<SchemeSpec>().is_err(), "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ pub mod named;
 mod note;
 mod show;
 mod slot;
+mod suggestion;
 mod trace_kind;
 mod units;
 

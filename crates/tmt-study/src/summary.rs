@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::format::records::{Records as Table, Value};
-use tmt_core::named::nearest;
+use tmt_core::named::suggestion;
 use tmt_core::types::to_f64;
 
 use crate::plan::models;
@@ -81,10 +81,9 @@ pub fn summarise(
         .chain(OF_RESULTS)
     {
         if !table.names().any(|known| known == name) {
-            let near = nearest(name, table.names());
-            let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            let suggestion = suggestion(name, table.names());
             return Err(SummaryError(format!(
-                "found no column {name}{near}, expected one of the results of `tmt sweep`"
+                "found no column {name}{suggestion}, expected one of the results of `tmt sweep`"
             )));
         }
     }
@@ -390,7 +389,7 @@ mod tests {
     fn unknown_columns_are_refused_with_the_nearest() {
         let table = table(&[(0, 0, "a", Some(1.0))]);
         let error = summarise(&table, &["ccc".to_owned()], &[]).unwrap_err();
-        assert!(error.to_string().contains("did you mean cc?"), "{error}");
+        assert!(error.to_string().contains("did you mean 'cc'?"), "{error}");
         let error = summarise(&table, &[], &["cc".to_owned()]).unwrap_err();
         assert!(
             error.to_string().contains("expected a column of numbers"),

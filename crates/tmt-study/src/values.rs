@@ -1,6 +1,7 @@
 //! Lists and ranges in the text of a value: `arq,in-order,harq:10/12`, `bernoulli:1e-4..1e-2:log:5`, `1Mbps..5Mbps:5`.
 
 use tmt_core::math::num::pow;
+use tmt_core::named::split as split_parts;
 use tmt_core::types::to_f64;
 
 /// Largest number of values of one axis.
@@ -14,11 +15,12 @@ pub const MAX_VALUES: usize = 1_000_000;
 ///
 /// assert_eq!(split("arq,in-order,harq:10/12,rounds=3"), ["arq,in-order", "harq:10/12,rounds=3"]);
 /// assert_eq!(split("newreno,cubic:beta=0.8"), ["newreno", "cubic:beta=0.8"]);
+/// assert_eq!(split("bbr,cubic(beta=0.8,c=0.4)"), ["bbr", "cubic(beta=0.8,c=0.4)"]);
 /// ```
 #[must_use]
 pub fn split(text: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
-    for part in text.split(',') {
+    for part in split_parts(text) {
         match values.last_mut() {
             Some(before) if is_option(part) => {
                 before.push(',');

@@ -78,7 +78,14 @@ fn a_control_is_displayed_as_text_that_parses_to_the_same_control() {
     for entry in ENTRIES {
         for text in entry.examples {
             let algorithm: Algorithm = text.parse().unwrap();
-            assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
+            let shown = algorithm.to_string();
+            let in_parentheses = match shown.split_once(':') {
+                Some((name, parameters)) => format!("{name}({parameters})"),
+                None => shown.clone(),
+            };
+            for text in [shown, in_parentheses] {
+                assert_eq!(text.parse().as_ref(), Ok(&algorithm));
+            }
         }
         for parameter in entry.parameters.iter().filter(|p| p.default.is_some()) {
             let uses = |text: &&str| text.contains(&format!("{}=", parameter.name));

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::parameters::{Experiment, Group, PARAMETERS, Parameter};
 use super::setting::Kind;
-use tmt_core::named::ParseError;
+use tmt_core::named::{ParseError, suggestion};
 
 /// The key that names the version which saved a file.
 const VERSION: &str = "version";
@@ -165,22 +165,13 @@ fn refuse(text: &str, at: &Range<usize>, message: String) -> FileError {
     }
 }
 
-/// Jaro–Winkler similarity above which a key is suggested.
-const MIN_SIMILARITY: f64 = 0.8;
-
 /// The message for an unknown `key`, with the most similar known one.
 fn unknown(key: &str, version: Option<&str>) -> String {
-    let similarity = |known: &&Parameter| strsim::jaro_winkler(key, known.key);
-    let nearest = PARAMETERS
-        .iter()
-        .max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-    let nearest = nearest.filter(|parameter| similarity(parameter) > MIN_SIMILARITY);
-    let nearest = nearest.map(|parameter| format!(" (did you mean {}?)", parameter.key));
-    let nearest = nearest.unwrap_or_default();
+    let suggestion = suggestion(key, PARAMETERS.iter().map(|parameter| parameter.key));
     let version = version.map(|version| format!("; the file was saved by version {version}"));
     let version = version.unwrap_or_default();
     format!(
-        "unknown key {key}{nearest}; expected a flag of `tmt tcp`, with _ for -, that does not concern output{version}"
+        "unknown key {key}{suggestion}; expected a flag of `tmt tcp`, with _ for -, that does not concern output{version}"
     )
 }
 
@@ -296,7 +287,7 @@ mod tests {
         let (line, column, message) = refusal("rtt = \"1s\"\nfedback_delay = \"1s\"\n");
         assert_eq!((line, column), (2, 1));
         assert!(
-            message.contains("fedback_delay") && message.contains("feedback_delay?"),
+            message.contains("fedback_delay") && message.contains("'feedback_delay'?"),
             "{message}"
         );
         let (line, column, message) = refusal("\n  rtt = \"500kB\"\n");

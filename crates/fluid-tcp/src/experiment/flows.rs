@@ -1,6 +1,7 @@
 //! Start times of flows, and flows with settings of their own.
 
 use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::named::parts;
 use tmt_core::types::{Bytes, Span, to_f64};
 
 use super::setting::{Kind, Setting};
@@ -87,30 +88,29 @@ impl Setting for FlowSpec {
     const KIND: Kind = Kind::Text("KEY=VALUE,…", Vec::new);
 
     fn read(text: &str) -> Result<Self, String> {
-        let mut parts: Vec<String> = Vec::new();
-        for part in text.split(',') {
-            let is_of_flow = ["cc=", "start=", "bytes=", "terrestrial-rtt="]
-                .iter()
-                .any(|key| part.starts_with(key));
-            match parts.last_mut() {
-                // Commas also separate the parameters of the congestion control.
-                Some(cc) if cc.starts_with("cc=") && !is_of_flow => *cc += &format!(",{part}"),
-                _ => parts.push(part.to_owned()),
+        let mut given: Vec<(&str, String)> = Vec::new();
+        for part in parts(text) {
+            match (part.key, given.last_mut()) {
+                (Some(key @ ("cc" | "start" | "bytes" | "terrestrial-rtt")), _) => {
+                    given.push((key, part.value.to_owned()));
+                }
+                // Commas also separate the parameters of a congestion control without parentheses.
+                (_, Some(("cc", control))) => *control += &format!(",{}", part.text),
+                _ => {
+                    return Err(format!(
+                        "found '{}', expected cc=…, start=…, bytes=… or terrestrial-rtt=…",
+                        part.text
+                    ));
+                }
             }
         }
         let mut flow = Self::default();
-        for part in parts {
-            let (key, value) = part.split_once('=').unwrap_or_default();
+        for (key, value) in given {
             let is_first = match key {
-                "cc" => flow.cc.replace(Algorithm::read(value)?).is_none(),
-                "start" => flow.start.replace(Start::read(value)?).is_none(),
-                "bytes" => flow.bytes.replace(Bytes::read(value)?).is_none(),
-                "terrestrial-rtt" => flow.terrestrial_rtt.replace(Span::read(value)?).is_none(),
-                _ => {
-                    return Err(format!(
-                        "found '{part}', expected cc=…, start=…, bytes=… or terrestrial-rtt=…"
-                    ));
-                }
+                "cc" => flow.cc.replace(Algorithm::read(&value)?).is_none(),
+                "start" => flow.start.replace(Start::read(&value)?).is_none(),
+                "bytes" => flow.bytes.replace(Bytes::read(&value)?).is_none(),
+                _ => flow.terrestrial_rtt.replace(Span::read(&value)?).is_none(),
             };
             if !is_first {
                 return Err(format!("'{key}' is given more than once"));
@@ -167,8 +167,10 @@ mod tests {
         assert_eq!(flow.bytes, Some(Bytes(1_000_000)));
         assert_eq!(flow.start, Some(Start::At(Span::from_secs(5))));
         assert_eq!(flow.terrestrial_rtt, Some(Span::from_millis(60)));
-        let again = FlowSpec::read(&flow_text).unwrap();
-        assert_eq!(again.text(), flow_text);
+        let in_parentheses = "start=5s,cc=cubic(beta=0.8,c=0.4),bytes=1MB,terrestrial-rtt=60ms";
+        for text in [&flow_text, in_parentheses] {
+            assert_eq!(FlowSpec::read(text).unwrap().text(), flow_text);
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use tmt_core::format::import::{
     self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Key, Remark, Severity,
     Slots, ValueKind, render_keys,
 };
-use tmt_core::named::nearest;
+use tmt_core::named::unknown_of;
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Time, TraceKind};
 
@@ -314,18 +314,13 @@ pub(super) fn typed(name: &str) -> String {
 /// The format that `--from` names.
 fn importer(args: &Args) -> Outcome<&'static Importer> {
     let importers = Importers::default();
-    let names = importers.names();
-    let known = names.join(", ");
     let Some(name) = &args.common.from else {
         return importer_missing(args);
     };
     importers.find(name).ok_or_else(|| {
-        let meant = nearest(name, names.iter().copied());
-        let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
+        let unknown = unknown_of("format", name, importers.names());
         let guess = inputs::guess(&args.given);
-        Failure::usage(format!(
-            "unknown format '{name}' of --from{meant}: expected one of {known}{guess}"
-        ))
+        Failure::usage(format!("--from: {unknown}{guess}"))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
-use tmt_core::named::nearest;
+use tmt_core::named::suggestion;
 
 use crate::Cli;
 use crate::exit::{Failure, Outcome};
@@ -49,12 +49,10 @@ pub(crate) fn man(args: &ManArgs) -> Outcome {
         let found = command.find_subcommand(name);
         command = found.ok_or_else(|| {
             let known = command.get_subcommands().map(Command::get_name);
-            let suggestion =
-                nearest(name, known).map(|known| format!(" (did you mean '{known}'?)"));
             Failure::usage(format!(
                 "unknown command '{name}' of {}{}",
                 command.get_name(),
-                suggestion.unwrap_or_default()
+                suggestion(name, known)
             ))
         })?;
     }

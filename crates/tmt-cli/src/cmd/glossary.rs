@@ -1,7 +1,7 @@
 //! `tmt help`: the help of a command, or an entry of the glossary.
 
 use clap::CommandFactory as _;
-use tmt_core::named::nearest;
+use tmt_core::named::suggestion;
 
 use crate::Cli;
 use crate::exit::{Failure, Outcome};
@@ -44,8 +44,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if found.is_empty() {
         let commands = tmt.get_subcommands().map(clap::Command::get_name);
         let known = commands.chain(entries().map(|(term, _)| term));
-        let suggestion = nearest(&word, known).map(|known| format!(" (did you mean '{known}'?)"));
-        let suggestion = suggestion.unwrap_or_default();
+        let suggestion = suggestion(&word, known);
         return Err(Failure::usage(format!(
             "unknown command or term '{word}'{suggestion}"
         )));

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value, json as value};
 use tmt_core::model::{Arguments, Model, Outcome as Answer};
+use tmt_core::named::{Part, pairs};
 
 use self::sweep::Sweep;
 use crate::exit::{Failure, Outcome, warning};
@@ -224,13 +225,10 @@ fn asked_points(
 }
 
 /// The arguments that the `key=value` texts fix, with the defaults of the other keys.
-fn fixed(model: &Model, pairs: &[String]) -> Result<Arguments, String> {
-    let pairs = pairs.iter().map(|pair| {
-        let form = || format!("'{pair}': expected KEY=VALUE, such as p=0.01");
-        pair.split_once('=').ok_or_else(form)
-    });
-    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    model.arguments(pairs).map_err(|error| error.to_string())
+fn fixed(model: &Model, texts: &[String]) -> Result<Arguments, String> {
+    let parts = texts.iter().map(|pair| Part::of(pair));
+    let given = pairs(parts, "p=0.01").map_err(|error| error.to_string())?;
+    model.arguments(given).map_err(|error| error.to_string())
 }
 
 /// Prints each note once as a warning, with the number of points concerned.

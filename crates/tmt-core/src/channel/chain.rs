@@ -62,8 +62,8 @@ pub(super) fn read(
     states: fn(&Rows<'_>) -> Result<Vec<State>, Fault>,
 ) -> Result<SlotChannel, ChannelError> {
     let [table, start] = family.values(text)?;
-    let rows = Rows::of(table).map_err(|fault| fault.error(None))?;
-    let states = states(&rows).map_err(|fault| fault.error(None))?;
+    let rows = Rows::of(table)?;
+    let states = states(&rows)?;
     let mut chain = Chain::new(states, start)?;
     chain.text = format!("{}:{{{}}}", family.name, rows.in_one_line());
     if start != STATIONARY {

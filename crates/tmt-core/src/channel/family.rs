@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::SlotChannel;
-use crate::types::named::nearest;
+use crate::types::named::{ParseError, Part, head, parts, suggestion};
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.
@@ -74,6 +74,13 @@ impl Fault {
     }
 }
 
+impl From<Fault> for ChannelError {
+    /// The error of a table that is part of a text.
+    fn from(fault: Fault) -> Self {
+        fault.error(None)
+    }
+}
+
 /// Turns the content of a file into one line.
 type Content = fn(&str) -> Result<String, Fault>;
 
@@ -129,6 +136,12 @@ impl Key {
 #[error("{0}")]
 pub struct ChannelError(pub String);
 
+impl From<ParseError> for ChannelError {
+    fn from(error: ParseError) -> Self {
+        Self(error.to_string())
+    }
+}
+
 impl Family {
     /// The accepted form of the text, such as `fading:m=MEAN BAD TIME,X=SHARE OF BAD TIME`.
     #[must_use]
@@ -153,23 +166,16 @@ impl Family {
         form
     }
 
-    /// The parts of a text between commas, each with the number of its key, if that is known, and its value.
-    fn parts<'t>(&self, text: &'t str) -> Vec<(Option<usize>, &'t str, &'t str)> {
-        let mut depth = 0_i32;
-        let outside = |character: char| {
-            depth += i32::from(character == '{') - i32::from(character == '}');
-            character == ',' && depth <= 0
-        };
-        let parts = text.split(outside).enumerate();
-        let known = parts.map(|(at, part)| {
-            let named = part.split_once('=').and_then(|(name, value)| {
-                let place = self.keys.iter().position(|key| key.name == name)?;
-                Some((Some(place), part, value))
-            });
-            let is_file = at == 0 && self.keys.first().is_some_and(|key| key.file.is_some());
-            named.unwrap_or((is_file.then_some(0), part, part))
-        });
-        known.collect()
+    /// The parts of a text, each with the number of its key, if that is known, and its value.
+    fn parts<'t>(&self, text: &'t str) -> impl Iterator<Item = (Option<usize>, &'t str, &'t str)> {
+        parts(text).enumerate().map(|(at, part)| {
+            let place = self.keys.iter().position(|key| Some(key.name) == part.key);
+            let is_file = at == 0 && self.keys.first().is_some_and(Key::is_file);
+            match place {
+                Some(_) => (place, part.text, part.value),
+                None => (is_file.then_some(0), part.text, part.text),
+            }
+        })
     }
 
     /// Values of the `N` keys, in their order; that of a file is its content.
@@ -183,12 +189,11 @@ impl Family {
                 place.and_then(|at| Some((self.keys.get(at)?, given.get_mut(at)?)))
             else {
                 let form = self.parameters();
-                let (name, _) = part.split_once('=').unwrap_or((part, ""));
-                let nearest = nearest(name, self.keys.iter().map(|key| key.name));
-                let nearest = nearest.filter(|nearest| *nearest != name);
-                let nearest = nearest.map(|nearest| format!(" (did you mean '{nearest}'?)"));
-                let nearest = nearest.unwrap_or_default();
-                return Err(ChannelError(format!("'{part}'{nearest}: expected {form}")));
+                let suggestion =
+                    suggestion(Part::of(part).name(), self.keys.iter().map(|key| key.name));
+                return Err(ChannelError(format!(
+                    "'{part}'{suggestion}: expected {form}"
+                )));
             };
             let name = key.name;
             let value = match (key.file, inside(value)) {
@@ -248,7 +253,7 @@ impl Family {
             let key = place.and_then(|at| self.keys.get(at));
             key.is_some_and(|key| key.file.is_some()) && inside(value).is_none()
         };
-        self.parts(text).into_iter().any(is_name)
+        self.parts(text).any(is_name)
     }
 }
 
@@ -299,9 +304,9 @@ pub fn names_files(text: &str, families: &[&Family]) -> bool {
 
 /// The family that `text` names, and its parameters.
 fn family_of<'t, 'f>(text: &'t str, families: &[&'f Family]) -> Option<(&'f Family, &'t str)> {
-    let (name, parameters) = text.split_once(':')?;
+    let (name, parameters) = head(text);
     let family = families.iter().find(|family| family.name == name)?;
-    Some((family, parameters))
+    Some((family, parameters?))
 }
 
 /// Reads the process of one of `families` from `text`.
@@ -310,11 +315,12 @@ pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, Chan
     found.unwrap_or_else(|| {
         let forms: Vec<String> = families.iter().map(|family| family.form()).collect();
         let forms = forms.join(", ");
-        let (name, _) = text.split_once(':').unwrap_or((text, ""));
-        let found = match nearest(name, families.iter().map(|family| family.name)) {
-            Some(known) if known == name => format!("'{text}' has no parameters"),
-            Some(nearest) => format!("unknown process '{text}' (did you mean '{nearest}'?)"),
-            None => format!("unknown process '{text}'"),
+        let (name, _) = head(text);
+        let known = families.iter().map(|family| family.name);
+        let found = if known.clone().any(|known| known == name) {
+            format!("'{text}' has no parameters")
+        } else {
+            format!("unknown process '{text}'{}", suggestion(name, known))
         };
         Err(ChannelError(format!("{found}; expected one of {forms}")))
     })

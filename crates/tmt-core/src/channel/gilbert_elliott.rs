@@ -5,7 +5,8 @@ use std::str::FromStr;
 use strum::VariantNames;
 
 use super::family::{Family, Key};
-use super::{ChannelError, ChannelSpec, SlotChannel, probability};
+use super::parameters::{probability, read};
+use super::{ChannelError, ChannelSpec, SlotChannel};
 
 pub(super) static FAMILY: Family = Family {
     name: "gilbert-elliott",
@@ -128,16 +129,16 @@ impl FromStr for GilbertElliott {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let [alpha, beta, pg, pb, start] = FAMILY.values(text)?;
-        let unknown = |_| {
-            let known = Start::VARIANTS.join("|");
-            ChannelError(format!("'start={start}': expected start={known}"))
+        let first = |text: &str| {
+            let known = || format!("expected start={}", Start::VARIANTS.join("|"));
+            text.parse().map_err(|_| known())
         };
         let channel = Self {
-            alpha: probability(alpha)?,
-            beta: probability(beta)?,
-            pg: probability(pg)?,
-            pb: probability(pb)?,
-            start: start.parse().map_err(unknown)?,
+            alpha: read("alpha", alpha, probability)?,
+            beta: read("beta", beta, probability)?,
+            pg: read("pg", pg, probability)?,
+            pb: read("pb", pb, probability)?,
+            start: read("start", start, first)?,
         };
         if channel.p_bad().is_none() && channel.start == Start::Stationary {
             let text = "alpha=1 and beta=1 never change the state, so there is no stationary distribution: add start=good or start=bad";

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::chain::{Amount, Chain, Length, STATIONARY, State};
 use super::family::{Family, Key};
+use super::parameters::{probability, read, span};
 use super::{ChannelError, SlotChannel};
 use crate::types::Span;
 
@@ -31,14 +32,12 @@ pub(super) static FAMILY: Family = Family {
         "levels:step=2s,shares=0.5/1,next=0:1/1:0",
     ],
     in_steps: false,
-    read,
+    read: levels,
 };
 
-fn read(text: &str) -> Result<SlotChannel, ChannelError> {
+fn levels(text: &str) -> Result<SlotChannel, ChannelError> {
     let [step, shares, next] = FAMILY.values(text)?;
-    let length: Span = step
-        .parse()
-        .map_err(|error| ChannelError(format!("step: {error}")))?;
+    let length = read("step", step, span)?;
     if length < Span::from_micros(1) {
         return Err(ChannelError(format!(
             "'step={step}': expected at least 1us"
@@ -46,7 +45,7 @@ fn read(text: &str) -> Result<SlotChannel, ChannelError> {
     }
     let shares: Vec<f64> = shares
         .split('/')
-        .map(|text| probability("shares", text))
+        .map(|text| read("shares", text, probability))
         .collect::<Result<_, _>>()?;
     let rows: Vec<&str> = next.split('/').collect();
     if rows.len() != shares.len() {
@@ -64,7 +63,7 @@ fn read(text: &str) -> Result<SlotChannel, ChannelError> {
     }
     let states = shares.iter().zip(&rows).enumerate();
     let states = states.map(|(number, (share, row))| {
-        let next = row.split(':').map(|text| probability("next", text));
+        let next = row.split(':').map(|text| read("next", text, probability));
         let next: Vec<f64> = next.collect::<Result<_, _>>()?;
         let sum: f64 = next.iter().sum();
         if next.len() != shares.len() || (sum - 1.0).abs() > TOLERANCE {
@@ -99,11 +98,6 @@ const MOST_LEVELS: usize = 64;
 
 /// How far the probabilities of a row may be from adding up to one.
 const TOLERANCE: f64 = 1e-9;
-
-fn probability(key: &str, text: &str) -> Result<f64, ChannelError> {
-    let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
-    number.ok_or_else(|| ChannelError(format!("{key}: found '{text}', expected 0 to 1")))
-}
 
 #[cfg(test)]
 mod tests {
@@ -157,7 +151,7 @@ mod tests {
             ("step=1s,shares=0/1,next=0:1", "found 1 rows"),
             ("step=1s,shares=0/1,next=0:1/1", "1 probabilities"),
             ("step=1s,shares=0/1,next=0:1/0.5:0.4", "add up to 0.9"),
-            ("step=1s,shares=0/2,next=0:1/1:0", "found '2'"),
+            ("step=1s,shares=0/2,next=0:1/1:0", "'shares=2'"),
             ("step=10ns,shares=0/1,next=0:1/1:0", "at least 1us"),
             ("step=1s,shares=0/1,next=1:0/0:1", "not unique"),
             ("shares=0/1,next=0:1/1:0", "'step' is missing"),

@@ -27,9 +27,9 @@ pub(super) static FAMILY: Family = Family {
     in_steps: false,
     read: |text| {
         let [table] = FAMILY.values(text)?;
-        let rows = Rows::of(table).map_err(|fault| fault.error(None))?;
+        let rows = Rows::of(table)?;
         let list = OutageList {
-            outages: outages(&rows).map_err(|fault| fault.error(None))?.into(),
+            outages: outages(&rows)?.into(),
             text: format!("{}:{{{}}}", FAMILY.name, rows.in_one_line()),
         };
         Ok(SlotChannel::Timed(Arc::new(list)))

@@ -1,10 +1,10 @@
 //! `outages`: outages at regular times, such as the reconfigurations of a constellation.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::family::{Family, Key};
-use super::{ChannelError, Erasing, Process, SlotChannel, Use, probability};
+use super::parameters::{parameters, probability, span};
+use super::{ChannelError, Erasing, Process, SlotChannel, Use};
 use crate::channel::interval::Emission;
 use crate::math::num;
 use crate::math::rng::{Stream, Uniform};
@@ -13,31 +13,7 @@ use crate::types::{Slot, Span, Time, to_f64};
 pub(super) static FAMILY: Family = Family {
     name: "outages",
     about: "Outages at regular times; those at random, with exponential lengths, are fading",
-    keys: &[
-        Key::needed(
-            "every",
-            "DURATION",
-            "time from the begin of an outage to that of the next",
-        ),
-        Key::needed(
-            "length",
-            "DURATION",
-            "length of an outage, which with jitter is at most every",
-        ),
-        Key::preset("offset", "DURATION", "0s", "begin of the first outage"),
-        Key::preset(
-            "jitter",
-            "DURATION",
-            "0s",
-            "most by which an outage begins later; each by a random share of it",
-        ),
-        Key::preset(
-            "erasure",
-            "1",
-            "1",
-            "erasure probability within an outage, 0 to 1",
-        ),
-    ],
+    keys: Outages::KEYS,
     examples: &[
         "outages:every=15s,length=80ms,offset=0s,jitter=0s,erasure=1",
         "outages:every=1s,length=20ms,offset=300ms,jitter=50ms,erasure=0.5",
@@ -49,64 +25,43 @@ pub(super) static FAMILY: Family = Family {
     },
 };
 
-/// Parameters of outages at regular times.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Outages {
-    every: Span,
-    length: Span,
-    offset: Span,
-    jitter: Span,
-    erasure: f64,
+parameters! {
+    /// Parameters of outages at regular times.
+    struct Outages of FAMILY {
+        every: Span, span, "DURATION", "time from the begin of an outage to that of the next";
+        length: Span, span, "DURATION", "length of an outage, which with jitter is at most every";
+        offset: Span, span, "DURATION" = "0s", "begin of the first outage";
+        jitter: Span, span, "DURATION" = "0s", "most by which an outage begins later; each by a random share of it";
+        erasure: f64, probability, "1" = "1", "erasure probability within an outage, 0 to 1";
+    }
 }
 
 impl Outages {
     fn read(text: &str) -> Result<Self, ChannelError> {
-        let [every, length, offset, jitter, erasure] = FAMILY.values(text)?;
-        let span = |key: &str, text: &str| {
-            let span = text.parse::<Span>();
-            span.map_err(|error| ChannelError(format!("{key}: {error}")))
-        };
-        let outages = Self {
-            every: span("every", every)?,
-            length: span("length", length)?,
-            offset: span("offset", offset)?,
-            jitter: span("jitter", jitter)?,
-            erasure: probability(erasure)?,
-        };
-        if outages.length.is_zero() {
+        let outages = Self::given(text)?;
+        let Self {
+            every,
+            length,
+            jitter,
+            ..
+        } = outages;
+        if length.is_zero() {
             let text =
                 "'length=0s': expected an outage of at least 1ns (bernoulli:0 erases nothing)";
             return Err(ChannelError(text.to_owned()));
         }
-        if outages.every < Span::from_micros(1) {
+        if every < Span::from_micros(1) {
             return Err(ChannelError(format!(
                 "'every={every}': expected at least 1us"
             )));
         }
-        let longest = outages.length.checked_add(outages.jitter);
-        if longest.is_none_or(|longest| longest > outages.every) {
+        let longest = length.checked_add(jitter);
+        if longest.is_none_or(|longest| longest > every) {
             return Err(ChannelError(format!(
                 "'every={every},length={length},jitter={jitter}': expected length and jitter together within every"
             )));
         }
         Ok(outages)
-    }
-}
-
-impl fmt::Display for Outages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            every,
-            length,
-            offset,
-            jitter,
-            erasure,
-        } = self;
-        let name = FAMILY.name;
-        write!(
-            f,
-            "{name}:every={every},length={length},offset={offset},jitter={jitter},erasure={erasure}"
-        )
     }
 }
 
@@ -343,7 +298,7 @@ mod tests {
             ("every=1ms,length=2ms", "together within every"),
             ("every=1s,lenght=1ms", "did you mean 'length'?"),
             ("length=1ms", "'every' is missing"),
-            ("every=1,length=1ms", "every: "),
+            ("every=1,length=1ms", "'every=1': "),
         ] {
             let refused = format!("outages:{text}").parse::<SlotChannel>();
             let refused = refused.unwrap_err().to_string();

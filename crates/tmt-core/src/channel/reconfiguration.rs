@@ -10,80 +10,19 @@
 
 mod running;
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::family::{Family, Key};
+use super::parameters::{number, parameters, probability, span};
 use super::process::{Erasing, Process, Use};
-use super::{ChannelError, ChannelSpec, GilbertElliott, SlotChannel, Start, probability};
+use super::{ChannelError, ChannelSpec, GilbertElliott, SlotChannel, Start};
 use crate::types::{Span, Time};
 use running::Running;
 
 pub(super) static FAMILY: Family = Family {
     name: "reconfiguration",
     about: "A link that changes its satellite at fixed times: disturbed for a moment, then with another delay",
-    keys: &[
-        Key::preset(
-            "period",
-            "DURATION",
-            "15s",
-            "time between boundaries, from 1ms",
-        ),
-        Key::preset(
-            "first",
-            "DURATION",
-            "12s",
-            "first boundary after the start of the trace",
-        ),
-        Key::preset(
-            "shortest",
-            "DURATION",
-            "20ms",
-            "shortest disturbance after a boundary",
-        ),
-        Key::preset(
-            "longest",
-            "DURATION",
-            "80ms",
-            "longest disturbance; lengths are uniform",
-        ),
-        Key::preset(
-            "disturbed",
-            "P",
-            "0.4",
-            "erasure probability while disturbed, 0 to 1",
-        ),
-        Key::preset(
-            "loss",
-            "P",
-            "0.001",
-            "share of slots erased otherwise, 0 up to 0.5",
-        ),
-        Key::preset(
-            "burst",
-            "N",
-            "1.2",
-            "mean length of such a burst in slots, from 1",
-        ),
-        Key::preset(
-            "spread",
-            "DURATION",
-            "20ms",
-            "largest delay that a period adds; uniform from 0",
-        ),
-        Key::preset(
-            "jitter",
-            "DURATION",
-            "6.7ms",
-            "mean difference between two delays within a period",
-        ),
-        Key::preset(
-            "hold",
-            "DURATION",
-            "40ms",
-            "time for which a delay lasts within a period, from 1ms",
-        ),
-    ],
+    keys: Reconfiguration::KEYS,
     examples: &[
         "reconfiguration:period=15s,first=12s,shortest=20ms,longest=80ms,disturbed=0.4,loss=0.001,burst=1.2,spread=20ms,jitter=6.7ms,hold=40ms",
         "reconfiguration:period=1s,first=0s,shortest=0s,longest=50ms,disturbed=1,loss=0,burst=1,spread=0s,jitter=0s,hold=10ms",
@@ -92,48 +31,26 @@ pub(super) static FAMILY: Family = Family {
     read: |text| Ok(SlotChannel::Timed(Arc::new(Reconfiguration::read(text)?))),
 };
 
-/// Parameters of a link that is reconfigured at fixed times.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reconfiguration {
-    period: Span,
-    first: Span,
-    shortest: Span,
-    longest: Span,
-    disturbed: f64,
-    loss: f64,
-    burst: f64,
-    spread: Span,
-    jitter: Span,
-    hold: Span,
+parameters! {
+    /// Parameters of a link that is reconfigured at fixed times.
+    pub struct Reconfiguration of FAMILY {
+        period: Span, span, "DURATION" = "15s", "time between boundaries, from 1ms";
+        first: Span, span, "DURATION" = "12s", "first boundary after the start of the trace";
+        shortest: Span, span, "DURATION" = "20ms", "shortest disturbance after a boundary";
+        longest: Span, span, "DURATION" = "80ms", "longest disturbance; lengths are uniform";
+        disturbed: f64, probability, "P" = "0.4", "erasure probability while disturbed, 0 to 1";
+        loss: f64, probability, "P" = "0.001", "share of slots erased otherwise, 0 up to 0.5";
+        burst: f64, number, "N" = "1.2", "mean length of such a burst in slots, from 1";
+        spread: Span, span, "DURATION" = "20ms", "largest delay that a period adds; uniform from 0";
+        jitter: Span, span, "DURATION" = "6.7ms", "mean difference between two delays within a period";
+        hold: Span, span, "DURATION" = "40ms", "time for which a delay lasts within a period, from 1ms";
+    }
 }
 
 impl Reconfiguration {
     fn read(text: &str) -> Result<Self, ChannelError> {
-        let [
-            period,
-            first,
-            shortest,
-            longest,
-            disturbed,
-            loss,
-            burst,
-            spread,
-            jitter,
-            hold,
-        ] = FAMILY.values(text)?;
         let refuse = |error: String| Err(ChannelError(error));
-        let new = Self {
-            period: span("period", period)?,
-            first: span("first", first)?,
-            shortest: span("shortest", shortest)?,
-            longest: span("longest", longest)?,
-            disturbed: probability(disturbed)?,
-            loss: probability(loss)?,
-            burst: burst.parse().unwrap_or(f64::NAN),
-            spread: span("spread", spread)?,
-            jitter: span("jitter", jitter)?,
-            hold: span("hold", hold)?,
-        };
+        let new = Self::given(text)?;
         let shortest_time = Span::from_millis(1);
         for (key, length) in [("period", new.period), ("hold", new.hold)] {
             if length < shortest_time {
@@ -159,7 +76,10 @@ impl Reconfiguration {
             return refuse(format!("'loss={}': expected at most 0.5", new.loss));
         }
         if !(new.burst >= 1.0 && new.burst <= 1e9) {
-            return refuse(format!("'burst={burst}': expected a number from 1 to 1e9"));
+            return refuse(format!(
+                "'burst={}': expected a number from 1 to 1e9",
+                new.burst
+            ));
         }
         Ok(new)
     }
@@ -206,34 +126,6 @@ impl Reconfiguration {
 
 /// Largest delay by jitter over the mean difference of two such delays, which are uniform from 0: E|a − b| = 1/3.
 const JITTER: u64 = 3;
-
-fn span(key: &str, text: &str) -> Result<Span, ChannelError> {
-    text.parse()
-        .map_err(|error| ChannelError(format!("'{key}={text}': {error}")))
-}
-
-impl fmt::Display for Reconfiguration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            period,
-            first,
-            shortest,
-            longest,
-            disturbed,
-            loss,
-            burst,
-            spread,
-            jitter,
-            hold,
-        } = self;
-        write!(
-            f,
-            "{}:period={period},first={first},shortest={shortest},longest={longest},disturbed={disturbed},loss={loss},\
-             burst={burst},spread={spread},jitter={jitter},hold={hold}",
-            FAMILY.name
-        )
-    }
-}
 
 impl Process for Reconfiguration {
     fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {

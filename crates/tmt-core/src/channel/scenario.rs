@@ -23,7 +23,7 @@ use super::process::{Erasing, Process, SlotLink, Use};
 use super::{ChannelError, FAMILIES, SlotChannel};
 use crate::radio::{RadioChannel, Series};
 use crate::types::Span;
-use crate::types::named::nearest;
+use crate::types::named::{pairs, parts, unknown_of};
 
 /// Key that selects a parameter set.
 pub const SET: &str = "parameter-set";
@@ -60,13 +60,8 @@ pub(super) static FAMILY: Family = Family {
 pub fn named(name: &str) -> Result<&'static Scenario, ChannelError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
-        let names: Vec<&str> = scenarios().map(|scenario| scenario.name.as_str()).collect();
-        let meant = nearest(name, names.iter().copied())
-            .map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
-        ChannelError(format!(
-            "unknown scenario '{name}'{meant}; expected one of {}",
-            names.join(", ")
-        ))
+        let names = scenarios().map(|scenario| scenario.name.as_str());
+        unknown_of("scenario", name, names).into()
     })
 }
 
@@ -155,7 +150,8 @@ impl Configured {
                 return Err(refuse(format!("'{key}' is given more than once")));
             }
             if key != SET && scenario.keys().all(|(known, _)| known != key) {
-                return Err(refuse(unknown_key(scenario, key)));
+                let keys = scenario.keys().map(|(key, _)| key);
+                return Err(refuse(unknown_of("parameter", key, keys).to_string()));
             }
             values.push((key, value));
         }
@@ -266,32 +262,17 @@ impl Configured {
     }
 }
 
-fn unknown_key(scenario: &Scenario, key: &str) -> String {
-    let keys: Vec<&str> = scenario.keys().map(|(key, _)| key).collect();
-    let meant = nearest(key, keys.iter().copied())
-        .map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
-    format!(
-        "unknown parameter '{key}'{meant}; expected one of {}",
-        keys.join(", ")
-    )
-}
-
 impl std::str::FromStr for Configured {
     type Err = ChannelError;
 
     /// Reads `NAME[,KEY=VALUE…]`.
     fn from_str(text: &str) -> Result<Self, ChannelError> {
-        let mut parts = text.split(',');
-        let scenario = named(parts.next().unwrap_or_default())?;
-        let pairs = parts.map(|part| {
-            part.split_once('=').ok_or_else(|| {
-                ChannelError(format!(
-                    "scenario {}: '{part}': expected KEY=VALUE",
-                    scenario.name
-                ))
-            })
-        });
-        Self::new(scenario, pairs.collect::<Result<Vec<_>, _>>()?)
+        let mut parts = parts(text);
+        let scenario = named(parts.next().map_or("", |name| name.text))?;
+        let pairs = pairs(parts, "es-n0=6dB");
+        let pairs =
+            pairs.map_err(|error| ChannelError(format!("scenario {}: {error}", scenario.name)))?;
+        Self::new(scenario, pairs)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::format::unit::Unit;
+use crate::types::named::parts;
 use crate::types::{BitRate, Bytes, ErrorKind, QuantityError, Slot, Span, Time};
 
 /// Number of columns that a trace can have.
@@ -97,9 +98,9 @@ impl FromStr for Columns {
                             each once, and either tx or interval";
         let wrong = || QuantityError::new(text, FORM);
         let mut columns = Self::default();
-        for pair in text.split(',') {
-            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
-            let (key, value) = (key.trim(), value.trim());
+        for part in parts(text) {
+            let key = part.key.ok_or_else(wrong)?.trim();
+            let value = part.value.trim();
             if value.is_empty() {
                 return Err(wrong());
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::types::Span;
+use crate::types::named::{pairs, parts, split, unknown_of};
 
 use super::RadioError;
 use super::modcods::Modcods;
@@ -45,7 +46,7 @@ impl Acm {
     /// The file that a text names; `None` if its table is one of [`Modcods::named`], or in the text.
     #[must_use]
     pub fn file(text: &str) -> Option<&str> {
-        let table = text.split(',').next().unwrap_or_default();
+        let table = split(text).next().unwrap_or_default();
         let known = Modcods::named(table).is_ok() || Modcods::of_text(table).is_some();
         (!known).then_some(table)
     }
@@ -60,8 +61,8 @@ impl Acm {
         rtt: Span,
         file: impl FnOnce(&str) -> Result<Modcods, String>,
     ) -> Result<Self, RadioError> {
-        let mut parts = text.split(',');
-        let table = parts.next().unwrap_or_default();
+        let mut parts = parts(text);
+        let table = parts.next().map_or("", |table| table.text);
         let modcods = match Modcods::named(table) {
             Ok(modcods) => modcods,
             Err(unknown) => match Modcods::of_text(table) {
@@ -78,15 +79,7 @@ impl Acm {
             hysteresis_db: 0.0,
             symbols_per_s: None,
         };
-        let mut given = Vec::new();
-        for part in parts {
-            let (key, value) = part.split_once('=').ok_or_else(|| {
-                RadioError(format!("'{part}': expected KEY=VALUE, such as margin=1dB"))
-            })?;
-            if given.contains(&key) {
-                return Err(RadioError(format!("'{key}' is given more than once")));
-            }
-            given.push(key);
+        for (key, value) in pairs(parts, "margin=1dB")? {
             acm.set(key, value)?;
         }
         Ok(acm)
@@ -137,9 +130,15 @@ impl Acm {
                 self.symbols_per_s = Some(number);
             }
             _ => {
-                return Err(RadioError(format!(
-                    "unknown key '{key}'; expected one of margin, delay, average, period, hysteresis, symbol-rate"
-                )));
+                let known = [
+                    "margin",
+                    "delay",
+                    "average",
+                    "period",
+                    "hysteresis",
+                    "symbol-rate",
+                ];
+                return Err(unknown_of("key", key, known).into());
             }
         }
         Ok(())

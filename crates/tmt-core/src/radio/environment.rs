@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::RadioError;
-use crate::types::named::nearest;
+use crate::types::named::unknown_of;
 
 pub use lutz::Lutz;
 
@@ -182,7 +182,7 @@ impl FromStr for Surroundings {
     type Err = RadioError;
 
     fn from_str(text: &str) -> Result<Self, RadioError> {
-        if text.starts_with(lutz::NAME) {
+        if text.starts_with(lutz::NAME) || text.starts_with("lutz(") {
             return text.parse().map(Self::Lutz);
         }
         let known = Environment::names().find(|name| *name == text);
@@ -192,14 +192,8 @@ impl FromStr for Surroundings {
 
 /// The refusal of an unknown environment `name`, with the known ones.
 pub(super) fn unknown(name: &str) -> RadioError {
-    let meant = nearest(name, Environment::names())
-        .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
-    let names: Vec<&str> = Environment::names().collect();
-    RadioError(format!(
-        "unknown environment '{name}'{meant}; expected one of {}, or {}KEY=VALUE/…",
-        names.join(", "),
-        lutz::NAME
-    ))
+    let unknown = unknown_of("environment", name, Environment::names());
+    RadioError(format!("{unknown}, or {}KEY=VALUE/…", lutz::NAME))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use crate::math::normal::upper_tail;
 use crate::math::num::{exp, ln, pow};
-use crate::types::named::nearest;
+use crate::types::named::suggestion;
 
 use super::mutual_information::{Equivocation, Modulation};
 use super::{RadioError, from_db};
@@ -188,12 +188,9 @@ impl FromStr for ErrorCurve {
         }
         let found = Self::codes().find(|code| code.name == text);
         found.map(Self::Code).ok_or_else(|| {
-            let found = match nearest(text, Self::codes().map(|code| code.name)) {
-                Some(nearest) => format!("'{text}' (did you mean '{nearest}'?)"),
-                None => format!("'{text}'"),
-            };
+            let suggestion = suggestion(text, Self::codes().map(|code| code.name));
             RadioError(format!(
-                "unknown code {found}; expected one of turbo:264-1/3, turbo:6144-1/2, dvb-s2:qpsk-1/2 and the like"
+                "unknown code '{text}'{suggestion}; expected one of turbo:264-1/3, turbo:6144-1/2, dvb-s2:qpsk-1/2 and the like"
             ))
         })
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::math::num::floor_u64;
-use crate::types::named::nearest;
+use crate::types::named::{pairs, parts, unknown_of};
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
 use super::environment::{self, Environment, Sequence, Surroundings};
@@ -222,20 +222,14 @@ impl FromStr for LandMobile {
     fn from_str(text: &str) -> Result<Self, RadioError> {
         // Not a number, so that it is found missing.
         let mut channel = Self::new(f64::NAN, parameters::default_code()?);
-        let mut given: Vec<&str> = Vec::new();
-        for part in text.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| {
-                RadioError(format!("'{part}': expected key=value, such as es-n0=6dB"))
-            })?;
-            if given.contains(&key) {
-                return Err(RadioError(format!("'{key}' is given more than once")));
-            }
+        let given = pairs(parts(text), "es-n0=6dB")?;
+        for (key, value) in &given {
             channel.set_parameter(key, value)?;
-            given.push(key);
         }
+        let is_given = |key: &str| given.iter().any(|(given, _)| *given == key);
         let missing = PARAMETERS
             .iter()
-            .find(|parameter| parameter.preset.is_none() && !given.contains(&parameter.key));
+            .find(|parameter| parameter.preset.is_none() && !is_given(parameter.key));
         if let Some(Parameter { key, range, .. }) = missing {
             return Err(RadioError(format!("'{key}' is missing: expected {range}")));
         }
@@ -251,14 +245,8 @@ impl LandMobile {
     /// The key is unknown, or the text is not a value of it.
     pub fn set_parameter(&mut self, key: &str, value: &str) -> Result<(), RadioError> {
         let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.key == key) else {
-            let known = || PARAMETERS.iter().map(|parameter| parameter.key);
-            let meant = nearest(key, known())
-                .map_or_else(String::new, |key| format!(" (did you mean '{key}'?)"));
-            let known: Vec<&str> = known().collect();
-            return Err(RadioError(format!(
-                "unknown key '{key}'{meant}; expected one of {}",
-                known.join(", ")
-            )));
+            let known = PARAMETERS.iter().map(|parameter| parameter.key);
+            return Err(unknown_of("key", key, known).into());
         };
         (parameter.read)(self, value)?;
         if (parameter.check)(self) {

@@ -1,14 +1,16 @@
 //! Selection by name: settings with a fixed set of values, and registries whose entries have parameters.
 
 mod keywords;
-mod nearest;
 mod own;
 mod registry;
+mod text;
+mod unknown;
 
-pub use keywords::unknown;
-pub use nearest::nearest;
+pub use crate::types::suggestion::{nearest, suggestion};
 pub use own::{Named, Own, RegisterError};
 pub use registry::{Choice, Entry, Family, Parameter, Value, Values};
+pub use text::{Part, head, in_parentheses, pairs, parts, split};
+pub use unknown::{unknown, unknown_of};
 
 /// A name or a parameter that is not accepted; its text says what was found and what is expected.
 ///

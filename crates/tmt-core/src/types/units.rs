@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::types::decimal::{Decimal, MAX};
+use crate::types::suggestion::question;
 
 /// Nanoseconds in a second.
 pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -228,8 +229,7 @@ impl QuantityError {
     /// resembles none.
     #[must_use]
     pub fn did_you_mean(&self) -> String {
-        let suggestion = self.suggestion.as_ref();
-        suggestion.map_or_else(String::new, |text| format!(" (did you mean '{text}'?)"))
+        question(self.suggestion.as_deref())
     }
 }
 

@@ -3,7 +3,7 @@
 use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
 use fluid_tcp::simulation::metrics::{Metrics, Total};
 use tmt_core::model::{Domain, Model};
-use tmt_core::named::nearest;
+use tmt_core::named::suggestion;
 
 use super::{Axis, PlanError, is_list};
 use crate::values;
@@ -62,9 +62,8 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 fn unknown_model(text: &str) -> String {
-    let near = nearest(text, models().map(|model| model.name));
-    let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
-    format!("unknown model {text}{near}; `tmt model --list` has all")
+    let suggestion = suggestion(text, models().map(|model| model.name));
+    format!("unknown model {text}{suggestion}; `tmt model --list` has all")
 }
 
 /// Parameters of `tmt tcp` that a plan cannot give, and what takes their place.
@@ -157,8 +156,7 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     let parameters = PARAMETERS.iter().map(|parameter| parameter.key);
     let parameters = parameters.filter(|_| model.is_none());
     let all = parameters.chain(keys).chain([MODEL, "zip", "stop"]);
-    let near = nearest(&known.replace('-', "_"), all);
-    let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+    let suggestion = suggestion(&known.replace('-', "_"), all);
     let expected = match model {
         None => "a parameter of `tmt tcp`, or a variable that a value names as {NAME}",
         Some(_) => "a key of the model, or a variable that a value names as {NAME}",
@@ -166,7 +164,7 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     Err(PlanError {
         place: axis.place,
         name: None,
-        message: format!("unknown axis {known}{near}; expected {expected}"),
+        message: format!("unknown axis {known}{suggestion}; expected {expected}"),
     })
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use fluid_tcp::simulation::metrics::{Metrics, Total};
 use fluid_tcp::simulation::replications::estimate;
-use tmt_core::named::nearest;
+use tmt_core::named::suggestion;
 
 use super::{Plan, PlanError};
 
@@ -67,10 +67,9 @@ impl FromStr for Stop {
         let mut names: Vec<&str> = Metrics::ALL.iter().map(|metric| metric.name).collect();
         names.extend(Total::ALL.iter().map(|metric| metric.name));
         if !names.contains(&metric) {
-            let near = nearest(metric, names).map(|near| format!(" (did you mean {near}?)"));
-            let near = near.unwrap_or_default();
+            let suggestion = suggestion(metric, names);
             return Err(StopError(format!(
-                "unknown metric {metric}{near}; `tmt tcp --metrics` has all"
+                "unknown metric {metric}{suggestion}; `tmt tcp --metrics` has all"
             )));
         }
         if !(percent > 0.0 && percent.is_finite()) || min < 2 {

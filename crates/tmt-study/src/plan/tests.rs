@@ -89,7 +89,7 @@ fn faulty_plans_are_refused_at_their_place() {
             Some((2, 8)),
             "values",
         ),
-        ("rtx = \"1s\"\n", Some((1, 1)), "did you mean rtt?"),
+        ("rtx = \"1s\"\n", Some((1, 1)), "did you mean 'rtt'?"),
         ("cc = []\n", Some((1, 1)), "no value"),
         (
             "cc = [\"reno\"]\ncc = [\"bbr\"]\n",
@@ -112,11 +112,11 @@ fn faulty_plans_are_refused_at_their_place() {
             "expected equal numbers",
         ),
         ("compare_links = true\n", Some((1, 1)), "use link ="),
-        ("model = \"fek\"\n", Some((1, 1)), "did you mean fec?"),
+        ("model = \"fek\"\n", Some((1, 1)), "did you mean 'fec'?"),
         (
             "model = \"fec\"\nndd = 3\n",
             Some((2, 1)),
-            "did you mean nd?",
+            "did you mean 'nd'?",
         ),
         (
             "stop = \"goodput_bps:2%\"\ncc = \"reno\"\n",
@@ -126,7 +126,7 @@ fn faulty_plans_are_refused_at_their_place() {
         (
             "stop = \"goodputt:2%\"\n",
             Some((1, 8)),
-            "did you mean goodput_bps?",
+            "did you mean 'goodput_bps'?",
         ),
         (
             "x = \"1..1000000:1000000\"\ny = \"1..1000000:1000000\"\nloss = \"bernoulli:{x}{y}\"\n",

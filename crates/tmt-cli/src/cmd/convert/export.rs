@@ -9,7 +9,7 @@ use std::io::{self, Seek as _, Write};
 use tmt_core::format::export::{self, Export, ExportError, Exporter, Exporters, OUTPUT, Outputs};
 use tmt_core::format::import::{Effect, Given, ValueKind, render_keys};
 use tmt_core::format::{Compression, Options, Rows};
-use tmt_core::named::nearest;
+use tmt_core::named::unknown_of;
 use tmt_core::types::{Metadata, TraceKind};
 use tmt_core::{Error, ErrorKind};
 
@@ -26,13 +26,10 @@ pub(super) fn exporter(args: &Args) -> Outcome<Option<&'static Exporter>> {
         return Ok(None);
     };
     let exporters = Exporters::default();
-    let names = exporters.names();
     exporters.find(name).map(Some).ok_or_else(|| {
-        let meant = nearest(name, names.iter().copied());
-        let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
-        let known = names.join(", ");
         Failure::usage(format!(
-            "unknown format '{name}' of --to{meant}: expected one of {known}"
+            "--to: {}",
+            unknown_of("format", name, exporters.names())
         ))
     })
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::{FIRST_BYTES, Importer, Importers, ValueKind};
 use tmt_core::format::{FileKind, Format, recognise};
-use tmt_core::named::nearest;
+use tmt_core::named::unknown_of;
 
 use super::Args;
 use crate::exit::{Failure, Outcome};
@@ -47,14 +47,9 @@ pub(super) struct Plain {
 /// The importer of this name.
 fn importer(name: &str) -> Outcome<&'static Importer> {
     let importers = Importers::default();
-    let names = importers.names();
     importers.find(name).ok_or_else(|| {
-        let meant = nearest(name, names.iter().copied());
-        let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean '{meant}'?)"));
-        let known = names.join(", ");
-        Failure::usage(format!(
-            "unknown format '{name}' of --from{meant}: expected one of {known}"
-        ))
+        let unknown = unknown_of("format", name, importers.names());
+        Failure::usage(format!("--from: {unknown}"))
     })
 }
 

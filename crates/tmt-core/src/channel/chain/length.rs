@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::Base;
 use crate::math::num;
-use crate::types::named::nearest;
+use crate::types::named::suggestion;
 use crate::types::{Span, to_f64};
 
 /// Shortest mean length of time, ns. Lengths are rounded to 1 ns, a thousandth of this.
@@ -317,10 +317,9 @@ impl FromStr for Length {
                 Histogram::new(&entries?).map(Self::Histogram)
             }
             _ => {
-                let nearest = nearest(kind, KINDS).map(|kind| format!(" (did you mean {kind}?)"));
+                let suggestion = suggestion(kind, KINDS);
                 Err(format!(
-                    "found '{text}'{}, expected one of {}",
-                    nearest.unwrap_or_default(),
+                    "found '{text}'{suggestion}, expected one of {}",
                     FORMS.join("; ")
                 ))
             }

@@ -302,7 +302,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "semi-markov:{state,erasure,sojourn,a;a,0,expnential mean=1s,1}",
-        "did you mean exponential?",
+        "did you mean 'exponential'?",
     ),
     (
         "semi-markov:{state,erasure,sojourn,a;a,0,lognormal median=1ms sigma=0.1 min=1h,1}",

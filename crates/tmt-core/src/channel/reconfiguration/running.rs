@@ -40,7 +40,7 @@ impl Running {
             delays: used.numbers(seed, Stream::ReconfigurationDelay),
             erasures: used.numbers(seed, Stream::ReconfigurationErasure),
             piece: Piece::default(),
-            of: of.clone(),
+            of: *of,
         }
     }
 

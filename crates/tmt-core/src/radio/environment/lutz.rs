@@ -7,11 +7,12 @@ use std::str::FromStr;
 use super::{Environment, ExponentialState, Loo, Sequence};
 use crate::radio::number::number;
 use crate::radio::{RadioError, from_db, to_db};
+use crate::types::named::in_parentheses;
 
 /// Start of its text.
 pub(super) const NAME: &str = "lutz:";
 
-/// Parameters of the model. Its text is `lutz:key=value/…` with every key.
+/// Parameters of the model. Its text is `lutz:key=value/…` or `lutz(key=value,…)` with every key.
 ///
 /// In the good state the amplitude is Rician, with the direct signal at 0 dB. In the bad state there is no direct signal, and
 /// multipath has a log-normal power (Suzuki's distribution). Lengths of sojourns are exponential.
@@ -23,6 +24,8 @@ pub(super) const NAME: &str = "lutz:";
 /// let lutz: Lutz = text.parse()?;
 /// assert!((lutz.bad_share() - 0.25).abs() < 1e-12);
 /// assert_eq!(lutz.to_string(), text);
+/// let commas = "lutz(rice-factor=10dB,bad-mean=-12dB,bad-deviation=4dB,good=90m,bad=30m,correlation=5m)";
+/// assert_eq!(lutz, commas.parse()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -171,8 +174,12 @@ impl FromStr for Lutz {
             bad_m: f64::NAN,
             correlation_m: f64::NAN,
         };
-        let parts = text.strip_prefix(NAME).unwrap_or(text).split('/');
-        for part in parts.filter(|part| !part.is_empty()) {
+        // In parentheses commas separate the keys, as everywhere; after `lutz:` they would end the value.
+        let (inside, mark) = match in_parentheses(text) {
+            Some((_, inside)) => (inside, ','),
+            None => (text.strip_prefix(NAME).unwrap_or(text), '/'),
+        };
+        for part in inside.split(mark).filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let field = FIELDS.iter().find(|field| field.key == key);
             let field = field.ok_or_else(|| {

@@ -357,7 +357,7 @@ proptest! {
 #[test]
 fn impossible_parameters_are_refused() {
     for (text, part) in [
-        ("", "expected key=value"),
+        ("", "expected KEY=VALUE"),
         ("environment=suburban", "'es-n0' is missing"),
         ("es-n0=6", "dB"),
         ("es-n0=6m", "dB"),

@@ -1,7 +1,5 @@
 //! Keywords: settings with a fixed set of named values.
 
-use super::{ParseError, nearest};
-
 /// Implements `VARIANTS` (for help and completions), `name`, `Display` and `FromStr` for an enum of unit variants. The
 /// error of `FromStr` lists the accepted names.
 #[macro_export]
@@ -37,17 +35,4 @@ macro_rules! keywords {
             }
         }
     };
-}
-
-/// Error message for `text`, which is not one of `names`.
-#[must_use]
-pub fn unknown(text: &str, names: &[&str]) -> ParseError {
-    let expected = match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => names.concat(),
-    };
-    let suggestion = nearest(text, names.iter().copied()).map_or_else(String::new, |nearest| {
-        format!(" (did you mean '{nearest}'?)")
-    });
-    ParseError(format!("found '{text}'{suggestion}, expected {expected}"))
 }

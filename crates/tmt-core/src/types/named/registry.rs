@@ -6,7 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Named, Own, ParseError, RegisterError, nearest};
+use super::unknown::alternatives;
+use super::{Named, Own, ParseError, Part, RegisterError, head, parts, suggestion, unknown_of};
 use crate::types::Span;
 use derive_more::{Display, From};
 
@@ -104,10 +105,7 @@ impl Parameter {
         match self.default {
             Some(Value::Switch(_)) => "on or off".to_owned(),
             Some(Value::Duration(_)) => "a duration above zero, such as 5ms".to_owned(),
-            Some(Value::Word(_)) => match self.words {
-                [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
-                [] => String::new(),
-            },
+            Some(Value::Word(_)) => alternatives(self.words),
             _ => format!("a number from {least} to {most}"),
         }
     }
@@ -171,18 +169,14 @@ impl<M> Entry<M> {
     /// Parses the values of its parameters in `text`, the part after `name:`.
     fn values(&self, text: Option<&str>) -> Result<Values, ParseError> {
         let mut given = Vec::new();
-        for part in text.into_iter().flat_map(|text| text.split(',')) {
-            let (name, value) = match part.split_once('=') {
-                Some((name, value)) => (Some(name), value),
-                None => (None, part),
-            };
-            let is_meant = |known: &&Parameter| match name {
+        for part in text.into_iter().flat_map(parts) {
+            let is_meant = |known: &&Parameter| match part.key {
                 Some(name) => known.name == name,
                 None => known.default.is_none(),
             };
             let parameter = self.parameters.iter().find(is_meant);
-            let value = parameter.and_then(|known| known.parse(value));
-            given.push((part.to_owned(), parameter, value));
+            let value = parameter.and_then(|known| known.parse(part.value));
+            given.push((part.text.to_owned(), parameter, value));
         }
         self.fill(given)
     }
@@ -202,13 +196,8 @@ impl<M> Entry<M> {
             };
             let parameter = parameter.ok_or_else(|| {
                 let known = self.parameters.iter().map(|known| known.name);
-                let (name, _) = text.split_once('=').unwrap_or((&text, ""));
-                match nearest(name, known) {
-                    Some(nearest) => refuse(&format!(
-                        "one of these parameters (did you mean '{nearest}'?)"
-                    )),
-                    None => refuse("one of these parameters"),
-                }
+                let suggestion = suggestion(Part::of(&text).name(), known);
+                refuse(&format!("one of these parameters{suggestion}"))
             })?;
             let value = value.ok_or_else(|| refuse(&parameter.expected()))?;
             if given.get(parameter.name).is_some() {
@@ -331,22 +320,10 @@ impl<M: Family> Choice<M> {
     /// # Errors
     /// The message has the text found and what was expected.
     pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, ParseError> {
-        let (name, rest) = text
-            .split_once(':')
-            .map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let (name, rest) = head(text);
         let entry = entries.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| {
-            let nearest = nearest(name, entries.iter().map(|entry| entry.name));
-            let suggestion = nearest.map_or_else(String::new, |nearest| {
-                format!(" (did you mean '{nearest}'?)")
-            });
-            let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
-            let names = names.join(", ");
-            ParseError(format!(
-                "unknown {} '{name}'{suggestion}; expected one of {names}",
-                M::KIND
-            ))
-        })?;
+        let entry = entry
+            .ok_or_else(|| unknown_of(M::KIND, name, entries.iter().map(|entry| entry.name)))?;
         Ok(Self {
             entry,
             values: entry.values(rest)?,

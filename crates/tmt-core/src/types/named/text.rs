@@ -1,0 +1,204 @@
+//! The grammar of `name:key=value,…`, and of `name(key=value,…)` for a value inside of another text.
+
+use super::ParseError;
+
+/// Part of a text between two commas: `key=value`, or a value without a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'t> {
+    /// The whole part.
+    pub text: &'t str,
+    /// What precedes the first `=`; `None` without one.
+    pub key: Option<&'t str>,
+    /// What follows the `=`, or the whole part.
+    pub value: &'t str,
+}
+
+impl<'t> Part<'t> {
+    /// Takes a part apart at the first `=` outside of braces and parentheses.
+    #[must_use]
+    pub fn of(text: &'t str) -> Self {
+        match text.split_once(outside(text, '=')) {
+            Some((key, value)) => Self {
+                text,
+                key: Some(key),
+                value,
+            },
+            None => Self {
+                text,
+                key: None,
+                value: text,
+            },
+        }
+    }
+
+    /// The key, or the whole part without one.
+    #[must_use]
+    pub fn name(&self) -> &'t str {
+        self.key.unwrap_or(self.text)
+    }
+}
+
+/// The texts between the commas of `text` that are outside of braces and parentheses.
+pub fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(outside(text, ','))
+}
+
+/// The parts of `text` between the commas that are outside of braces and parentheses.
+///
+/// ```
+/// use tmt_core::named::parts;
+///
+/// let parts: Vec<_> = parts("start=5s,cc=cubic(beta=0.8,c=0.4)").map(|part| (part.key, part.value)).collect();
+/// assert_eq!(parts, [(Some("start"), "5s"), (Some("cc"), "cubic(beta=0.8,c=0.4)")]);
+/// ```
+pub fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    split(text).map(Part::of)
+}
+
+/// The name with which `text` starts, and what follows: after a `:`, or in parentheses that end the text.
+///
+/// ```
+/// use tmt_core::named::head;
+///
+/// assert_eq!(head("cubic:beta=0.8"), ("cubic", Some("beta=0.8")));
+/// assert_eq!(head("cubic(beta=0.8)"), ("cubic", Some("beta=0.8")));
+/// assert_eq!(head("cubic"), ("cubic", None));
+/// ```
+#[must_use]
+pub fn head(text: &str) -> (&str, Option<&str>) {
+    match in_parentheses(text).or_else(|| text.split_once(':')) {
+        Some((name, parameters)) => (name, Some(parameters)),
+        None => (text, None),
+    }
+}
+
+/// Name and parameters of a text of the form `name(…)`.
+#[must_use]
+pub fn in_parentheses(text: &str) -> Option<(&str, &str)> {
+    let (name, parameters) = text.strip_suffix(')')?.split_once('(')?;
+    (!name.contains(':')).then_some((name, parameters))
+}
+
+/// Pairs of key and value, each key once.
+///
+/// # Errors
+/// A part has no key, in place of which `example` is shown, or a key is given more than once.
+pub fn pairs<'t>(
+    parts: impl Iterator<Item = Part<'t>>,
+    example: &str,
+) -> Result<Vec<(&'t str, &'t str)>, ParseError> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for Part { text, key, value } in parts {
+        let key = key.ok_or_else(|| {
+            ParseError(format!("'{text}': expected KEY=VALUE, such as {example}"))
+        })?;
+        if pairs.iter().any(|(known, _)| *known == key) {
+            return Err(ParseError(format!("'{key}' is given more than once")));
+        }
+        pairs.push((key, value));
+    }
+    Ok(pairs)
+}
+
+/// Finds `mark` in `text` outside of braces and parentheses. Unpaired parentheses are characters like any other, such as in
+/// the name of a file.
+fn outside(text: &str, mark: char) -> impl FnMut(char) -> bool + use<> {
+    let is_paired = text.matches('(').count() == text.matches(')').count();
+    let mut depth = 0_i32;
+    move |character| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            '(' if is_paired => depth += 1,
+            ')' if is_paired => depth -= 1,
+            _ => {}
+        }
+        character == mark && depth <= 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A name with its parts, whose values may have parts of their own.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Term {
+        name: String,
+        parts: Vec<(Option<String>, Term)>,
+    }
+
+    impl Term {
+        /// The text, whose parts stand in parentheses, or at the outermost level after a `:`.
+        fn text(&self, begin: &str, end: &str) -> String {
+            let parts = self.parts.iter().map(|(key, value)| {
+                let value = value.text("(", ")");
+                key.as_ref()
+                    .map_or(value.clone(), |key| format!("{key}={value}"))
+            });
+            match parts.collect::<Vec<_>>() {
+                parts if parts.is_empty() => self.name.clone(),
+                parts => format!("{}{begin}{}{end}", self.name, parts.join(",")),
+            }
+        }
+
+        fn read(text: &str) -> Self {
+            let (name, rest) = head(text);
+            let part = |part: Part<'_>| (part.key.map(str::to_owned), Self::read(part.value));
+            Self {
+                name: name.to_owned(),
+                parts: rest.into_iter().flat_map(parts).map(part).collect(),
+            }
+        }
+    }
+
+    fn terms() -> impl Strategy<Value = Term> {
+        let word = "[a-z0-9.-]{1,4}|\\{[a-z,;=]{0,4}\\}";
+        let leaf = word.prop_map(|name| Term {
+            name,
+            parts: Vec::new(),
+        });
+        leaf.prop_recursive(3, 20, 4, |inner| {
+            let key = proptest::option::of("[a-z-]{1,4}");
+            let parts = prop::collection::vec((key, inner), 1..4);
+            ("[a-z-]{1,5}", parts).prop_map(|(name, parts)| Term { name, parts })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_displayed_parses_to_the_same(term in terms()) {
+            prop_assert_eq!(&Term::read(&term.text("(", ")")), &term);
+            prop_assert_eq!(&Term::read(&term.text(":", "")), &term);
+        }
+
+        #[test]
+        fn any_text_is_its_parts(text in "[a-c:,=(){}]{0,12}") {
+            let parts: Vec<&str> = parts(&text).map(|part| part.text).collect();
+            prop_assert_eq!(parts.join(","), text);
+        }
+    }
+
+    #[test]
+    fn parentheses_belong_to_the_value_before_them() {
+        let part = Part::of("app=pages(objects=30,size=lognormal(median=1kB,sigma=2))");
+        let (name, inside) = head(part.value);
+        let inside: Vec<Part<'_>> = inside.into_iter().flat_map(parts).collect();
+        assert_eq!((part.name(), name, inside.len()), ("app", "pages", 2));
+        assert_eq!(
+            head(inside[1].value),
+            ("lognormal", Some("median=1kB,sigma=2"))
+        );
+        for (text, found) in [
+            ("a(b", ("a(b", None)),
+            ("a(b)c", ("a(b)c", None)),
+            ("a:b(c)", ("a", Some("b(c)"))),
+            ("a:b)", ("a", Some("b)"))),
+            ("a()", ("a", Some(""))),
+        ] {
+            assert_eq!(head(text), found, "{text}");
+        }
+        assert_eq!(split("rain (1.csv,start=wet").count(), 2);
+    }
+}
