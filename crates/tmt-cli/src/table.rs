@@ -260,7 +260,7 @@ impl<R> std::fmt::Display for Table<R> {
 /// The text of a table, the headings first.
 pub(crate) struct Layout {
     lines: Vec<Vec<String>>,
-    /// By column; names are set left whatever theirs is.
+    /// By column. Names are always aligned left.
     sides: Vec<Side>,
     names: usize,
     group: usize,

@@ -183,9 +183,11 @@ fn share(part: f64, whole: usize) -> usize {
 #[test]
 fn the_random_links_reach_every_case() {
     let mut seen = std::collections::BTreeMap::new();
-    let config = cases(3000);
-    // The rarest case occurs on one link in forty on average.
-    let least = config.cases / 200;
+    // At any depth: the bound below is for this number of links.
+    let config = ProptestConfig {
+        cases: 3000,
+        ..cases(3000)
+    };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let cell = std::cell::RefCell::new(&mut seen);
     let strategy = (random::code(), random::link(400));
@@ -237,7 +239,8 @@ fn the_random_links_reach_every_case() {
     });
     run.unwrap();
     for (name, times) in seen {
-        assert!(times >= least, "{name}: {times} links, not {least}");
+        // The rarest case occurs about 80 times on average.
+        assert!(times >= 30, "{name}: only {times} of 3000 links");
     }
 }
 

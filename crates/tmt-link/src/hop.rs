@@ -304,7 +304,8 @@ pub trait Drive {
     /// Drives `gateway` until the end of the run.
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output;
 
-    /// The same where packets are tallied as soon as their service is known.
+    /// The same where packets are tallied as soon as their service is known. The gateway must not set ECN marks: they are not
+    /// counted.
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output;
 }
 

@@ -110,7 +110,7 @@ pub(super) struct Scheme {
     units: u64,
     /// Whether each attempt counts alone (frame ARQ).
     pub(super) discards: bool,
-    /// The last attempt of a codeword, from 1; `None` if there is no limit.
+    /// The last attempt of a codeword, from 1; `None` without a limit.
     pub(super) last_attempt: Option<u64>,
     /// Whether all units are needed, so that without lost feedback none is sent after the data is complete.
     pub(super) needs_all: bool,

@@ -40,7 +40,7 @@ impl History {
         self.head.scheme.is_some_and(|scheme| scheme.discards)
     }
 
-    /// The last attempt of a codeword, from 1; `None` if there is no limit.
+    /// The last attempt of a codeword, from 1; `None` without a limit.
     fn last_attempt(&self) -> Option<u64> {
         self.head.scheme?.last_attempt
     }

@@ -100,7 +100,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
     sent: u64,
-    /// A packet that takes a way that few take. Handed over here it can stay in registers on the usual one.
+    /// Packet passed to a rare path. Passed here, and not by reference, it stays in registers on the common path.
     parked: Packet,
     /// Packets whose service has begun.
     served: u64,

@@ -103,8 +103,8 @@ impl<Q: Queue + ?Sized> Room<Q> {
         is_refused.then_some(Event::Refused(packet))
     }
 
-    /// Takes out what the queue has dropped, and reports it as events. Returns whether the packet `arriving` is among it, which
-    /// is not reported.
+    /// Reports the packets that the queue has dropped as events. Returns whether the packet `arriving` is one of them; it is
+    /// not reported.
     #[inline(never)]
     fn drop_all(&mut self, arriving: Option<u64>) -> bool {
         let mut is_refused = false;

@@ -82,7 +82,7 @@ pub fn in_parentheses(text: &str) -> Option<(&str, &str)> {
 /// Pairs of key and value, each key once.
 ///
 /// # Errors
-/// A part has no key, in place of which `example` is shown, or a key is given more than once.
+/// A part without a key (the message shows `example`), or a key that is given more than once.
 pub fn pairs<'t>(
     parts: impl Iterator<Item = Part<'t>>,
     example: &str,
