@@ -100,8 +100,9 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
     sent: u64,
-    /// Packet passed to a rare path. Passed here, and not by reference, it stays in registers on the common path.
+    /// Packet and ACK passed to a rare path. Passed here, and not by reference, they stay in registers on the common path.
     parked: Packet,
+    parked_ack: Ack,
     /// Packets whose service has begun.
     served: u64,
     /// Flows that are not complete.
@@ -257,6 +258,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         queue_loss: setup.queue_loss.clone(),
         sent: 0,
         parked: Packet::default(),
+        parked_ack: Ack::default(),
         served: 0,
         unfinished: setup.flows.len(),
         failure: None,
@@ -318,9 +320,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(never)]
     fn process(&mut self) -> Time {
         let end = self.setup.end;
+        let after_end = end.saturating_add(Span::NANOSECOND);
         let mut now = self.setup.begin;
         while self.unfinished > 0 {
-            let Some((at, kind)) = self.events.first(end) else {
+            let Some((at, kind)) = self.events.first(after_end) else {
                 self.check_stalled();
                 return end;
             };
@@ -551,7 +554,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                     (to.dsack, to.ece, to.window_update) = (ack.dsack, ack.ece, ack.window_update);
                 });
             } else {
-                self.send_ack(now, number, &ack);
+                self.parked_ack = ack;
+                self.send_ack(now, number);
             }
         }
         if delays {
@@ -574,7 +578,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         loop {
             match &mut self.flow(flow).ends {
                 Ends::Tcp(tcp) => match tcp.receiver.on_timer(now) {
-                    Some(ack) => self.send_ack(now, flow, &ack),
+                    Some(ack) => {
+                        self.parked_ack = ack;
+                        self.send_ack(now, flow);
+                    }
                     None => break,
                 },
                 Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
@@ -609,10 +616,11 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.events.far(due, |slot| *slot = flow);
     }
 
-    /// Sends an ACK of TCP over the return path.
+    /// Sends the parked ACK of TCP over the return path.
     #[inline(never)]
-    fn send_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
-        self.probe.on_ack_sent(now, flow as usize, ack);
+    fn send_ack(&mut self, now: Time, flow: u32) {
+        let ack = self.parked_ack;
+        self.probe.on_ack_sent(now, flow as usize, &ack);
         let packet = Packet {
             flow,
             size: ACK,
@@ -621,8 +629,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             ..Packet::default()
         };
         let arrives = self.cross_return_path(now, packet);
-        self.events
-            .acknowledge(arrives, |slot| *slot = (flow, *ack));
+        self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
 
     /// A packet crosses the return path. Returns the time at which it reaches the near host; `None` if it is lost.

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::stats::runs::equal_runs;
-use crate::types::Span;
+use crate::types::{Span, to_f64};
 
 /// Number of values up to which [`Distribution::default`] is exact.
 pub const EXACT_UP_TO: usize = 1_000_000;
@@ -177,21 +177,24 @@ impl Distribution {
 
     /// Adds several spans: the same as [`Self::push`] with each.
     pub fn push_all(&mut self, spans: &[Span]) {
-        if !self.coarse {
-            for span in spans {
-                self.push(*span);
-            }
-            return;
+        let room = self.exact_up_to.saturating_sub(self.exact);
+        if !self.coarse && spans.len() as u64 > room {
+            return spans.iter().for_each(|span| self.push(*span));
         }
         let (mut min, mut max, mut sum) = (self.min, self.max, self.sum);
-        for span in spans {
-            let nanos = span.as_nanos();
+        for nanos in spans.iter().map(|span| span.as_nanos()) {
             min = min.min(nanos);
             max = max.max(nanos);
             sum += u128::from(nanos);
-            self.histogram.add(nanos, 1);
         }
         (self.min, self.max, self.sum) = (min, max, sum);
+        if self.coarse {
+            self.histogram.add_all(spans);
+        } else {
+            self.exact += spans.len() as u64;
+            self.singles
+                .extend(spans.iter().map(|span| span.as_nanos()));
+        }
     }
 
     /// Adds one span per item. Runs of equal spans are cheap.
@@ -370,16 +373,18 @@ impl Distribution {
     }
 }
 
-/// Bucket of a value above zero: its exponent, followed by the `bits` bits after the leading one.
+/// Bits of the mantissa of an `f64`, and the exponent that stands for 2^0.
+const MANTISSA: u32 = f64::MANTISSA_DIGITS - 1;
+const ONE: u64 = 1.0f64.to_bits() >> MANTISSA;
+
+/// Bucket of a value: its exponent, followed by the `bits` bits after the leading one. That of zero is above all others.
+#[inline]
 pub(super) fn bucket(nanos: u64, bits: u32) -> u64 {
-    let exponent = nanos.ilog2();
-    let shifted = if exponent >= bits {
-        nanos >> (exponent - bits)
-    } else {
-        nanos << (bits - exponent)
-    };
-    // The leading one increments the exponent: each octave has 2^bits buckets.
-    (u64::from(exponent) << bits) + shifted - (1 << bits)
+    if nanos >> f64::MANTISSA_DIGITS != 0 {
+        // Would be rounded. The lowest bits decide nothing.
+        return bucket(nanos >> BITS, bits) + (u64::from(BITS) << bits);
+    }
+    (to_f64(nanos).to_bits() >> (MANTISSA - bits)).wrapping_sub(ONE << bits)
 }
 
 /// Middle of a bucket, ns.
@@ -410,6 +415,26 @@ impl Histogram {
             Some(count) => *count += times,
             None => self.widen(nanos, times),
         }
+    }
+
+    /// Counts several values. Most are in the present buckets.
+    fn add_all(&mut self, spans: &[Span]) {
+        let mut rest = spans;
+        while let Some(place) = self.add_present(rest) {
+            self.add(rest[place].as_nanos(), 1);
+            rest = &rest[place + 1..];
+        }
+    }
+
+    /// Counts values up to the first that is zero or outside of the present buckets, and returns its place.
+    fn add_present(&mut self, spans: &[Span]) -> Option<usize> {
+        let (bits, first) = (self.bits, self.first);
+        let counts = &mut self.counts[..];
+        spans.iter().position(|span| {
+            let at = bucket(span.as_nanos(), bits).wrapping_sub(first);
+            let count = usize::try_from(at).ok().and_then(|at| counts.get_mut(at));
+            count.map(|count| *count += 1).is_none()
+        })
     }
 
     /// Counts a value outside of the present buckets.
@@ -485,6 +510,22 @@ mod tests {
             .into_iter()
             .for_each(|nanos| distribution.push(Span::from_nanos(nanos).unwrap()));
         distribution
+    }
+
+    proptest! {
+        /// By the position of the leading one.
+        #[test]
+        fn a_bucket_is_an_exponent_and_leading_bits(
+            nanos in (0u32..63, 1u64..1 << 63).prop_map(|(shift, nanos)| (nanos >> shift).max(1)),
+            bits in 0..=BITS,
+        ) {
+            for nanos in [nanos, nanos.next_power_of_two() - 1].map(|nanos| nanos.clamp(1, u64::MAX >> 1)) {
+                let exponent = nanos.ilog2();
+                let mantissa = (u128::from(nanos) << bits >> exponent) - (1 << bits);
+                prop_assert_eq!(u128::from(bucket(nanos, bits)), (u128::from(exponent) << bits) + mantissa);
+            }
+            prop_assert!(bucket(0, bits) > bucket(u64::MAX >> 1, bits));
+        }
     }
 
     #[test]

@@ -412,7 +412,9 @@ impl Flights {
     }
 
     fn pop_until(&mut self, until: Time) -> Option<(Time, Flight)> {
-        let (at, _) = self.schedule.first(until)?;
+        let (at, _) = self
+            .schedule
+            .first(until.saturating_add(Span::NANOSECOND))?;
         Some((at, *self.schedule.take(0, &mut self.line)))
     }
 }

@@ -71,13 +71,12 @@ impl Delivery for (Packet, DelayParts) {
     }
 }
 
-/// A packet that was tallied when its service was known.
+/// A packet that was tallied when its service was known. Queues that tally mark nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Expected {
     number: u64,
     sent: Time,
     flow: u32,
-    marked: bool,
     cwr: bool,
 }
 
@@ -85,16 +84,12 @@ impl Delivery for Expected {
     #[inline]
     fn write(&mut self, packet: &Packet, _delay: &DelayParts) {
         let Segment {
-            number,
-            sent,
-            marked,
-            cwr,
+            number, sent, cwr, ..
         } = segment(packet);
         *self = Self {
             number,
             sent,
             flow: packet.flow,
-            marked,
             cwr,
         };
     }
@@ -109,7 +104,7 @@ impl Delivery for Expected {
         Segment {
             number: self.number,
             sent: self.sent,
-            marked: self.marked,
+            marked: false,
             cwr: self.cwr,
         }
     }

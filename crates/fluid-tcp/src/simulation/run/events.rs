@@ -41,12 +41,21 @@ macro_rules! kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Kind { $($(#[$doc])* $kind,)* }
 
-        const KINDS: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
+        const KINDS: usize = [$(Kind::$kind),*].len();
+
+        impl Kind {
+            /// The kind of this number.
+            #[inline]
+            fn of(number: usize) -> Option<Self> {
+                $(if number == Self::$kind as usize { return Some(Self::$kind); })*
+                None
+            }
+        }
 
         /// Events that are scheduled, with packets on their way to the receiver as `D`.
         #[derive(Debug, Default)]
         pub(super) struct Events<D> {
-            schedule: Schedule<{ KINDS.len() }>,
+            schedule: Schedule<KINDS>,
             $($line: Line<$event>,)*
         }
 
@@ -89,11 +98,11 @@ kinds! {
 }
 
 impl<D> Events<D> {
-    /// Time and kind of the first event; `None` if there is none until `until`.
+    /// Time and kind of the first event; `None` if there is none before `limit`.
     #[inline]
-    pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {
-        let (at, number) = self.schedule.first(until)?;
-        Some((at, *KINDS.get(number)?))
+    pub(super) fn first(&self, limit: Time) -> Option<(Time, Kind)> {
+        let (at, number) = self.schedule.first(limit)?;
+        Some((at, Kind::of(number)?))
     }
 
     /// Whether nothing is scheduled but timers of senders, which alone do not keep a run going.
