@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
-use serde_json::{Map, Value};
+use fluid_tcp::simulation::replications::Estimate;
+use serde_json::{Map, Value, json};
 use tmt_core::format::records::{Records, cells};
 use tmt_core::format::table::TableForm;
 pub(crate) use tmt_core::types::{Show, rounded};
@@ -123,6 +124,29 @@ impl<R> Table<R> {
         self
     }
 
+    /// Adds a column of means with their 95 % intervals, set right: `1548 ± 52`. The interval has two significant digits, and
+    /// the mean as many decimals. A row without a mean has a dash.
+    pub(crate) fn estimate(
+        mut self,
+        label: impl Into<String>,
+        show: Show,
+        get: impl Fn(&R) -> Option<Estimate>,
+    ) -> Self {
+        let all: Vec<Option<Estimate>> = self.rows.iter().map(get).collect();
+        let text = |one: &Option<Estimate>| match one {
+            Some(one) => with_interval(one.mean, one.ci95, show),
+            None => show.text(None),
+        };
+        self.columns.push(Column {
+            key: None,
+            label: Some(label.into()),
+            side: Side::Right,
+            texts: all.iter().map(text).collect(),
+            values: all.iter().map(|one| json!(one)).collect(),
+        });
+        self
+    }
+
     /// Adds a column of values as they are, set right: counts, or texts of numbers. A row without one has a dash.
     pub(crate) fn plain<V: Into<Value>>(
         self,
@@ -231,6 +255,58 @@ impl<R> Table<R> {
         shown.collect()
     }
 
+    /// The table in Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = String::new();
+        for (number, row) in self.rows_of_text().into_iter().enumerate() {
+            let cells = row
+                .iter()
+                .map(|cell| cell.replace('\\', "\\\\").replace('|', "\\|"));
+            text += &line(cells.collect());
+            if number == 0 {
+                let rules = self.shown().map(|column| match column.side {
+                    Side::Right => "--:".to_owned(),
+                    Side::Left | Side::Wrapped => ":--".to_owned(),
+                });
+                text += &line(rules.collect());
+            }
+        }
+        text
+    }
+
+    /// The table in LaTeX, for the package booktabs.
+    pub(crate) fn latex(&self) -> String {
+        let sides = self.shown().map(|column| match column.side {
+            Side::Right => 'r',
+            Side::Left | Side::Wrapped => 'l',
+        });
+        let mut text = format!(
+            "\\begin{{tabular}}{{{}}}\n\\toprule\n",
+            sides.collect::<String>()
+        );
+        for (number, row) in self.rows_of_text().into_iter().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| tex(cell)).collect();
+            text += &format!("{} \\\\\n", cells.join(" & "));
+            if number == 0 {
+                text += "\\midrule\n";
+            }
+        }
+        text + "\\bottomrule\n\\end{tabular}\n"
+    }
+
+    /// The columns for people.
+    fn shown(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.label.is_some())
+    }
+
+    /// The headings, then the rows, for people.
+    fn rows_of_text(&self) -> Vec<Vec<String>> {
+        let columns = self.lines();
+        let line = |place: usize| columns.iter().map(|column| column[place].clone()).collect();
+        (0..=self.rows.len()).map(line).collect()
+    }
+
     /// The text with a line per column, and a column per row whose heading is its first text.
     pub(crate) fn transposed(&self) -> Layout {
         Layout {
@@ -244,12 +320,9 @@ impl<R> Table<R> {
 
 impl<R> std::fmt::Display for Table<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let columns = self.lines();
-        let line = |place: usize| columns.iter().map(|column| column[place].clone()).collect();
-        let shown = self.columns.iter().filter(|column| column.label.is_some());
         let layout = Layout {
-            lines: (0..=self.rows.len()).map(line).collect(),
-            sides: shown.map(|column| column.side).collect(),
+            lines: self.rows_of_text(),
+            sides: self.shown().map(|column| column.side).collect(),
             names: self.names,
             group: self.group,
         };
@@ -354,6 +427,38 @@ impl std::fmt::Display for Layout {
         }
         Ok(())
     }
+}
+
+/// A mean and the half-width of its interval, if it has one.
+pub(crate) fn with_interval(mean: f64, half: Option<f64>, show: Show) -> String {
+    let Some(half) = half else {
+        return show.text(Some(mean));
+    };
+    let shown = show.scaled(half).abs();
+    let most = show.decimals();
+    let decimals = (0..most).find(|decimals| shown * 10f64.powi(*decimals) >= 9.95);
+    let decimals = usize::try_from(decimals.unwrap_or(most)).unwrap_or(0);
+    format!("{:.decimals$} ± {shown:.decimals$}", show.scaled(mean))
+}
+
+/// `text` as LaTeX sets it.
+fn tex(text: &str) -> String {
+    let mut set = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                set.push('\\');
+                set.push(c);
+            }
+            '\\' => set += "\\textbackslash{}",
+            '~' => set += "\\textasciitilde{}",
+            '^' => set += "\\textasciicircum{}",
+            '±' => set += "$\\pm$",
+            '−' => set += "$-$",
+            other => set.push(other),
+        }
+    }
+    set
 }
 
 /// `count` with a noun in the right number.
@@ -465,6 +570,31 @@ mod tests {
         assert_eq!(
             table.transposed().to_string(),
             "n               1     2\ndelay ms    0.500     -\nfor people   a, b  a, b\n"
+        );
+    }
+
+    #[test]
+    fn an_interval_has_two_digits_and_the_mean_as_many_decimals() {
+        let text = |mean, half, show| with_interval(mean, Some(half), show);
+        assert_eq!(text(1_548_123.0, 52_345.0, Show::Kilo), "1548 ± 52");
+        assert_eq!(text(1_548_123.0, 5_234.0, Show::Kilo), "1548.1 ± 5.2");
+        assert_eq!(text(0.12345, 0.0099, Show::Milli), "123.5 ± 9.9");
+        assert_eq!(text(1.5, 0.00123, Show::Decimals(6)), "1.5000 ± 0.0012");
+        assert_eq!(text(1.5, 0.0, Show::Decimals(2)), "1.50 ± 0.00");
+        assert_eq!(with_interval(1.5, None, Show::Decimals(2)), "1.50");
+    }
+
+    #[test]
+    fn tables_for_papers_escape_what_their_format_means() {
+        let table = Table::of([("a_b|c", 1), ("50 %", 2)]);
+        let table = table.words("name", |row| row.0).plain("x ± y", |row| row.1);
+        assert_eq!(
+            table.markdown(),
+            "| name | x ± y |\n| :-- | --: |\n| a_b\\|c | 1 |\n| 50 % | 2 |\n"
+        );
+        assert_eq!(
+            table.latex(),
+            "\\begin{tabular}{lr}\n\\toprule\nname & x $\\pm$ y \\\\\n\\midrule\na\\_b|c & 1 \\\\\n50 \\% & 2 \\\\\n\\bottomrule\n\\end{tabular}\n"
         );
     }
 

@@ -1,10 +1,11 @@
-//! Which scheme a link should use (docs/advise.md): candidates are pruned by closed forms, raced on the same starts or seeds,
-//! and the best are run completely.
+//! Which scheme a link should use (docs/advise.md): candidates are pruned by closed forms and raced on the same starts or seeds.
+//! The best run again on others, and what they say there is the answer.
 
 mod bounds;
 mod candidates;
 mod census;
 mod evaluation;
+mod finals;
 mod objective;
 mod race;
 mod verdict;
@@ -15,7 +16,8 @@ use tmt_core::types::Span;
 
 pub use candidates::{MAX_CANDIDATES, candidates, read};
 pub use census::Census;
-pub use evaluation::LinkFacts;
+pub use evaluation::{Change, LinkFacts};
+pub use finals::{Changed, Finals};
 pub use objective::Objective;
 pub use verdict::{Advice, Candidate, Difference, Fate};
 
@@ -43,12 +45,16 @@ pub struct Question {
     pub experiment: Experiment,
     /// Schemes to choose from, each once.
     pub candidates: Vec<SchemeSpec>,
-    /// What the best candidate is best at.
+    /// Objective.
     pub objective: Objective,
     /// Runs of a candidate that is evaluated completely.
     pub runs: Runs,
     /// Whether all candidates are evaluated completely: nothing is pruned or dropped by the race.
     pub exhaustive: bool,
+    /// Whether candidates between those of the grid are tried around the best.
+    pub refine: bool,
+    /// Least number of runs of the best candidates on seeds or starts that the race has not seen; 1 without random numbers.
+    pub fresh: u32,
 }
 
 /// Why there is no advice. Messages name parameters by their keys, in backticks.
@@ -92,6 +98,8 @@ impl Question {
     ///     objective: Objective::Goodput,
     ///     runs: Runs::Seeds { count: 2 },
     ///     exhaustive: false,
+    ///     refine: false,
+    ///     fresh: 8,
     /// };
     /// let advice = question.answer(&InMemory, 1, &|_| ())?;
     /// assert_eq!(advice.winner().scheme.text(), "arq,in-order");

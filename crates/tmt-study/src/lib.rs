@@ -17,7 +17,7 @@
 //! let plan = Draft::parse(plan)?.plan(&mut |_| Ok(None))?;
 //! let records = Sweep::new(&plan)?.collect(&InMemory, 2)?;
 //! let table = table::table(&plan, &records, "my study 1.0")?;
-//! let means = summary::summarise(&table, &["cc".into()], &["goodput_bps".into()])?;
+//! let means = summary::summarise(&table, &["cc".into()], &["total_goodput_bps".into()], None)?;
 //! assert_eq!(means.groups.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,6 +29,7 @@
 //! - [`record`]: results of a cell.
 //! - [`engine`]: runs the cells.
 //! - [`table`]: the results as a tidy table.
+//! - [`conditions`]: what compared runs have in common, and what differs unasked.
 //! - [`summary`]: means over runs and their intervals.
 //! - [`advise`]: which scheme a link should use.
 
@@ -43,6 +44,7 @@
 )]
 
 pub mod advise;
+pub mod conditions;
 pub mod engine;
 pub mod plan;
 pub mod record;

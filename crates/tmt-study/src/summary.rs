@@ -1,25 +1,24 @@
-//! Means over the runs of a table of results, and their 95 % intervals (docs/sweeps.md, Sec. 5).
+//! Means over the runs of a table of results, their 95 % intervals, and differences between groups (docs/sweeps.md, Sec. 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fluid_tcp::simulation::replications::{Columns, Estimate};
+use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate, holm, overlap, welch};
 use serde::Serialize;
 use tmt_core::format::records::{Records as Table, Value};
 use tmt_core::named::suggestion;
 use tmt_core::types::to_f64;
 
+use crate::conditions::{Conditions, axes, shown};
 use crate::plan::models;
+use crate::table::TOTAL;
 
 /// Metrics that are summarised unless others are named: those that have values.
 const USUAL: [&str; 4] = [
-    "goodput_bps",
-    "delay_p95_s",
-    "completion_time_s",
-    "retransmission_probability",
+    "total_goodput_bps",
+    "total_delay_p95_s",
+    "total_completion_time_s",
+    "total_retransmission_probability",
 ];
-
-/// Columns that say which run and flow a row is of.
-const OF_RESULTS: [&str; 3] = ["cell", "run", "flow"];
 
 /// Seed of the bootstrap over starts.
 const SEED: u64 = 1;
@@ -34,6 +33,9 @@ pub struct SummaryError(String);
 pub struct Group {
     /// Values of these columns, as text; empty where there is none.
     pub by: Vec<String>,
+    /// The same for people, with units.
+    #[serde(skip)]
+    pub labels: Vec<String>,
     /// Number of cells.
     pub cells: usize,
     /// Number of cells that refused their parameters.
@@ -44,6 +46,22 @@ pub struct Group {
     pub means: Vec<Option<Estimate>>,
     /// Number of runs without each metric.
     pub lacking: Vec<usize>,
+    /// How much more each metric is than in the group that it is compared with; `None` for that group, without it, and without
+    /// the metric in both. Empty without a comparison.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Option<Difference>>,
+}
+
+/// Difference of two groups.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Difference {
+    /// Mean of the differences with its interval.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// Whether runs with the same random numbers or starts are compared one by one.
+    pub paired: bool,
+    /// Two-sided p-value, corrected for the number of groups compared by Holm (1979); `None` without an interval.
+    pub p_value_holm: Option<f64>,
 }
 
 /// All groups, in the order of their first rows.
@@ -53,41 +71,70 @@ pub struct Summary {
     pub by: Vec<String>,
     /// Names of the metrics.
     pub metrics: Vec<String>,
+    /// Column and value of the groups that others are compared with.
+    pub against: Option<(String, String)>,
+    /// What all runs have in common.
+    pub conditions: Conditions,
     /// The groups.
     pub groups: Vec<Group>,
 }
 
-/// Sums of the metrics over flows, and their numbers, by cell and run.
-type Runs = BTreeMap<i64, BTreeMap<i64, Vec<(f64, u64)>>>;
+/// Sum of a metric over flows, and their number.
+type Sum = (f64, u64);
+
+/// The runs of a group.
+#[derive(Debug, Default)]
+struct Runs {
+    /// Sums of the metrics, by cell and run.
+    cells: BTreeMap<i64, BTreeMap<i64, Vec<Sum>>>,
+    /// What the random numbers or the start of a run are, by run.
+    draws: BTreeMap<i64, BTreeSet<(Option<i64>, Option<u64>)>>,
+    /// Start and length of the runs of each cell, if they have starts.
+    starts: BTreeMap<i64, BTreeMap<i64, (f64, f64)>>,
+}
 
 /// Summarises `table` by the values of the columns `by`; without metrics those that are usual and have values.
 ///
-/// A metric of a run is the mean over its flows. The mean of a group is the mean over its cells. If all its cells have the same
-/// runs, a run counts once, as the mean over the cells: runs with the same number share their random numbers. The interval is by
-/// Student's t over runs, or by the block bootstrap over starts.
-/// Otherwise the cells count as independent, and their variances add up.
+/// A metric of a run is that of all flows together (`total_…`), or the mean over its flows. The mean of a group is the mean over
+/// its cells. If all its cells have the same runs, a run counts once, as the mean over the cells: runs with the same number share
+/// their random numbers. The interval is by Student's t over runs, or by the block bootstrap over starts. Otherwise the cells count
+/// as independent, and their variances add up.
+///
+/// `against` is a value of one of the columns `by`, or `COLUMN=VALUE`: the other groups are compared with that which differs
+/// from them in this column only. Runs with the same seed and start are pairs. Without pairs the difference is that of
+/// independent runs.
 ///
 /// # Errors
-/// An unknown column, a non-numeric metric, or a table that is not the results of one sweep.
+/// An unknown column or value, a non-numeric metric, or a table that is not the results of one sweep or of `tcp`.
 pub fn summarise(
     table: &Table,
     by: &[String],
     metrics: &[String],
+    against: Option<&str>,
 ) -> Result<Summary, SummaryError> {
+    let has_column = |name: &str| table.names().any(|known| known == name);
+    let needed: &[&str] = if is_scoped(table) {
+        &["flow"]
+    } else {
+        &["cell", "run", "flow"]
+    };
+    let known = |name: &str| {
+        has_column(name) || is_scoped(table) && name.strip_prefix(TOTAL).is_some_and(has_column)
+    };
     for name in by
         .iter()
         .chain(metrics)
         .map(String::as_str)
-        .chain(OF_RESULTS)
+        .chain(needed.iter().copied())
     {
-        if !table.names().any(|known| known == name) {
+        if !known(name) {
             let suggestion = suggestion(name, table.names());
             return Err(SummaryError(format!(
-                "found no column {name}{suggestion}, expected one of the results of `tmt sweep`"
+                "found no column {name}{suggestion}, expected one of the results of a sweep or of TCP"
             )));
         }
     }
-    check_rows(table)?;
+    let rows = numbered(table)?;
     let metrics = if metrics.is_empty() {
         usual(table)
     } else {
@@ -102,39 +149,84 @@ pub fn summarise(
             )));
         }
     }
+    let of_axes: Vec<String> = match against {
+        Some(_) if by.is_empty() => axes(table).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let by = if of_axes.is_empty() { by } else { &of_axes[..] };
     let mut order: Vec<Vec<String>> = Vec::new();
-    let mut rows: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-    for row in 0..table.len() {
-        let text = |name: &String| table.value(row, name).map_or_else(String::new, Value::text);
+    let mut members: BTreeMap<Vec<String>, Vec<Numbered>> = BTreeMap::new();
+    for row in rows {
+        let text = |name: &String| {
+            let value = table.value(row.row, name);
+            value.map_or_else(String::new, Value::text)
+        };
         let key: Vec<String> = by.iter().map(text).collect();
-        rows.entry(key.clone())
+        members
+            .entry(key.clone())
             .or_insert_with(|| {
                 order.push(key);
                 Vec::new()
             })
             .push(row);
     }
-    let groups = order
+    let against = against
+        .map(|text| reference(table, by, &order, text))
+        .transpose()?;
+    let all = order
         .into_iter()
-        .map(|by| group(table, &metrics, &rows[&by], by.clone()));
+        .map(|by_values| group(table, by, &metrics, &members[&by_values], by_values));
+    let (mut groups, runs): (Vec<Group>, Vec<Runs>) = all.unzip();
+    if let Some((column, value)) = &against {
+        let place = by.iter().position(|name| name == column).unwrap_or(0);
+        compare(&mut groups, &runs, metrics.len(), place, value);
+    }
     Ok(Summary {
         by: by.to_vec(),
-        groups: groups.collect(),
+        conditions: Conditions::of(table, by),
+        against,
+        groups,
         metrics,
     })
 }
 
-/// Refuses rows that are not those of one sweep.
-fn check_rows(table: &Table) -> Result<(), SummaryError> {
+/// A row with the numbers of its cell and run; `None` for the run of a cell that was refused.
+#[derive(Debug, Clone, Copy)]
+struct Numbered {
+    row: usize,
+    cell: i64,
+    run: Option<i64>,
+}
+
+/// Whether the rows of all flows together are rows of their own, as TCP alone writes them.
+fn is_scoped(table: &Table) -> bool {
+    table.names().any(|name| name == "scope")
+}
+
+/// The rows with their numbers. Those of TCP alone are one cell, whose runs differ in seed or start. Refuses rows that are not
+/// those of one table.
+fn numbered(table: &Table) -> Result<Vec<Numbered>, SummaryError> {
     if table.is_empty() {
         return Err(SummaryError(
-            "found no rows, expected the results of `tmt sweep`".to_owned(),
+            "found no rows, expected the results of a sweep or of TCP".to_owned(),
         ));
     }
-    let mut known = BTreeSet::new();
+    let scoped = is_scoped(table);
+    let mut draws = Vec::new();
+    let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
     for row in 0..table.len() {
-        let numbers = OF_RESULTS.map(|name| whole(table, row, name));
-        let [Some(cell), run, flow] = numbers else {
+        let (cell, run) = if scoped {
+            let draw = draw(table, row);
+            let number = draws.iter().position(|known| *known == draw);
+            let number = number.unwrap_or_else(|| {
+                draws.push(draw);
+                draws.len() - 1
+            });
+            (Some(0), i64::try_from(number).ok())
+        } else {
+            (whole(table, row, "cell"), whole(table, row, "run"))
+        };
+        let Some(cell) = cell else {
             let found = table.value(row, "cell");
             return Err(SummaryError(format!(
                 "row {}: found cell '{}', expected the whole number of a cell",
@@ -142,7 +234,7 @@ fn check_rows(table: &Table) -> Result<(), SummaryError> {
                 found.map_or_else(String::new, Value::text)
             )));
         };
-        // Runs that were refused have no number.
+        let flow = whole(table, row, "flow");
         if let Some(run) = run
             && !known.insert((cell, run, flow))
         {
@@ -152,13 +244,20 @@ fn check_rows(table: &Table) -> Result<(), SummaryError> {
                 row + 1
             )));
         }
+        rows.push(Numbered { row, cell, run });
     }
-    Ok(())
+    Ok(rows)
+}
+
+/// Seed and start of the run of a row.
+fn draw(table: &Table, row: usize) -> (Option<i64>, Option<u64>) {
+    let start = number(table, row, "offset_s").map(f64::to_bits);
+    (whole(table, row, "seed"), start)
 }
 
 /// The usual metrics that have values; of closed forms all results.
 fn usual(table: &Table) -> Vec<String> {
-    let has_values = |name: &&str| (0..table.len()).any(|row| number(table, row, name).is_some());
+    let has_values = |name: &&str| (0..table.len()).any(|row| metric(table, row, name).is_some());
     let model = (0..table.len()).filter_map(|row| table.value(row, "model"));
     let chosen: BTreeSet<String> = model.map(Value::text).collect();
     let chosen = models().filter(|model| chosen.contains(model.name));
@@ -179,6 +278,14 @@ fn number(table: &Table, row: usize, name: &str) -> Option<f64> {
     table.value(row, name)?.number()
 }
 
+/// A metric of the run or flow of a row. Where all flows together have a row of their own, it has no metric of a flow.
+fn metric(table: &Table, row: usize, name: &str) -> Option<f64> {
+    match table.value(row, "scope").map(Value::text).as_deref() {
+        Some("total") => number(table, row, name.strip_prefix(TOTAL)?),
+        _ => number(table, row, name),
+    }
+}
+
 fn whole(table: &Table, row: usize, name: &str) -> Option<i64> {
     match table.value(row, name) {
         Some(Value::Whole(whole)) => Some(*whole),
@@ -186,87 +293,237 @@ fn whole(table: &Table, row: usize, name: &str) -> Option<i64> {
     }
 }
 
-fn group(table: &Table, metrics: &[String], rows: &[usize], by: Vec<String>) -> Group {
+fn group(
+    table: &Table,
+    by: &[String],
+    metrics: &[String],
+    rows: &[Numbered],
+    values: Vec<String>,
+) -> (Group, Runs) {
     let (mut refused, mut all) = (BTreeSet::new(), BTreeSet::new());
-    let (mut runs, mut starts): (Runs, bool) = (BTreeMap::new(), false);
-    for &row in rows {
-        let cell = whole(table, row, "cell").unwrap_or(0);
+    let mut runs = Runs::default();
+    for &Numbered { row, cell, run } in rows {
         all.insert(cell);
         // A row without a run has the reason for it.
-        let Some(run) = whole(table, row, "run") else {
+        let Some(run) = run else {
             refused.insert(cell);
             continue;
         };
-        starts |= number(table, row, "offset_s").is_some();
-        let values = metrics.iter().map(|name| number(table, row, name));
-        let known = runs.entry(cell).or_default().entry(run);
+        runs.draws.entry(run).or_default().insert(draw(table, row));
+        if let Some(start) = number(table, row, "offset_s") {
+            let length = number(table, row, "duration_s").unwrap_or(0.0);
+            runs.starts
+                .entry(cell)
+                .or_default()
+                .insert(run, (start, length));
+        }
+        let known = runs.cells.entry(cell).or_default().entry(run);
         let sums = known.or_insert_with(|| vec![(0.0, 0); metrics.len()]);
-        for (sum, value) in sums.iter_mut().zip(values) {
-            if let Some(value) = value {
+        for (sum, name) in sums.iter_mut().zip(metrics) {
+            if let Some(value) = metric(table, row, name) {
                 *sum = (sum.0 + value, sum.1 + 1);
             }
         }
     }
-    let count = runs.values().map(BTreeMap::len).sum();
-    let means = (0..metrics.len()).map(|metric| mean(&runs, metric, starts));
+    let means = (0..metrics.len()).map(|metric| runs.mean(metric));
     let lacking = (0..metrics.len()).map(|metric| {
-        let runs = runs.values().flat_map(BTreeMap::values);
+        let runs = runs.cells.values().flat_map(BTreeMap::values);
         runs.filter(|sums| sums[metric].1 == 0).count()
     });
-    Group {
-        by,
+    let first = rows.first().map_or(0, |first| first.row);
+    let label = |name: &String| {
+        table
+            .value(first, name)
+            .map_or_else(String::new, |value| shown(name, value))
+    };
+    let group = Group {
+        by: values,
+        labels: by.iter().map(label).collect(),
         cells: all.len(),
         refused: refused.len(),
-        runs: count,
+        runs: runs.cells.values().map(BTreeMap::len).sum(),
         means: means.collect(),
         lacking: lacking.collect(),
-    }
+        differences: Vec::new(),
+    };
+    (group, runs)
 }
 
-/// The mean of one metric over the runs of a group.
-fn mean(runs: &Runs, metric: usize, starts: bool) -> Option<Estimate> {
-    let of_cell = |cell: &BTreeMap<i64, Vec<(f64, u64)>>| -> BTreeMap<i64, f64> {
-        let runs = cell.iter().map(|(run, sums)| (*run, sums[metric]));
-        let runs = runs.filter(|(_, (_, flows))| *flows > 0);
-        runs.map(|(run, (sum, flows))| (run, sum / to_f64(flows)))
-            .collect()
-    };
-    let cells: Vec<BTreeMap<i64, f64>> = runs.values().map(of_cell).collect();
-    let cells: Vec<&BTreeMap<i64, f64>> = cells.iter().filter(|cell| !cell.is_empty()).collect();
-    let first = cells.first()?;
-    if cells.iter().all(|cell| cell.keys().eq(first.keys())) {
+impl Runs {
+    /// Values of a metric by run, for each cell that has some.
+    fn values(&self, metric: usize) -> Vec<BTreeMap<i64, f64>> {
+        let of_cell = |cell: &BTreeMap<i64, Vec<Sum>>| -> BTreeMap<i64, f64> {
+            let runs = cell.iter().map(|(run, sums)| (*run, sums[metric]));
+            let runs = runs.filter(|(_, (_, flows))| *flows > 0);
+            runs.map(|(run, (sum, flows))| (run, sum / to_f64(flows)))
+                .collect()
+        };
+        let cells = self.cells.values().map(of_cell);
+        cells.filter(|cell| !cell.is_empty()).collect()
+    }
+
+    /// Means over the cells by run; `None` if the cells have different runs, or none.
+    fn by_run(&self, metric: usize) -> Option<BTreeMap<i64, f64>> {
+        let cells = self.values(metric);
+        let first = cells.first()?;
         let n = to_f64(cells.len() as u64);
-        let values = first
-            .keys()
-            .map(|run| cells.iter().map(|cell| cell[run]).sum::<f64>() / n);
-        return estimate(values.collect(), starts);
+        let mean = |run: &i64| (*run, cells.iter().map(|cell| cell[run]).sum::<f64>() / n);
+        let are_alike = cells.iter().all(|cell| cell.keys().eq(first.keys()));
+        are_alike.then(|| first.keys().map(mean).collect())
     }
-    let each = cells
-        .iter()
-        .map(|cell| estimate(cell.values().copied().collect(), starts));
-    let each: Vec<Estimate> = each.collect::<Option<_>>()?;
-    let n = to_f64(each.len() as u64);
-    let squares: Option<Vec<f64>> = each.iter().map(|one| Some(one.ci95? * one.ci95?)).collect();
-    Some(Estimate {
-        mean: each.iter().map(|one| one.mean).sum::<f64>() / n,
-        ci95: squares.map(|squares| squares.iter().sum::<f64>().sqrt() / n),
-        runs: each.iter().map(|one| one.runs).sum(),
-        block: None,
-    })
+
+    /// The mean of one metric.
+    fn mean(&self, metric: usize) -> Option<Estimate> {
+        if let Some(values) = self.by_run(metric) {
+            return self.estimate(values.into_values().collect());
+        }
+        let cells = self.values(metric).into_iter();
+        let each = cells.map(|cell| self.estimate(cell.into_values().collect()));
+        let each: Vec<Estimate> = each.collect::<Option<_>>()?;
+        let n = to_f64(each.len() as u64);
+        let squares: Option<Vec<f64>> =
+            each.iter().map(|one| Some(one.ci95? * one.ci95?)).collect();
+        (!each.is_empty()).then(|| Estimate {
+            mean: each.iter().map(|one| one.mean).sum::<f64>() / n,
+            ci95: squares.map(|squares| squares.iter().sum::<f64>().sqrt() / n),
+            runs: each.iter().map(|one| one.runs).sum(),
+            block: None,
+        })
+    }
+
+    /// The estimate of values in the order of their runs.
+    fn estimate(&self, values: Vec<f64>) -> Option<Estimate> {
+        if self.starts.is_empty() {
+            return estimate(&values);
+        }
+        let cells = self.starts.values();
+        let shared = cells.map(|runs| overlap(&runs.values().copied().collect::<Vec<_>>()));
+        bootstrap(&[&values], SEED, shared.max().unwrap_or(1)).pop()?
+    }
+
+    /// How much more a metric is than in `other`.
+    fn less(&self, other: &Self, metric: usize) -> Option<Difference> {
+        let (own, of_other) = (self.by_run(metric), other.by_run(metric));
+        let mut difference = None;
+        if let Some((own, of_other)) = own.as_ref().zip(of_other.as_ref()) {
+            let is_pair = |run: &i64| {
+                of_other.contains_key(run) && self.draws.get(run) == other.draws.get(run)
+            };
+            let pairs: Vec<i64> = own.keys().copied().filter(is_pair).collect();
+            let differences = pairs.iter().map(|run| own[run] - of_other[run]);
+            if pairs.len() == own.len().min(of_other.len()) {
+                difference = self
+                    .estimate(differences.collect())
+                    .map(|estimate| (estimate, true));
+            } else if self.starts.is_empty() {
+                let values = |of: &BTreeMap<i64, f64>| of.values().copied().collect::<Vec<f64>>();
+                difference =
+                    welch(&values(own), &values(of_other)).map(|estimate| (estimate, false));
+            }
+        }
+        let independent = || {
+            let (own, other) = (self.mean(metric)?, other.mean(metric)?);
+            let estimate = Estimate {
+                mean: own.mean - other.mean,
+                ci95: own
+                    .ci95
+                    .zip(other.ci95)
+                    .map(|(one, other)| one.hypot(other)),
+                runs: own.runs + other.runs,
+                block: None,
+            };
+            Some((estimate, false))
+        };
+        let (estimate, paired) = difference.or_else(independent)?;
+        Some(Difference {
+            estimate,
+            paired,
+            p_value_holm: estimate.p_value(),
+        })
+    }
 }
 
-/// The estimate of values in the order of their runs.
-fn estimate(values: Vec<f64>, starts: bool) -> Option<Estimate> {
-    let mut columns = Columns::default();
-    for value in values {
-        columns.add([("x", value)]);
+/// Column and value of the groups that `text` names.
+fn reference(
+    table: &Table,
+    by: &[String],
+    groups: &[Vec<String>],
+    text: &str,
+) -> Result<(String, String), SummaryError> {
+    if by.is_empty() {
+        return Err(SummaryError(format!(
+            "against {text}: found nothing that varies, expected columns `by` whose values make groups"
+        )));
     }
-    let mut estimates = if starts {
-        columns.bootstrap(SEED)
-    } else {
-        columns.estimates()
+    let named = text
+        .split_once('=')
+        .filter(|(name, _)| by.iter().any(|column| column == name));
+    let mut all: Vec<String> = Vec::new();
+    for (place, column) in by.iter().enumerate() {
+        let value = match named {
+            Some((name, _)) if name != column => continue,
+            Some((_, value)) => value,
+            None => text,
+        };
+        for values in groups {
+            let own = &values[place];
+            let mut rows = (0..table.len()).filter_map(|row| table.value(row, column));
+            let label = rows
+                .find(|value| value.text() == *own)
+                .map(|value| shown(column, value));
+            let is_meant = own == value
+                || label.is_some_and(|label| label == value || label.replace(' ', "") == value);
+            if is_meant {
+                return Ok((column.clone(), own.clone()));
+            }
+            if !all.contains(own) {
+                all.push(own.clone());
+            }
+        }
+    }
+    Err(SummaryError(format!(
+        "against {text}: found no such value{}, expected one of {}: {}",
+        suggestion(text, all.iter().map(String::as_str)),
+        by.join(", "),
+        all.join("; ")
+    )))
+}
+
+/// Compares each group with that which has `value` at `place` and else the same.
+fn compare(groups: &mut [Group], runs: &[Runs], metrics: usize, place: usize, value: &str) {
+    let with = |group: &Group| {
+        let mut wanted = group.by.clone();
+        value.clone_into(&mut wanted[place]);
+        groups.iter().position(|other| other.by == wanted)
     };
-    estimates.remove("x")
+    let others: Vec<Option<usize>> = groups.iter().map(with).collect();
+    let differences = runs
+        .iter()
+        .zip(&others)
+        .enumerate()
+        .map(|(own, (of, other))| {
+            let other = other.filter(|other| *other != own);
+            let of_metric = |metric| of.less(&runs[other?], metric);
+            (0..metrics).map(of_metric).collect::<Vec<_>>()
+        });
+    let mut differences: Vec<Vec<Option<Difference>>> = differences.collect();
+    for metric in 0..metrics {
+        let column = || {
+            differences
+                .iter()
+                .filter_map(|all| all[metric]?.p_value_holm)
+        };
+        let mut corrected = holm(&column().collect::<Vec<_>>()).into_iter();
+        for difference in differences
+            .iter_mut()
+            .filter_map(|all| all[metric].as_mut())
+        {
+            difference.p_value_holm = difference.p_value_holm.and_then(|_| corrected.next());
+        }
+    }
+    for (group, differences) in groups.iter_mut().zip(differences) {
+        group.differences = differences;
+    }
 }
 
 #[cfg(test)]
@@ -292,7 +549,7 @@ mod tests {
 
     fn means(table: &Table, by: &[&str]) -> Vec<Option<Estimate>> {
         let by: Vec<String> = by.iter().map(|name| (*name).to_owned()).collect();
-        let summary = summarise(table, &by, &[]).unwrap();
+        let summary = summarise(table, &by, &["goodput_bps".to_owned()], None).unwrap();
         summary
             .groups
             .into_iter()
@@ -341,7 +598,13 @@ mod tests {
             (0, 1, "a", Some(4.0)),
             (1, 0, "a", None),
         ];
-        let summary = summarise(&table(&rows), &["cc".to_owned()], &[]).unwrap();
+        let summary = summarise(
+            &table(&rows),
+            &["cc".to_owned()],
+            &["goodput_bps".to_owned()],
+            None,
+        )
+        .unwrap();
         let group = &summary.groups[0];
         assert_eq!((group.cells, group.refused, group.runs), (2, 1, 2));
         assert_eq!(group.means[0].unwrap().mean, 3.0);
@@ -356,7 +619,7 @@ mod tests {
             ("flow", Some(Value::Whole(0))),
             ("goodput_bps", None),
         ]);
-        let summary = summarise(&table, &[], &[]).unwrap();
+        let summary = summarise(&table, &[], &["goodput_bps".to_owned()], None).unwrap();
         assert_eq!(
             (summary.groups[0].runs, &summary.groups[0].lacking[..]),
             (3, &[1][..])
@@ -365,7 +628,7 @@ mod tests {
 
     #[test]
     fn tables_that_are_not_the_results_of_one_sweep_are_refused() {
-        let refused = |table: &Table| summarise(table, &[], &[]).unwrap_err().to_string();
+        let refused = |table: &Table| summarise(table, &[], &[], None).unwrap_err().to_string();
         let row = (0, 0, "a", Some(1.0));
         let mut twice = table(&[row]);
         twice.row([
@@ -388,9 +651,9 @@ mod tests {
     #[test]
     fn unknown_columns_are_refused_with_the_nearest() {
         let table = table(&[(0, 0, "a", Some(1.0))]);
-        let error = summarise(&table, &["ccc".to_owned()], &[]).unwrap_err();
+        let error = summarise(&table, &["ccc".to_owned()], &[], None).unwrap_err();
         assert!(error.to_string().contains("did you mean 'cc'?"), "{error}");
-        let error = summarise(&table, &[], &["cc".to_owned()]).unwrap_err();
+        let error = summarise(&table, &[], &["cc".to_owned()], None).unwrap_err();
         assert!(
             error.to_string().contains("expected a column of numbers"),
             "{error}"

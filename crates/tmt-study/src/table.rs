@@ -10,7 +10,7 @@ use crate::record::{Fields, Record, Records, Run};
 pub const SCHEMA: &str = "tmt.sweep/1";
 
 /// What columns of metrics of all flows together begin with.
-const TOTAL: &str = "total_";
+pub(crate) const TOTAL: &str = "total_";
 
 /// The table of `records`, which must be trimmed. `version` names the program.
 ///

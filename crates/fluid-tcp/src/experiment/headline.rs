@@ -6,7 +6,6 @@ use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{LinkPlan, Plan};
 use super::values::BufferSize;
-use crate::congestion::Algorithm;
 
 impl Plan {
     /// Time at which every run begins, unless it has an offset.
@@ -20,16 +19,8 @@ impl Plan {
     #[must_use]
     pub fn headline(&self, given: &Experiment) -> String {
         let default = |key| if given.gives(key) { "" } else { " (default)" };
-        // The parameters only where they are not the defaults.
-        let name = |algorithm: &Algorithm| {
-            if *algorithm == Algorithm::with_defaults(algorithm.entry()) {
-                algorithm.entry().name.to_owned()
-            } else {
-                algorithm.to_string()
-            }
-        };
         let flows = self.flows.iter();
-        let names: Vec<String> = flows.map(|plan| name(&plan.flow.algorithm)).collect();
+        let names: Vec<String> = flows.map(|plan| plan.flow.algorithm.short()).collect();
         let mut controls: Vec<String> = Vec::new();
         for alike in names.chunk_by(|a, b| a == b) {
             controls.push(match alike.len() {

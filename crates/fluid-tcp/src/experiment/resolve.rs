@@ -167,7 +167,7 @@ impl Experiment {
             settings,
             notes,
         };
-        plan.params = plan.params(facts.head.get("scheme"));
+        plan.params = plan.params(&facts.head);
         self.reduce_for_file(&mut plan.resolved);
         Ok(plan)
     }

@@ -23,7 +23,7 @@ use crate::progress::Work;
 use crate::table::{counted, write};
 
 /// Schema of the JSON.
-const SCHEMA: &str = "tmt.advise/1";
+const SCHEMA: &str = "tmt.advise/2";
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let question = question(args)?;
@@ -100,6 +100,9 @@ fn question(args: &Args) -> Outcome<Question> {
         experiment,
         objective: args.objective,
         exhaustive: args.exhaustive,
+        // A list is meant as it is.
+        refine: args.candidates.is_empty(),
+        fresh: args.fresh,
     })
 }
 
@@ -149,7 +152,11 @@ fn runs(args: &Args, experiment: &Experiment) -> Outcome<Runs> {
         ));
     }
     // Seeds do not change a channel without random numbers.
-    let count = if channel.is_random() { args::SEEDS } else { 1 };
+    let seeds = match experiment.bytes {
+        Some(_) => args::PAGE_SEEDS,
+        None => args::SEEDS,
+    };
+    let count = if channel.is_random() { seeds } else { 1 };
     Ok(Runs::Seeds {
         count: args.seeds.unwrap_or(count),
     })

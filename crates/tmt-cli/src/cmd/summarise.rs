@@ -5,18 +5,20 @@ use std::fs::File;
 use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
 use serde_json::json;
-use tmt_core::format::records::Records;
+use tmt_core::format::records::{Records, Value};
+use tmt_study::conditions::{heading, shown as shown_value};
 use tmt_study::summary::{Group, Summary, summarise};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::output::document::Document;
-use crate::table::{Table, print};
+use crate::table::{Table, print, wrap};
 
 /// Flags of `tmt summarise`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  tmt summarise results.parquet --by scheme,cc\n  \
-    tmt summarise results.parquet --by cc --metric goodput_bps,total_jain_index --json"
+    tmt summarise results.parquet --by scheme --against arq,in-order\n  \
+    tmt summarise results.parquet --by cc --metric total_goodput_bps,total_jain_index --latex"
 )]
 pub(crate) struct Args {
     /// Table of results: Parquet or CSV
@@ -24,15 +26,52 @@ pub(crate) struct Args {
     /// Columns whose values make the groups [default: one group]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     by: Vec<String>,
-    /// Columns of which means are taken [default: goodput, delay, completion time, retransmissions]
+    /// Columns of which means are taken [default: goodput, delay, completion time, retransmissions of all flows together]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
+    /// Compare the groups with those that have this value, e.g. arq,in-order, or scheme=arq,in-order
+    ///
+    /// Runs with the same seed and start are pairs; without pairs the difference is that of independent runs, which a
+    /// warning says. The p-values are corrected for the number of groups by Holm (1979). Without --by, the groups are
+    /// those of all that varies.
+    #[arg(long, value_name = "VALUE")]
+    against: Option<String>,
+    #[command(flatten)]
+    form: Form,
     /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
+}
+
+/// Form of the summary: a table for a terminal, unless another is chosen.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct Form {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Print a table in Markdown
+    #[arg(long)]
+    markdown: bool,
+    /// Print a table in LaTeX, for the package booktabs
+    #[arg(long)]
+    latex: bool,
+}
+
+impl Form {
+    fn set(&self, summary: &Summary) -> String {
+        let table = shown(summary);
+        let held = summary.conditions.line();
+        let held = |before: &str| match held.as_str() {
+            "" => String::new(),
+            held => format!("{before}{held}\n"),
+        };
+        match (self.markdown, self.latex) {
+            (true, _) => format!("{}\n{}", held(""), table.markdown()),
+            (_, true) => held("% ") + &table.latex(),
+            _ => as_text(summary),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -45,15 +84,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ))
     })?;
     let keys: Vec<String> = args.by.iter().map(|name| column(&table, name)).collect();
-    let summary = summarise(&table, &keys, &args.metric);
+    let summary = summarise(&table, &keys, &args.metric, args.against.as_deref());
     let summary = summary.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    let params = json!({ "by": summary.by, "metrics": summary.metrics });
-    let document = Document::new("tmt.summarise/1", params, &summary.groups);
+    let against = summary.against.as_ref();
+    let params = json!({
+        "by": summary.by,
+        "metrics": summary.metrics,
+        "against": against.map(|(column, value)| json!({ "column": column, "value": value })),
+        "held": summary.conditions.held,
+    });
+    let document = Document::new("tmt.summarise/2", params, &summary.groups);
     let path = args.output.as_deref();
-    print(path, args.json, &document, |_| shown(&summary))?;
-    for text in lacking(&summary) {
-        warning!("summarise", "{text}");
-    }
+    print(path, args.form.json, &document, |_| args.form.set(&summary))?;
+    warn("summarise", &summary);
     let runs: usize = summary.groups.iter().map(|group| group.runs).sum();
     headline!(
         "summarise",
@@ -84,10 +127,40 @@ pub(super) fn column_of(name: &str) -> String {
     parameter.map_or(key, Parameter::column)
 }
 
-/// The summary of a table as text.
-pub(super) fn text(table: &Records, by: &[String], metrics: &[String]) -> Outcome<String> {
-    let summary = summarise(table, by, metrics).map_err(Failure::failed)?;
-    Ok(shown(&summary))
+/// The summary of the results of a sweep as text, with its warnings.
+pub(super) fn text(table: &Records, by: &[String]) -> Outcome<String> {
+    let summary = summarise(table, by, &[], None).map_err(Failure::failed)?;
+    warn("sweep", &summary);
+    Ok(as_text(&summary))
+}
+
+/// The line of what all runs have in common, and the table.
+fn as_text(summary: &Summary) -> String {
+    match summary.conditions.line().as_str() {
+        "" => shown(summary).to_string(),
+        held => format!("{}\n\n{}", wrap(held, "  "), shown(summary)),
+    }
+}
+
+/// Warns of what would mislead.
+fn warn(command: &'static str, summary: &Summary) {
+    for text in &summary.conditions.warnings {
+        warning!(command, "{}", super::sweep::named(text));
+    }
+    for text in lacking(summary) {
+        warning!(command, "{text}");
+    }
+    let differences = summary
+        .groups
+        .iter()
+        .flat_map(|group| group.differences.iter().flatten());
+    let unpaired = differences.filter(|difference| !difference.paired).count();
+    if unpaired > 0 {
+        warning!(
+            command,
+            "{unpaired} differences are between runs without common seeds or starts: their intervals are those of independent runs, which are wider"
+        );
+    }
 }
 
 /// Metrics that some runs lack, whose means would mislead without this.
@@ -110,41 +183,69 @@ fn lacking(summary: &Summary) -> Vec<String> {
     texts.collect()
 }
 
-/// Label and format of a metric.
+/// Label and format of a metric. Unless it is of all flows together, it is the mean over them.
 fn label(name: &str) -> (String, Show) {
     let bare = name.strip_prefix("total_").unwrap_or(name);
-    let total = if bare == name { "" } else { "total " };
+    if name == "total_retransmission_probability" {
+        // Short, so that the usual metrics fit a terminal.
+        return ("retransmitted %".to_owned(), Show::Percent(2));
+    }
     let rows = Metrics::rows().into_iter().map(|(row, m)| (row, m.name));
     let mut rows = rows.chain(Total::rows().into_iter().map(|(row, m)| (row, m.name)));
     match rows.find(|(_, known)| *known == bare) {
-        Some((row, _)) => (format!("{total}{}", row.label), row.show),
+        Some((row, _)) if bare == name => {
+            let unit = ["kbps", "ms", "s"].iter().find_map(|unit| {
+                let what = row.label.strip_suffix(unit)?.strip_suffix(' ')?;
+                Some(format!("{what} per flow {unit}"))
+            });
+            (
+                unit.unwrap_or_else(|| format!("{} per flow", row.label)),
+                row.show,
+            )
+        }
+        Some((row, _)) => (row.label.to_owned(), row.show),
         None => (name.to_owned(), Show::Decimals(6)),
     }
 }
 
-fn shown(summary: &Summary) -> String {
-    let mut table = Table::of(&summary.groups);
+fn shown(summary: &Summary) -> Table<&Group> {
+    let groups = &summary.groups;
+    let mut table = Table::of(groups);
     if summary.by.is_empty() {
         table = table.words("", |_| "all");
     }
     for (place, name) in summary.by.iter().enumerate() {
-        table = table.words(name, |group| group.by[place].as_str());
+        table = table.words(heading(name), |group| group.labels[place].as_str());
     }
-    table = table.plain("cells", |group| group.cells);
-    if summary.groups.iter().any(|group| group.refused > 0) {
+    // What all groups have alike is said once, in the last line.
+    if groups
+        .iter()
+        .any(|group| group.cells != groups[0].cells || group.cells > 1)
+    {
+        table = table.plain("cells", |group| group.cells);
+    }
+    if groups.iter().any(|group| group.refused > 0) {
         table = table.plain("refused", |group| group.refused);
     }
-    table = table.plain("runs", |group| group.runs);
-    table = table.names_so_far().grouped(2);
+    table = table.plain("runs", |group| group.runs).names_so_far();
     for (place, name) in summary.metrics.iter().enumerate() {
         let (label, show) = label(name);
         let show = match show {
             Show::Count => Show::Decimals(1),
             show => show,
         };
-        table = table
-            .number(label, show, |group| Some(group.means[place]?.mean))
-            .number("± 95 %", show, |group| group.means[place]?.ci95);
+        table = table.estimate(label, show, |group| group.means[place]);
+        if let Some((column, value)) = &summary.against {
+            let value = shown_value(column, &Value::Text(value.clone()));
+            let difference = |group: &&Group| group.differences[place];
+            table = table
+                .estimate(format!("less {value}"), show, |group| {
+                    Some(difference(group)?.estimate)
+                })
+                .number("p (Holm)", Show::Significant(2), |group| {
+                    difference(group)?.p_value_holm
+                });
+        }
     }
-    table.to_string()
+    table.grouped(if summary.against.is_some() { 3 } else { 1 })
 }

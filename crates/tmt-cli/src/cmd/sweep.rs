@@ -160,7 +160,7 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
         .map(super::summarise::column_of)
         .collect();
     let mut output = Output::create(None)?;
-    output.write(super::summarise::text(&table, &by, &[])?.as_bytes())?;
+    output.write(super::summarise::text(&table, &by)?.as_bytes())?;
     output.finish()?;
     refuse_all_refused(&records)
 }

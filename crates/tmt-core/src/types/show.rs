@@ -33,6 +33,18 @@ impl Show {
         format!("{:.decimals$}", self.scaled(value))
     }
 
+    /// Largest number of decimals.
+    #[must_use]
+    pub fn decimals(self) -> i32 {
+        let decimals = match self {
+            Self::Count => 0,
+            Self::Kilo | Self::Milli => 3,
+            Self::Percent(decimals) | Self::Decimals(decimals) => decimals,
+            Self::Significant(digits) => digits,
+        };
+        i32::try_from(decimals).unwrap_or(0)
+    }
+
     /// The value in the unit of the table.
     #[must_use]
     pub fn scaled(self, value: f64) -> f64 {

@@ -62,6 +62,43 @@ pub fn candidates() -> Vec<SchemeSpec> {
     once(all.collect())
 }
 
+/// Schemes between those of the grid around `scheme`: one unit and half a step of redundancy more or less, twice the codeword at the
+/// same redundancy, and half and twice the depth of interleaving.
+pub(super) fn around(scheme: &SchemeSpec) -> Vec<SchemeSpec> {
+    let family = scheme.family();
+    let (data, units) = (scheme.data_units(), scheme.units());
+    if !family.codeword {
+        return Vec::new();
+    }
+    let repair = units - data;
+    let mut sizes = vec![(data, repair), (2 * data, 2 * repair)];
+    for step in [1, repair / 5] {
+        sizes.extend([(data, repair + step), (data, repair.saturating_sub(step))]);
+    }
+    let depth = scheme.interleave();
+    let mut depths = vec![depth];
+    if family.options.contains(&OptionKey::Interleave) {
+        depths.extend([depth / 2, 2 * depth]);
+    }
+    let text = |(data, repair): (u32, u32), depth: u32| {
+        let all = scheme.text().split(',').skip(1);
+        let others = all.filter(|part| !part.starts_with("interleave="));
+        let mut text = format!("{}:{data}/{}", family.name, data + repair);
+        if depth > 1 {
+            text += &format!(",interleave={depth}");
+        }
+        others.fold(text, |text, part| format!("{text},{part}"))
+    };
+    let of_sizes = sizes.iter().map(|size| text(*size, depth));
+    let of_depths = depths.iter().map(|depth| text((data, repair), *depth));
+    let all = of_sizes
+        .chain(of_depths)
+        .filter_map(|text| text.parse().ok());
+    let mut all = once(all.collect());
+    all.retain(|one| one.text() != scheme.text());
+    all
+}
+
 fn of_family(family: &'static Family) -> Vec<SchemeSpec> {
     let mut texts = vec![family.name.to_owned()];
     if family.codeword {
@@ -154,6 +191,26 @@ mod tests {
                 assert_eq!(2 * ordered, own.len(), "{}", family.name);
             }
         }
+    }
+
+    #[test]
+    fn neighbours_are_between_those_of_the_grid() {
+        let texts = |text: &str| -> Vec<String> {
+            let all = around(&text.parse().unwrap());
+            all.iter().map(|one| one.text().to_owned()).collect()
+        };
+        assert_eq!(
+            texts("fec:30/36,interleave=8,in-order"),
+            [
+                "fec:60/72,interleave=8,in-order",
+                "fec:30/37,interleave=8,in-order",
+                "fec:30/35,interleave=8,in-order",
+                "fec:30/36,interleave=4,in-order",
+                "fec:30/36,interleave=16,in-order",
+            ]
+        );
+        assert!(texts("harq:10/10,extra=1").contains(&"harq:10/11,extra=1".to_owned()));
+        assert!(texts("arq").is_empty());
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::experiment::{
-    Collect, Count, Error, Experiment, FlowSpec, LinkKind, LinkPlan, Loaded, Offsets, Plan, RunId,
-    Storage,
+    BufferSize, Collect, Count, Error, Experiment, FlowSpec, LinkKind, LinkPlan, Loaded, Offsets,
+    Params, Plan, RunId, Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
@@ -49,8 +50,21 @@ pub struct Sample {
     pub efficiency: Option<f64>,
     /// Share of the link (docs/metrics.md, Sec. 5).
     pub link_share: Option<f64>,
+    /// Length of the run.
+    pub length_s: f64,
     /// Whether a transfer was not complete when the run ended.
     pub is_incomplete: bool,
+}
+
+/// A change of the question, which shows what the answer depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Another size of the queue.
+    Queue(BufferSize),
+    /// Another congestion control of all flows.
+    Control(Algorithm),
+    /// The erasures of a second, independent realisation of the channel, or of the trace from its middle on, on top.
+    TwiceTheLosses,
 }
 
 /// What a candidate has after its runs.
@@ -62,6 +76,8 @@ pub(super) struct Outcome {
     pub(super) warnings: Vec<String>,
     /// RTT of the link.
     pub(super) rtt: Option<Span>,
+    /// Resolved parameters.
+    pub(super) params: Option<Params>,
 }
 
 /// Why a candidate has no runs.
@@ -92,7 +108,12 @@ pub(super) struct Bench<'a, S> {
     threads: usize,
     /// The slots of all runs, if they have a trace.
     slots: Option<Loaded>,
+    /// Whether the erasures of another realisation are added to those of the channel.
+    twice: bool,
 }
+
+/// Seeds of second realisations lie this far after those of the first.
+const SECOND: u64 = 1 << 32;
 
 impl<'a, S: Storage> Bench<'a, S> {
     /// Reads the trace, if there is one, and spreads the starts over it.
@@ -107,6 +128,7 @@ impl<'a, S: Storage> Bench<'a, S> {
             runs: question.runs,
             threads,
             slots: None,
+            twice: false,
         };
         let seed = bench.experiment.seed().0;
         let slots = bench.experiment.chain_slots(&bench.shared, seed)?;
@@ -128,6 +150,73 @@ impl<'a, S: Storage> Bench<'a, S> {
     /// The experiment of all candidates, with the starts.
     pub(super) fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// Spreads `count` starts over the trace from now on.
+    pub(super) fn set_starts(&mut self, count: u32) -> Result<(), AdviceError> {
+        if let Runs::Starts { duration, .. } = self.runs {
+            let (offsets, _) = spread(count, duration, self.length())?;
+            self.experiment.offsets = Some(offsets);
+        }
+        Ok(())
+    }
+
+    /// Counts runs from this seed on from now on.
+    pub(super) fn set_seed(&mut self, seed: u64) {
+        self.experiment.seed = Some(Count(seed));
+    }
+
+    /// Runs `work` with the question changed.
+    pub(super) fn changed<T>(
+        &mut self,
+        change: &Change,
+        work: impl FnOnce(&Self) -> T,
+    ) -> Result<T, Error> {
+        let (experiment, slots) = (self.experiment.clone(), self.slots.clone());
+        match change {
+            Change::Queue(size) => self.experiment.buffer = Some(*size),
+            Change::Control(control) => {
+                self.experiment.cc = Some(control.clone());
+                for flow in self.experiment.flow.iter_mut().flatten() {
+                    flow.cc = None;
+                }
+            }
+            Change::TwiceTheLosses => {
+                self.twice = true;
+                if let Some(slots) = &slots {
+                    let half = slots.rows.len() / 2;
+                    let rows = || slots.rows.slots().map_while(Result::ok).flatten();
+                    let middle = usize::try_from(half).unwrap_or(0);
+                    let second = rows().skip(middle).chain(rows().take(middle));
+                    self.slots = Some(self.erased_by(slots, second)?);
+                }
+            }
+        }
+        let done = work(self);
+        (self.experiment, self.slots, self.twice) = (experiment, slots, false);
+        Ok(done)
+    }
+
+    /// `slots`, of which those are erased, too, that are in `second`.
+    fn erased_by(
+        &self,
+        slots: &Loaded,
+        mut second: impl Iterator<Item = Slot>,
+    ) -> Result<Loaded, Error> {
+        let mut collector = self.shared.collect();
+        for block in slots.rows.slots() {
+            let mut block = block?;
+            for slot in &mut block {
+                if second.next().is_some_and(|other| other.is_erased()) {
+                    *slot = Slot::erased(slot.tx_time());
+                }
+            }
+            collector.slots(&block);
+        }
+        Ok(Loaded {
+            rows: collector.finish()?,
+            ..slots.clone()
+        })
     }
 
     /// Length of the trace; 0 without one.
@@ -300,6 +389,18 @@ impl<'a, S: Storage> Bench<'a, S> {
     fn of_trace(&self, scheme: &SchemeSpec, runs: &[u64]) -> Result<Outcome, Refusal> {
         let experiment = self.of_scheme(scheme);
         let Some(slots) = self.slots.as_ref().filter(|_| experiment.is_chain()) else {
+            if let Some(slots) = self.slots.as_ref().filter(|_| self.twice) {
+                let storage = Over {
+                    storage: &self.shared,
+                    timeline: slots.clone(),
+                };
+                let trace = Some("-".to_owned());
+                let experiment = Experiment {
+                    trace,
+                    ..experiment
+                };
+                return outcome(&experiment.resolve(&storage)?, runs, None);
+            }
             let plan = experiment.resolve(&self.shared)?;
             return outcome(&plan, runs, None);
         };
@@ -320,6 +421,18 @@ impl<'a, S: Storage> Bench<'a, S> {
             ..self.of_scheme(scheme)
         };
         match slots {
+            None if self.twice => {
+                let storage = Over {
+                    storage: &self.shared,
+                    timeline: self.generated(run)?,
+                };
+                let mut experiment = Experiment {
+                    trace: Some("-".to_owned()),
+                    ..experiment
+                };
+                (experiment.channel, experiment.loss, experiment.rate) = (None, None, None);
+                outcome(&experiment.resolve(&storage)?, &[0], None)
+            }
             None => outcome(&experiment.resolve(&self.shared)?, &[0], None),
             Some(Err(error)) => Err(Refusal::Refused(error.to_string())),
             Some(Ok(slots)) => self.of_timeline(&experiment, slots, |plan, efficiency| {
@@ -368,6 +481,13 @@ impl<'a, S: Storage> Bench<'a, S> {
             collector.slots(&block.map_err(failed)?);
         }
         slots.rows = collector.finish()?;
+        if self.twice {
+            let second = self
+                .experiment
+                .chain_slots(&self.shared, seed.saturating_add(SECOND))?;
+            let second = second.rows.slots().map_while(Result::ok).flatten();
+            return self.erased_by(&slots, second);
+        }
         Ok(slots)
     }
 
@@ -402,6 +522,7 @@ impl Outcome {
             }
         }
         self.rtt = self.rtt.or(more.rtt);
+        self.params = self.params.take().or(more.params);
     }
 }
 
@@ -421,6 +542,7 @@ fn outcome(plan: &Plan, runs: &[u64], efficiency: Option<f64>) -> Result<Outcome
         samples,
         warnings: warnings.map(|note| note.text.clone()).collect(),
         rtt: Some(plan.rtt),
+        params: Some(plan.params.clone()),
     })
 }
 
@@ -452,6 +574,7 @@ fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
         completion_time_s: completion.filter(|_| transfers),
         efficiency: efficiency.or_else(of_slots),
         link_share: metrics.link_share,
+        length_s: report.duration_s,
         is_incomplete,
     }
 }

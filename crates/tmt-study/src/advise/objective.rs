@@ -1,11 +1,11 @@
-//! What a candidate is to be best at.
+//! Objectives of the search.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::evaluation::Sample;
 
-/// What the best candidate is best at. Each is a number of a run, and its mean over the runs decides.
+/// Objective. Each is a number of a run, and its mean over the runs decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Objective {
     /// Highest goodput of all flows together.
@@ -42,7 +42,7 @@ impl Objective {
     #[must_use]
     pub const fn metric(self) -> &'static str {
         match self {
-            Self::Goodput => "goodput_bps",
+            Self::Goodput => "total_goodput_bps",
             Self::PageTime => "completion_time_s",
             Self::P99Delay => "delay_p99_s",
             Self::Efficiency => "efficiency",

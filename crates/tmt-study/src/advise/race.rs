@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use fluid_tcp::experiment::Storage;
+use fluid_tcp::experiment::{Params, Storage};
+use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{Span, to_f64};
 
 use super::bounds::Bounds;
+use super::candidates::around;
 use super::evaluation::{Bench, LinkFacts, Refusal, STRETCHES, Sample};
 use super::objective::Objective;
 use super::verdict::{Advice, Candidate, Fate, mean, point};
@@ -29,6 +31,10 @@ const FIRST_PART: u64 = 8;
 /// Round trips of a stretch of the trace, at least.
 const ROUND_TRIPS: u64 = 40;
 
+/// Candidates around which others are tried, and how often.
+const CENTRES: usize = 2;
+const LAPS_OF_REFINEMENT: usize = 2;
+
 /// A point is spared by the race unless another is better, or worse by less than this share, in everything.
 const NEAR: f64 = 0.01;
 
@@ -40,18 +46,13 @@ pub(super) fn run<S: Storage>(
     advanced: &(impl Fn(u64) + Sync),
 ) -> Result<Advice, AdviceError> {
     let (bench, link) = Bench::new(question, storage, threads)?;
-    let new = |scheme: &tmt_core::SchemeSpec| Candidate {
-        scheme: scheme.clone(),
-        fate: Fate::Dropped,
-        runs: Vec::new(),
-        efficiency_bound: None,
-        warnings: Vec::new(),
-    };
+    let new = |scheme: &SchemeSpec| Candidate::new(scheme.clone());
     let mut search = Search {
         question,
         bench,
         candidates: question.candidates.iter().map(new).collect(),
         link,
+        params: None,
     };
     let order: Vec<u64> = (0..question.count()).collect();
     let mut alive: Vec<usize> = (0..search.candidates.len()).collect();
@@ -83,17 +84,17 @@ pub(super) fn run<S: Storage>(
         alive.dedup();
         search.evaluate(&alive, &order, advanced)?;
     }
-    for candidate in &mut search.candidates {
-        if candidate.fate == Fate::Dropped && candidate.runs.len() == order.len() {
-            candidate.fate = Fate::Evaluated;
-        }
+    search.mark_evaluated(&order);
+    if question.refine {
+        search.refine(&order, advanced)?;
     }
-    let experiment = search.bench.experiment().clone();
+    let finals = search.finals(advanced)?;
     Advice::new(
         question,
-        (experiment, search.link),
+        search.bench.experiment().clone(),
+        search.link,
         search.candidates,
-        census,
+        (census, finals),
     )
 }
 
@@ -104,11 +105,13 @@ fn laps(all: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(first), |lap| lap.checked_mul(2)).take_while(move |lap| *lap < all)
 }
 
-struct Search<'a, S> {
-    question: &'a Question,
-    bench: Bench<'a, S>,
-    candidates: Vec<Candidate>,
-    link: LinkFacts,
+pub(super) struct Search<'a, S> {
+    pub(super) question: &'a Question,
+    pub(super) bench: Bench<'a, S>,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) link: LinkFacts,
+    /// Resolved parameters of the first candidate that ran.
+    pub(super) params: Option<Params>,
 }
 
 impl<S: Storage> Search<'_, S> {
@@ -118,7 +121,7 @@ impl<S: Storage> Search<'_, S> {
     }
 
     /// Adds those of `runs` that the candidates `numbers` do not have.
-    fn evaluate(
+    pub(super) fn evaluate(
         &mut self,
         numbers: &[usize],
         runs: &[u64],
@@ -153,6 +156,7 @@ impl<S: Storage> Search<'_, S> {
                             }
                         }
                         self.link.rtt = self.link.rtt.or(outcome.rtt);
+                        self.params = self.params.take().or(outcome.params);
                     }
                     Err(Refusal::Refused(why)) => {
                         candidate.fate = Fate::Refused(why);
@@ -161,6 +165,57 @@ impl<S: Storage> Search<'_, S> {
                     Err(Refusal::Storage(why)) => return Err(AdviceError::Failed(why)),
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Candidates that have all runs of the race are evaluated.
+    fn mark_evaluated(&mut self, order: &[u64]) {
+        for candidate in &mut self.candidates {
+            if candidate.fate == Fate::Dropped && candidate.runs.len() == order.len() {
+                candidate.fate = Fate::Evaluated;
+            }
+        }
+    }
+
+    /// The candidates that have all runs of the race, the best first.
+    pub(super) fn ranked(&self) -> Vec<usize> {
+        let all = self.candidates.iter().enumerate();
+        let all = all.filter(|(_, one)| one.fate == Fate::Evaluated);
+        let scored =
+            all.map(|(number, one)| (number, mean(&one.samples(), self.question.objective)));
+        let mut scored: Vec<(usize, f64)> = scored.collect();
+        scored.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        scored.into_iter().map(|(number, _)| number).collect()
+    }
+
+    /// Tries candidates between those of the grid around the best, and again around the best of these.
+    fn refine(
+        &mut self,
+        order: &[u64],
+        advanced: &(impl Fn(u64) + Sync),
+    ) -> Result<(), AdviceError> {
+        let mut centres: BTreeSet<usize> = BTreeSet::new();
+        for _ in 0..LAPS_OF_REFINEMENT {
+            let best: Vec<usize> = self.ranked().into_iter().take(CENTRES).collect();
+            let mut new = Vec::new();
+            for centre in best {
+                if !centres.insert(centre) {
+                    continue;
+                }
+                for scheme in around(&self.candidates[centre].scheme) {
+                    if !self
+                        .candidates
+                        .iter()
+                        .any(|known| known.scheme.text() == scheme.text())
+                    {
+                        new.push(self.candidates.len());
+                        self.candidates.push(Candidate::new(scheme));
+                    }
+                }
+            }
+            self.evaluate(&new, order, advanced)?;
+            self.mark_evaluated(order);
         }
         Ok(())
     }

@@ -1,18 +1,22 @@
 //! The answer: which candidate is best, by how much, and which others are worth a look.
 
 use fluid_tcp::experiment::Experiment;
-use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate};
+use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate, overlap};
 use tmt_core::scheme::SchemeSpec;
+use tmt_core::types::Span;
 
 use super::census::Census;
 use super::evaluation::{LinkFacts, Sample};
+use super::finals::Finals;
 use super::objective::Objective;
 use super::{AdviceError, Question, Runs};
 
 /// How far a candidate came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It has all runs.
+    /// It is among the best, and ran again on fresh seeds or starts.
+    Final,
+    /// It has all runs of the race.
     Evaluated,
     /// The race dropped it after some of the runs: others were better on the same runs.
     Dropped,
@@ -29,7 +33,7 @@ pub struct Candidate {
     pub scheme: SchemeSpec,
     /// How far it came.
     pub fate: Fate,
-    /// Its runs with their numbers, from 0, in ascending order.
+    /// Its runs with their numbers, in ascending order: those on fresh seeds or starts, or those of the race, from 0.
     pub runs: Vec<(u64, Sample)>,
     /// Data LLDUs delivered per slot by the closed forms, at most; `None` if all candidates are evaluated.
     pub efficiency_bound: Option<f64>,
@@ -38,17 +42,19 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Mean and 95 % interval of a number over its runs; `None` if a run does not have it, or without runs.
-    #[must_use]
-    pub fn estimate(
-        &self,
-        runs: Runs,
-        seed: u64,
-        of: impl Fn(&Sample) -> Option<f64>,
-    ) -> Option<Estimate> {
-        let values = self.runs.iter().map(|(_, sample)| of(sample));
-        let values: Vec<f64> = values.collect::<Option<_>>()?;
-        over(runs, seed, &values)
+    /// A candidate without runs.
+    pub(super) fn new(scheme: SchemeSpec) -> Self {
+        Self {
+            scheme,
+            fate: Fate::Dropped,
+            runs: Vec::new(),
+            efficiency_bound: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn samples(&self) -> Vec<Sample> {
+        self.runs.iter().map(|(_, sample)| *sample).collect()
     }
 
     /// Number of its runs in which a transfer was not complete.
@@ -59,66 +65,113 @@ impl Candidate {
     }
 }
 
+/// How runs were taken, which decides their intervals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sampling {
+    pub(super) runs: Runs,
+    seed: u64,
+    /// Time between two starts, s.
+    spacing_s: f64,
+}
+
+impl Sampling {
+    pub(super) fn of(runs: Runs, experiment: &Experiment) -> Self {
+        let seed = experiment.seed().0;
+        let over = experiment.offsets.and_then(|offsets| offsets.over);
+        let mut sampling = Self {
+            runs,
+            seed,
+            spacing_s: over.map_or(0.0, Span::as_secs_f64),
+        };
+        if let Runs::Starts { count, .. } = runs {
+            sampling.spacing_s /= f64::from(count.saturating_sub(1).max(1));
+        }
+        sampling
+    }
+
+    /// Mean of a number over runs, by the block bootstrap over starts in one trace, by Student's t over seeds; `None` if a run
+    /// does not have it, or without runs. Values without variation have no interval: they say nothing of what they are a sample of.
+    pub(super) fn estimate(
+        &self,
+        samples: &[Sample],
+        of: impl Fn(&Sample) -> Option<f64>,
+    ) -> Option<Estimate> {
+        let values: Vec<f64> = samples.iter().map(of).collect::<Option<_>>()?;
+        let all = match self.runs {
+            Runs::Starts { .. } => {
+                let starts = (0..).zip(samples);
+                let starts = starts
+                    .map(|(number, sample)| (f64::from(number) * self.spacing_s, sample.length_s));
+                let shared = overlap(&starts.collect::<Vec<_>>());
+                bootstrap(&[&values], self.seed, shared).pop()??
+            }
+            Runs::Seeds { .. } => estimate(&values)?,
+        };
+        Some(Estimate {
+            ci95: all.ci95.filter(|half| *half > 0.0),
+            ..all
+        })
+    }
+}
+
 /// How much better the winner is than another candidate, from the differences of their runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     /// Mean difference, in the unit of the objective; 0 or above.
     pub mean: f64,
-    /// Half-width of its 95 % interval; `None` for a single run, or for a number of the whole trace.
+    /// Half-width of its 95 % interval; `None` for a single run, for a number of the whole trace, or if it is the same in all
+    /// runs.
     pub ci95: Option<f64>,
 }
 
 impl Difference {
-    /// Whether the difference exceeds its interval.
+    /// Whether the interval excludes zero.
     #[must_use]
     pub fn is_clear(&self) -> bool {
-        self.ci95.is_some_and(|half| self.mean > half)
+        self.ci95.map_or(self.mean > 0.0, |half| self.mean > half)
     }
 }
 
 /// The answer to a [`Question`].
 #[derive(Debug, Clone)]
 pub struct Advice {
-    /// All candidates, in the order of the question.
+    /// All candidates: those of the question in its order, then those that were tried around the best.
     pub candidates: Vec<Candidate>,
-    /// Numbers of the candidates that have all runs, the best first.
+    /// Numbers of the candidates that ran again, the best first.
     pub ranking: Vec<usize>,
     /// Numbers of those of them that no other is as good as in goodput (or page time), p99 delay and efficiency and better in
     /// one, by the objective.
     pub frontier: Vec<usize>,
     /// The winner less each of the ranking, in its order.
     pub differences: Vec<Difference>,
-    /// Number of candidates at the top whose difference from the winner does not exceed its interval, the winner included.
-    pub alike: usize,
     /// Erasures of the channel; `None` if nothing is pruned.
     pub census: Option<Census>,
-    /// The experiment of all candidates, with their starts.
+    /// The experiment of the finals, with their starts or first seed.
     pub experiment: Experiment,
     /// What the slots of the link say.
     pub link: LinkFacts,
-    /// Runs of a candidate that has all.
-    pub runs: Runs,
-    /// What the best is best at.
+    /// Runs of the finals, and values with the question changed.
+    pub finals: Finals,
+    /// Objective.
     pub objective: Objective,
 }
 
 impl Advice {
-    /// Ranks the candidates that have all runs.
+    /// Ranks the candidates that ran again.
     pub(super) fn new(
         question: &Question,
-        (experiment, link): (Experiment, LinkFacts),
+        experiment: Experiment,
+        link: LinkFacts,
         candidates: Vec<Candidate>,
-        census: Option<Census>,
+        (census, finals): (Option<Census>, Finals),
     ) -> Result<Self, AdviceError> {
         let objective = question.objective;
-        let (runs, seed) = (question.runs, question.experiment.seed().0);
-        let score = |candidate: &Candidate| {
-            let mean = candidate.estimate(runs, seed, |sample| objective.of(sample));
-            mean.map_or(f64::NEG_INFINITY, |estimate| objective.score(estimate.mean))
-        };
-        let is_evaluated = |number: &usize| candidates[*number].fate == Fate::Evaluated;
-        let all = (0..candidates.len()).filter(is_evaluated);
-        let mut ranked: Vec<(usize, f64)> = all.map(|n| (n, score(&candidates[n]))).collect();
+        let score = |number: usize| mean(&candidates[number].samples(), objective);
+        let is_final = |number: &usize| candidates[*number].fate == Fate::Final;
+        let mut ranked: Vec<(usize, f64)> = (0..candidates.len())
+            .filter(is_final)
+            .map(|n| (n, score(n)))
+            .collect();
         ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let ranking: Vec<usize> = ranked.iter().map(|(number, _)| *number).collect();
         let delivers = |candidate: &Candidate| {
@@ -129,62 +182,69 @@ impl Advice {
         let Some((best, _)) = best.filter(|(number, _)| delivers(&candidates[*number])) else {
             return Err(none_delivers(&candidates, objective));
         };
-        let values = |number: usize| -> Vec<f64> {
-            let samples = candidates[number].runs.iter();
-            let values = samples.map(|(_, sample)| objective.of(sample));
-            values
-                .map(|value| value.map_or(f64::NAN, |value| objective.score(value)))
-                .collect()
-        };
-        let of_best = values(*best);
-        let whole = objective == Objective::Efficiency && matches!(runs, Runs::Starts { .. });
-        let differences = ranking.iter().map(|number| {
-            let other = values(*number);
-            let differences = of_best.iter().zip(&other).map(|(best, other)| best - other);
-            let differences: Vec<f64> = differences.collect();
-            if differences.iter().any(|difference| difference.is_nan()) {
-                return Difference {
-                    mean: f64::INFINITY,
-                    ci95: Some(0.0),
-                };
-            }
-            let estimate = over(runs, seed, &differences);
-            Difference {
-                mean: estimate.map_or(0.0, |estimate| estimate.mean),
-                // The efficiency of a timeline is one number, the same for all runs.
-                ci95: estimate
-                    .and_then(|estimate| estimate.ci95)
-                    .filter(|_| !whole),
-            }
-        });
-        let differences: Vec<Difference> = differences.collect();
-        let unclear = differences.iter().skip(1);
-        let unclear =
-            unclear.take_while(|difference| difference.ci95.is_some() && !difference.is_clear());
-        let alike = 1 + unclear.count();
         let points: Vec<(usize, [f64; 3])> = ranking
             .iter()
-            .map(|number| {
-                let runs = candidates[*number].runs.iter();
-                let samples: Vec<Sample> = runs.map(|(_, sample)| *sample).collect();
-                (*number, point(&samples, objective))
-            })
+            .map(|number| (*number, point(&candidates[*number].samples(), objective)))
             .collect();
         let frontier = points
             .iter()
             .filter(|(_, own)| !points.iter().any(|(_, other)| dominates(*other, *own)));
-        Ok(Self {
+        let mut advice = Self {
             frontier: frontier.map(|(number, _)| *number).collect(),
             ranking,
-            differences,
-            alike,
+            differences: Vec::new(),
             census,
             experiment,
             link,
-            runs,
+            finals,
             objective,
             candidates,
-        })
+        };
+        let best = advice.candidates[*best].samples();
+        let differences = advice.ranking.iter();
+        advice.differences = differences
+            .map(|number| advice.difference(&best, &advice.candidates[*number].samples()))
+            .collect();
+        Ok(advice)
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling::of(self.finals.runs, &self.experiment)
+    }
+
+    /// How much better the winner is, run by run.
+    fn difference(&self, best: &[Sample], other: &[Sample]) -> Difference {
+        let objective = self.objective;
+        let score = |sample: &Sample| objective.of(sample).map(|value| objective.score(value));
+        let pairs: Option<Vec<Sample>> = best
+            .iter()
+            .zip(other)
+            .map(|(best, other)| {
+                // What it is a difference of does not matter to the estimate.
+                Some(Sample {
+                    goodput_bps: Some(score(best)? - score(other)?),
+                    ..*best
+                })
+            })
+            .collect();
+        let Some(pairs) = pairs else {
+            return Difference {
+                mean: f64::INFINITY,
+                ci95: None,
+            };
+        };
+        let estimate = self.sampling().estimate(&pairs, |pair| pair.goodput_bps);
+        Difference {
+            mean: estimate.map_or(0.0, |estimate| estimate.mean),
+            ci95: estimate
+                .and_then(|estimate| estimate.ci95)
+                .filter(|_| !self.is_one(objective)),
+        }
+    }
+
+    /// Whether an objective is one number for all runs: the efficiency of a timeline.
+    fn is_one(&self, objective: Objective) -> bool {
+        objective == Objective::Efficiency && matches!(self.finals.runs, Runs::Starts { .. })
     }
 
     /// The best candidate.
@@ -193,25 +253,29 @@ impl Advice {
         &self.candidates[self.ranking[0]]
     }
 
-    /// Mean and interval of a number over the runs of a candidate; no interval for the efficiency of a timeline, which is one
-    /// number.
+    /// Numbers of the candidates whose difference from the winner has an interval that contains zero, or is zero; the winner is
+    /// the first.
+    #[must_use]
+    pub fn alike(&self) -> Vec<usize> {
+        let ranked = self.ranking.iter().zip(&self.differences).enumerate();
+        let alike = ranked.filter(|(place, (_, difference))| *place == 0 || !difference.is_clear());
+        alike.map(|(_, (number, _))| *number).collect()
+    }
+
+    /// Mean and interval of a number over the fresh runs of a candidate; `None` of one that did not run again. No interval for the
+    /// efficiency of a timeline, which is one number.
     #[must_use]
     pub fn estimate(&self, candidate: &Candidate, objective: Objective) -> Option<Estimate> {
-        let seed = self.experiment.seed().0;
-        let estimate = candidate.estimate(self.runs, seed, |sample| objective.of(sample))?;
-        let is_one = objective == Objective::Efficiency && matches!(self.runs, Runs::Starts { .. });
+        let samples = candidate.samples();
+        let is_final = candidate.fate == Fate::Final;
+        let estimate = self
+            .sampling()
+            .estimate(&samples, |sample| objective.of(sample));
+        let estimate = estimate.filter(|_| is_final)?;
         Some(Estimate {
-            ci95: estimate.ci95.filter(|_| !is_one),
+            ci95: estimate.ci95.filter(|_| !self.is_one(objective)),
             ..estimate
         })
-    }
-}
-
-/// Mean of `values`, one a run: by the block bootstrap over starts in one trace, by Student's t over seeds.
-fn over(runs: Runs, seed: u64, values: &[f64]) -> Option<Estimate> {
-    match runs {
-        Runs::Starts { .. } => bootstrap(&[values], seed).pop().flatten(),
-        Runs::Seeds { .. } => estimate(values),
     }
 }
 
@@ -232,7 +296,7 @@ pub(super) fn point(samples: &[Sample], objective: Objective) -> [f64; 3] {
 }
 
 /// Whether `one` is as good as `other` in everything, and better in something.
-fn dominates(one: [f64; 3], other: [f64; 3]) -> bool {
+pub(super) fn dominates(one: [f64; 3], other: [f64; 3]) -> bool {
     let pairs = || one.iter().zip(&other);
     pairs().all(|(one, other)| one >= other) && pairs().any(|(one, other)| one > other)
 }

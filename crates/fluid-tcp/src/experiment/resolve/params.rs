@@ -1,15 +1,15 @@
 //! `params` of JSON: every resolved parameter, and values derived from them.
 
 use serde_json::{Value, json};
-use tmt_core::types::Time;
+use tmt_core::types::{Metadata, Time};
 
 use crate::experiment::parameters::PARAMETERS;
 use crate::experiment::plan::{FlowPlan, LinkPlan, Params, Plan};
 use crate::experiment::setting::Setting as _;
 
 impl Plan {
-    /// All parameters and derived values. `scheme` is that of the timeline's head.
-    pub(super) fn params(&self, scheme: Option<&str>) -> Params {
+    /// All parameters and derived values. `head` is that of the timeline.
+    pub(super) fn params(&self, head: &Metadata) -> Params {
         // On a synthetic link LLDU and packing are those of the return trace.
         let describes_trace = |key: &str| key.starts_with("lldu") || key == "packing";
         let is_shown = |key: &str| self.link.trace().is_some() || !describes_trace(key);
@@ -18,7 +18,7 @@ impl Plan {
             let value = (parameter.access.json)(&self.resolved);
             let value = value.filter(|_| is_shown(parameter.key));
             params.extend(parameter.json_name().zip(value));
-            self.add_derived(parameter.key, scheme, |name, value| {
+            self.add_derived(parameter.key, head, |name, value| {
                 params.insert(name.to_owned(), value);
             });
         }
@@ -26,12 +26,15 @@ impl Plan {
     }
 
     /// Adds the values that follow the parameter `key`.
-    fn add_derived(&self, key: &str, scheme: Option<&str>, mut add: impl FnMut(&str, Value)) {
+    fn add_derived(&self, key: &str, head: &Metadata, mut add: impl FnMut(&str, Value)) {
         let seconds = |time: Time| time.since(Time::ZERO).as_secs_f64();
         match (key, &self.link) {
             ("loss", LinkPlan::Timeline(_)) => {
-                if let Some(scheme) = scheme {
+                if let Some(scheme) = head.get("scheme") {
                     add("scheme", json!(scheme));
+                }
+                if let Some(delay) = head.number("feedback_delay_ns") {
+                    add("feedback_delay_ns", json!(delay));
                 }
             }
             ("overlap", LinkPlan::Timeline(plan)) => {

@@ -3,7 +3,8 @@
 //! Runs at neighbouring offsets of one trace are correlated. So blocks of neighbours are drawn instead of single runs
 //! (Politis and Romano 1992). The length of a block and the widening of the interval are those of [`tmt_core::stats::bootstrap`].
 //!
-//! Deviation: a block is at least n/1000 long, since more blocks cost time without improving the interval.
+//! Deviations: a block is at least as long as runs overlap, since they share that part of the trace, and n/1000, since more
+//! blocks cost time without improving the interval.
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::math::rng::{Stream, Uniform};
@@ -20,22 +21,24 @@ const MOST_BLOCKS: usize = 1_000;
 
 /// Mean and interval of each column, whose values are in the order of the runs' starts.
 ///
-/// All columns use the same random numbers, those of `seed`. An empty column gives `None`.
+/// `overlap` is the number of successive runs that share part of the trace, 1 if none do: see [`overlap`](super::overlap). Fewer
+/// than two such groups give no interval. All columns use the same random numbers, those of `seed`. An empty column gives
+/// `None`.
 ///
 /// ```
 /// use fluid_tcp::simulation::replications::bootstrap;
 ///
 /// let times: Vec<f64> = (0..100).map(|run| f64::from(run % 10)).collect();
-/// let estimates = bootstrap(&[&times, &[]], 1);
+/// let estimates = bootstrap(&[&times, &[]], 1, 1);
 /// let time = estimates[0].ok_or("no runs")?;
 /// assert!((time.mean - 4.5).abs() < 1e-9 && time.block.is_some());
 /// assert!(estimates[1].is_none());
 /// # Ok::<(), &str>(())
 /// ```
 #[must_use]
-pub fn bootstrap(columns: &[&[f64]], seed: u64) -> Vec<Option<Estimate>> {
-    let mut series: Vec<Option<Series>> =
-        columns.iter().map(|values| Series::new(values)).collect();
+pub fn bootstrap(columns: &[&[f64]], seed: u64, overlap: usize) -> Vec<Option<Estimate>> {
+    let series = columns.iter().map(|values| Series::new(values, overlap));
+    let mut series: Vec<Option<Series>> = series.collect();
     let most = series.iter().flatten().map(|series| series.blocks).max();
     let mut draws = vec![0.0; most.unwrap_or(0)];
     let mut uniform = Uniform::new(seed, Stream::Bootstrap);
@@ -55,6 +58,17 @@ pub fn bootstrap(columns: &[&[f64]], seed: u64) -> Vec<Option<Estimate>> {
         .collect()
 }
 
+/// Factor by which blocks of `block` runs make an interval too narrow: the covariance of two runs falls evenly to zero over
+/// `overlap` runs, and blocks contain the pairs of near ones less often, the farther apart they are.
+fn narrowing(overlap: usize, block: usize) -> f64 {
+    let (shared, length) = (to_f64(overlap as u64), to_f64(block as u64));
+    let seen = (1..overlap).map(|lag| {
+        let lag = to_f64(lag as u64);
+        2.0 * (1.0 - lag / shared) * (1.0 - lag / length)
+    });
+    ((1.0 + seen.sum::<f64>()) / shared).sqrt()
+}
+
 /// Values of one metric, prepared for resampling.
 struct Series {
     n: usize,
@@ -63,6 +77,7 @@ struct Series {
     block: usize,
     /// Number of blocks in a mean.
     blocks: usize,
+    overlap: usize,
     /// Prefix sums of the deviations from the mean, with the first block repeated at the end; empty if all values are
     /// equal.
     sums: Vec<f64>,
@@ -70,7 +85,7 @@ struct Series {
 }
 
 impl Series {
-    fn new(values: &[f64]) -> Option<Self> {
+    fn new(values: &[f64], overlap: usize) -> Option<Self> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / to_f64(n as u64);
         if n == 0 {
@@ -82,7 +97,7 @@ impl Series {
         let block = if same {
             n
         } else {
-            block_length(&deviations, MOST_BLOCKS)
+            block_length(&deviations, MOST_BLOCKS).max(overlap).min(n)
         };
         let mut sums = Vec::new();
         if !same {
@@ -98,6 +113,7 @@ impl Series {
             mean,
             block,
             blocks: n.div_ceil(block),
+            overlap,
             sums,
             resampled: Vec::new(),
         })
@@ -129,7 +145,11 @@ impl Series {
             self.resampled.get(tail - 1),
             self.resampled.get(RESAMPLES - tail),
         ) {
-            (Some(low), Some(high)) => Some((high - low) / 2.0 * widening(n / block)),
+            (Some(low), Some(high)) => {
+                let half = (high - low) / 2.0 * widening(n / block);
+                let half = half / narrowing(self.overlap, self.block);
+                Some(half).filter(|_| self.n >= 2 * self.block)
+            }
             _ if self.n > 1 => Some(0.0),
             _ => None,
         };
@@ -165,7 +185,7 @@ mod tests {
     fn ratio(phi: f64, n: usize) -> f64 {
         let ratios = (1..=20).map(|seed| {
             let values = autoregressive(phi, n, seed);
-            let ours = bootstrap(&[&values], seed)[0].unwrap();
+            let ours = bootstrap(&[&values], seed, 1)[0].unwrap();
             let student_t = estimate(&values).unwrap();
             assert!((ours.mean - student_t.mean).abs() < 1e-12);
             ours.ci95.unwrap() / student_t.ci95.unwrap()
@@ -198,7 +218,7 @@ mod tests {
         // G = 2σ²φ/(1 − φ)², Σ R = σ²(1 + φ)/(1 − φ): b³ = n · 3/2 · (2φ/(1 − φ²))².
         let (phi, n) = (0.6_f64, 20_000_usize);
         let values = autoregressive(phi, n, 3);
-        let block = bootstrap(&[&values], 1)[0].unwrap().block.unwrap();
+        let block = bootstrap(&[&values], 1, 1)[0].unwrap().block.unwrap();
         let slope = 2.0 * phi / (1.0 - phi * phi);
         let b3 = 20_000.0 * 1.5 * slope * slope;
         let exact = cbrt(b3);
@@ -209,14 +229,45 @@ mod tests {
         );
     }
 
+    /// Each value is a mean over five of a series, four of which the next one shares: `--offsets 16:over=45s` of 15 s runs.
+    #[test]
+    fn intervals_of_overlapping_runs_cover_the_mean() {
+        let coverage = |n: usize, overlap: usize, taken: usize| {
+            let trials = 1000;
+            let covered = (0..trials).filter(|trial| {
+                let series = autoregressive(0.3, n + overlap, *trial);
+                let values = (0..n).map(|start| {
+                    series[start..start + overlap].iter().sum::<f64>() / to_f64(overlap as u64)
+                });
+                let values: Vec<f64> = values.collect();
+                let estimate = bootstrap(&[&values], 1, taken)[0].unwrap();
+                estimate.mean.abs() <= estimate.ci95.unwrap()
+            });
+            to_f64(covered.count() as u64) / to_f64(trials)
+        };
+        for (n, overlap) in [(16, 2), (16, 5), (30, 5), (60, 20), (300, 30)] {
+            let covered = coverage(n, overlap, overlap);
+            assert!((0.91..=0.97).contains(&covered), "{n} {overlap}: {covered}");
+        }
+        let ignorant = coverage(16, 5, 1);
+        assert!(ignorant < 0.9, "{ignorant}");
+    }
+
+    #[test]
+    fn runs_that_all_overlap_have_no_interval() {
+        let values = autoregressive(0.0, 16, 1);
+        assert_eq!(bootstrap(&[&values], 1, 9)[0].unwrap().ci95, None);
+        assert_eq!(bootstrap(&[&values], 1, 99)[0].unwrap().ci95, None);
+    }
+
     #[test]
     fn few_values_and_equal_ones() {
-        assert!(bootstrap(&[&[]], 1)[0].is_none());
-        assert_eq!(bootstrap(&[&[3.0]], 1)[0].unwrap().ci95, None);
-        assert_eq!(bootstrap(&[&[3.0; 7]], 1)[0].unwrap().ci95, Some(0.0));
+        assert!(bootstrap(&[&[]], 1, 1)[0].is_none());
+        assert_eq!(bootstrap(&[&[3.0]], 1, 1)[0].unwrap().ci95, None);
+        assert_eq!(bootstrap(&[&[3.0; 7]], 1, 1)[0].unwrap().ci95, Some(0.0));
         for n in 2..8 {
             let values: Vec<f64> = (0..n).map(f64::from).collect();
-            let width = bootstrap(&[&values], 1)[0].unwrap().ci95.unwrap();
+            let width = bootstrap(&[&values], 1, 1)[0].unwrap().ci95.unwrap();
             assert!(width.is_finite() && width > 0.0, "{n}: {width}");
         }
     }
@@ -224,7 +275,7 @@ mod tests {
     #[test]
     fn a_column_does_not_depend_on_the_others() {
         let (a, b) = (autoregressive(0.5, 300, 1), autoregressive(0.0, 70, 2));
-        assert_eq!(bootstrap(&[&a, &b], 9)[1], bootstrap(&[&b, &a], 9)[0]);
-        assert_ne!(bootstrap(&[&a], 9), bootstrap(&[&a], 10));
+        assert_eq!(bootstrap(&[&a, &b], 9, 1)[1], bootstrap(&[&b, &a], 9, 1)[0]);
+        assert_ne!(bootstrap(&[&a], 9, 1), bootstrap(&[&a], 10, 1));
     }
 }

@@ -29,10 +29,11 @@ const BASIC: [&str; 11] = [
 /// Size of a page for the objective page-time, unless given.
 pub(super) const PAGE: &str = "100kB";
 
-/// Runs of a candidate: starts of long flows and of pages in a trace, seeds of a channel.
+/// Runs of a candidate in the race: starts of long flows and of pages in a trace, and seeds of a channel.
 pub(super) const STARTS: u32 = 16;
 pub(super) const PAGE_STARTS: u32 = 64;
 pub(super) const SEEDS: u32 = 8;
+pub(super) const PAGE_SEEDS: u32 = 16;
 
 /// Flags of `tmt advise`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     /// Named link with its channel, as --channel scenario:NAME; `tmt synth --list` has all
     #[arg(long, value_name = "NAME", conflicts_with_all = ["channel", "trace"], help_heading = "Link")]
     pub(super) scenario: Option<String>,
-    /// What the best scheme is best at: goodput, page-time, p99-delay or efficiency
+    /// Objective: goodput, page-time, p99-delay or efficiency
     ///
     /// goodput: payload of all flows. page-time: time until --bytes are complete. p99-delay: 99 % quantile of the delay of
     /// packets, queue included. efficiency: data LLDUs delivered per slot.
@@ -69,9 +70,15 @@ pub(crate) struct Args {
     /// Runs in the trace for each scheme, from evenly spaced starts [default: 16, or 64 with --bytes]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 100_000))]
     pub(super) starts: Option<u32>,
-    /// Runs over the channel for each scheme, with successive seeds [default: 8]
+    /// Runs over the channel for each scheme, with successive seeds [default: 8, or 16 with --bytes]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 100_000))]
     pub(super) seeds: Option<u32>,
+    /// Runs of the best schemes on seeds or starts that the search has not seen, at least
+    ///
+    /// What is printed comes from these runs alone. Over a channel, seeds are added until the interval is stable, up to four
+    /// times as many.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(2, 100_000))]
+    pub(super) fresh: u32,
     /// Run every candidate completely: nothing is pruned or dropped by the race
     #[arg(long)]
     pub(super) exhaustive: bool,

@@ -39,7 +39,7 @@ impl Commands {
         if experiment.link == Some(LinkKind::Coupled) {
             let mut tcp = format!("tmt tcp --scheme {scheme}");
             tcp += &flags(experiment, |_| true);
-            if let Runs::Seeds { count } = advice.runs {
+            if let Runs::Seeds { count } = advice.finals.runs {
                 tcp += &format!(" --seeds {count}");
             }
             tcp += &trace(experiment);
@@ -58,7 +58,7 @@ impl Commands {
         if slots.is_none() {
             apply += &trace(experiment);
         }
-        let is_of_channel = matches!(advice.runs, Runs::Seeds { .. });
+        let is_of_channel = matches!(advice.finals.runs, Runs::Seeds { .. });
         let tcp = flags(experiment, |key| {
             let of_slots =
                 has(&OF_SLOTS, key) || (is_of_channel && has(&["duration", "lldu"], key));

@@ -1,13 +1,15 @@
 //! The advice as tables for people, and as JSON.
 
-use fluid_tcp::experiment::LinkKind;
+use fluid_tcp::experiment::{LinkKind, Setting as _};
+use fluid_tcp::simulation::replications::Estimate;
 use serde_json::{Map, Value, json};
 use tmt_core::types::Span;
-use tmt_study::advise::{Advice, Candidate, Difference, Fate, Objective, Question, Runs};
+use tmt_study::advise::{Advice, Candidate, Change, Difference, Fate, Objective, Question, Runs};
+use tmt_study::conditions::Conditions;
 
 use super::commands::{Commands, flags};
 use super::of_candidates;
-use crate::table::{Show, Table, counted, wrap};
+use crate::table::{Show, Table, counted, with_interval, wrap};
 
 /// Rows of the frontier and of the ranking that the tables show.
 const SHOWN: usize = 12;
@@ -15,10 +17,8 @@ const SHOWN: usize = 12;
 /// Settings of the search.
 pub(super) fn params(question: &Question, advice: &Advice) -> Value {
     let experiment = &advice.experiment;
-    let (runs_by, runs) = match advice.runs {
-        Runs::Starts { count, .. } => ("starts", count),
-        Runs::Seeds { count } => ("seeds", count),
-    };
+    let (runs_by, runs) = of_runs(advice.finals.runs);
+    let (_, race) = of_runs(question.runs);
     let over = experiment.offsets.and_then(|offsets| offsets.over);
     json!({
         "objective": advice.objective.name(),
@@ -28,13 +28,33 @@ pub(super) fn params(question: &Question, advice: &Advice) -> Value {
         "trace": experiment.trace,
         "candidates": question.candidates.len(),
         "exhaustive": question.exhaustive,
+        "race_runs": race,
+        "race_seed": question.experiment.seed().0,
+        // Of the candidates that ran again.
         "runs": runs,
         "runs_by": runs_by,
-        "seed": experiment.seed().0,
+        "seed": advice.finals.seed,
+        "held": conditions(advice).held,
         "duration_ns": experiment.duration.map(Span::as_nanos),
         "starts_over_ns": over.map(Span::as_nanos),
         "rtt_ns": advice.link.rtt.map(Span::as_nanos),
     })
+}
+
+/// What runs differ in, and their number.
+fn of_runs(runs: Runs) -> (&'static str, u32) {
+    match runs {
+        Runs::Starts { count, .. } => ("starts", count),
+        Runs::Seeds { count } => ("seeds", count),
+    }
+}
+
+/// What all candidates have in common.
+fn conditions(advice: &Advice) -> Conditions {
+    let mut params = advice.finals.params.clone();
+    // That of one candidate.
+    params.remove("scheme");
+    Conditions::of_params(&params)
 }
 
 /// The advice.
@@ -69,11 +89,39 @@ pub(super) fn results(advice: &Advice) -> Value {
         "commands": Commands::of(advice, advice.winner()),
         "margin": margin,
         // The candidates at the top that the runs do not distinguish from the winner; it is the first.
-        "alike": names(&advice.ranking[..advice.alike]),
+        "alike": names(&advice.alike()),
         "frontier": names(&advice.frontier),
+        "depends_on": changed(advice),
         "channel": channel,
         "candidates": judged(advice),
     })
+}
+
+/// Values of the objective with the question changed.
+fn changed(advice: &Advice) -> Vec<Value> {
+    let changed = advice.finals.changed.iter();
+    let value = changed.map(|one| {
+        let values = one.values.iter().map(|(number, estimate)| {
+            json!({
+                "scheme": advice.candidates[*number].scheme.to_string(),
+                advice.objective.metric(): estimate,
+            })
+        });
+        json!({
+            "change": one.change.as_ref().map(change_text),
+            "candidates": values.collect::<Vec<_>>(),
+        })
+    });
+    value.collect()
+}
+
+/// A change as a flag, or in words.
+fn change_text(change: &Change) -> String {
+    match change {
+        Change::Queue(size) => format!("--buffer {}", size.text()),
+        Change::Control(control) => format!("--cc {}", control.short()),
+        Change::TwiceTheLosses => "twice the losses".to_owned(),
+    }
 }
 
 /// All candidates: their fate, their place among those evaluated, from 1, and how much better the winner is.
@@ -83,13 +131,14 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
     let mut table = Table::of(advice.candidates.iter().enumerate())
         .value("scheme", |(_, one)| one.scheme.to_string())
         .value("fate", |(_, one)| match one.fate {
+            Fate::Final => "final",
             Fate::Evaluated => "evaluated",
             Fate::Dropped => "dropped",
             Fate::Pruned(_) => "pruned",
             Fate::Refused(_) => "refused",
         })
         .value("reason", |(_, one)| match &one.fate {
-            Fate::Evaluated | Fate::Dropped => None,
+            Fate::Final | Fate::Evaluated | Fate::Dropped => None,
             Fate::Pruned(why) => Some(why.clone()),
             Fate::Refused(why) => Some(super::named(why)),
         })
@@ -97,13 +146,15 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
         .value("runs", |(_, one)| one.runs.len())
         .value("runs_incomplete", |(_, one)| one.incomplete())
         .value("efficiency_bound", |(_, one)| one.efficiency_bound);
-    for (key, objective) in [
-        ("goodput_bps", Objective::Goodput),
-        ("completion_time_s", Objective::PageTime),
-        ("delay_p99_s", Objective::P99Delay),
-        ("efficiency", Objective::Efficiency),
+    for objective in [
+        Objective::Goodput,
+        Objective::PageTime,
+        Objective::P99Delay,
+        Objective::Efficiency,
     ] {
-        table = table.value(key, |(_, one)| json!(advice.estimate(one, objective)));
+        table = table.value(objective.metric(), |(_, one)| {
+            json!(advice.estimate(one, objective))
+        });
     }
     table
         .value("winner_better_by", |(number, _)| {
@@ -139,8 +190,10 @@ pub(super) fn headline(advice: &Advice) -> String {
     let pruned = count(advice, |fate| matches!(fate, Fate::Pruned(_)));
     let dropped = count(advice, |fate| *fate == Fate::Dropped);
     let refused = count(advice, |fate| matches!(fate, Fate::Refused(_)));
-    let mut parts = vec![format!("{} run completely", advice.ranking.len())];
+    let evaluated = count(advice, |fate| *fate == Fate::Evaluated);
+    let mut parts = vec![format!("{} run again", advice.ranking.len())];
     for (number, what) in [
+        (evaluated, "run completely"),
         (dropped, "dropped in the race"),
         (pruned, "pruned by closed forms"),
         (refused, "refused"),
@@ -167,7 +220,7 @@ fn runs(advice: &Advice) -> String {
             if is_transfer(advice) { "at most " } else { "" }
         )
     });
-    match advice.runs {
+    match advice.finals.runs {
         Runs::Starts { count, .. } => {
             let over = experiment.offsets.and_then(|offsets| offsets.over);
             let over = over.map_or_else(String::new, |over| format!(" over {over}"));
@@ -176,14 +229,12 @@ fn runs(advice: &Advice) -> String {
             } else {
                 format!("{count} starts")
             };
-            format!("runs from {starts}{over}{duration}")
+            format!("{starts}{over}, runs{duration}")
         }
         Runs::Seeds { count } => {
-            let first = experiment.seed().0;
-            format!(
-                "{}{duration}, seeds from {first} on",
-                counted(count.into(), "run")
-            )
+            let first = advice.finals.seed;
+            let last = first.saturating_add(u64::from(count).saturating_sub(1));
+            format!("seeds {first} to {last}, runs{duration}")
         }
     }
 }
@@ -197,7 +248,7 @@ pub(super) fn warnings(advice: &Advice) -> Vec<String> {
     let mut warnings = Vec::new();
     if second(advice).is_some_and(|(_, difference)| difference.ci95.is_none()) {
         warnings.push(match advice.objective {
-            Objective::Efficiency if matches!(advice.runs, Runs::Starts { .. }) => {
+            Objective::Efficiency if matches!(advice.finals.runs, Runs::Starts { .. }) => {
                 "the efficiency of a scheme over a trace is one number and has no interval".to_owned()
             }
             _ => "one run has no interval: nothing says how far the ranking is chance (--starts, --seeds)".to_owned(),
@@ -240,7 +291,9 @@ fn column(objective: Objective) -> (&'static str, &'static str, Show) {
 
 /// The tables.
 pub(super) fn text(advice: &Advice) -> String {
-    let mut text = String::new();
+    let held = conditions(advice);
+    let mut text = format!("{}\n", wrap(&held.line(), "  "));
+    text += &format!("{}\n\n", wrap(&format!("runs: {}", runs(advice)), "  "));
     if let Some(census) = &advice.census {
         let burst = census.beta().map(|beta| 1.0 / (1.0 - beta));
         let burst = burst.filter(|burst| burst.is_finite());
@@ -253,8 +306,9 @@ pub(super) fn text(advice: &Advice) -> String {
             100.0 * census.erasure_ratio()
         );
     }
-    text += &frontier(advice);
     text += &ranking(advice);
+    text += &frontier(advice);
+    text += &changes(advice);
     text += &pruned(advice);
     text += &refused(advice);
     text += &verdict(advice);
@@ -282,12 +336,9 @@ fn frontier(advice: &Advice) -> String {
     let mut table = Table::of(shown_first).words("frontier", |one| one.scheme.text());
     for objective in shown(advice) {
         let (name, unit, show) = column(objective);
-        table = table.number(format!("{name}{unit}"), show, |one| {
-            Some(advice.estimate(one, objective)?.mean)
+        table = table.estimate(format!("{name}{unit}"), show, |one| {
+            advice.estimate(one, objective)
         });
-        if objective == advice.objective {
-            table = table.number("± 95 %", show, |one| advice.estimate(one, objective)?.ci95);
-        }
     }
     let more = advice.frontier.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("and {more} more; --json has all\n"));
@@ -296,26 +347,85 @@ fn frontier(advice: &Advice) -> String {
 
 fn ranking(advice: &Advice) -> String {
     let (name, unit, show) = column(advice.objective);
-    let ranking = advice
-        .ranking
-        .iter()
-        .map(|number| &advice.candidates[*number]);
-    let places = ranking.zip(&advice.differences).enumerate();
-    let behind =
-        |place: &usize, value: Option<f64>| value.filter(|value| *place > 0 && value.is_finite());
-    let table = Table::of(places.take(SHOWN.min(advice.alike.max(5))))
-        .words("best", |(_, (one, _))| one.scheme.text())
-        .number(format!("{name}{unit}"), show, |(_, (one, _))| {
-            Some(advice.estimate(one, advice.objective)?.mean)
+    let alike = advice.alike();
+    let places = advice.ranking.iter().zip(&advice.differences).enumerate();
+    let table = Table::of(places.take(SHOWN))
+        .words("best", |(_, (number, _))| {
+            advice.candidates[**number].scheme.text()
         })
-        .number("behind the winner", show, |(place, (_, by))| {
-            behind(place, Some(by.mean))
+        .estimate(format!("{name}{unit}"), show, |(_, (number, _))| {
+            advice.estimate(&advice.candidates[**number], advice.objective)
         })
-        .number("± 95 %", show, |(place, (_, by))| behind(place, by.ci95))
+        .plain(format!("behind the winner{unit}"), |(place, (_, by))| {
+            let finite = (*place > 0 && by.mean.is_finite()).then_some(by)?;
+            Some(with_interval(finite.mean, finite.ci95, show))
+        })
         .number("%", Show::Decimals(2), |(place, (_, by))| {
-            behind(place, percent(advice, **by))
+            percent(advice, **by).filter(|_| *place > 0)
+        })
+        .words("", |(place, (number, _))| {
+            (*place > 0 && alike.contains(*number))
+                .then_some("alike")
+                .unwrap_or_default()
         });
     format!("{table}\n")
+}
+
+/// What the answer depends on: the objective with the question changed, the best of each column marked.
+fn changes(advice: &Advice) -> String {
+    let (name, unit, show) = column(advice.objective);
+    let changed = &advice.finals.changed;
+    let Some(first) = changed.first() else {
+        return String::new();
+    };
+    let best = |values: &[(usize, Option<Estimate>)]| {
+        let known = values
+            .iter()
+            .filter_map(|(number, value)| Some((*number, (*value)?.mean)));
+        let sign = if advice.objective.is_more_better() {
+            1.0
+        } else {
+            -1.0
+        };
+        let best = known.max_by(|(_, one), (_, other)| (sign * one).total_cmp(&(sign * other)));
+        best.map(|(number, _)| number)
+    };
+    let rows = first.values.iter().map(|(number, _)| *number).enumerate();
+    let mut table = Table::of(rows).words(format!("{name}{unit}"), |(_, number)| {
+        advice.candidates[*number].scheme.text()
+    });
+    for one in changed {
+        let heading = one
+            .change
+            .as_ref()
+            .map_or("as asked".to_owned(), change_text);
+        let winner = best(&one.values);
+        table = table.plain(heading, |(place, number)| {
+            let value = one.values[*place].1?;
+            let mark = if winner == Some(*number) { "* " } else { "" };
+            Some(mark.to_owned() + &with_interval(value.mean, value.ci95, show))
+        });
+    }
+    let others: Vec<String> = changed
+        .iter()
+        .filter_map(|one| {
+            let winner = best(&one.values).filter(|winner| Some(*winner) != best(&first.values))?;
+            let what = change_text(one.change.as_ref()?);
+            Some(format!(
+                "with {what} it is {}",
+                advice.candidates[winner].scheme
+            ))
+        })
+        .collect();
+    let depends = if others.is_empty() {
+        "* is the best of its column: none of these changes the winner.".to_owned()
+    } else {
+        format!(
+            "* is the best of its column: the winner depends on these; {}.",
+            others.join(", ")
+        )
+    };
+    format!("{table}{}\n\n", wrap(&depends, "  "))
 }
 
 /// What was pruned, by the reason of the first, in the order of the candidates.
@@ -359,41 +469,39 @@ fn refused(advice: &Advice) -> String {
 fn verdict(advice: &Advice) -> String {
     let objective = advice.objective;
     let (name, unit, show) = column(objective);
-    let number = |value: f64| show.text(Some(value)) + unit;
-    let plus_minus = |half: Option<f64>| {
-        half.map_or_else(String::new, |half| format!(" ± {}", show.text(Some(half))))
-    };
+    let number = |mean: f64, half: Option<f64>| with_interval(mean, half, show) + unit;
     let winner = advice.winner();
     let own = advice.estimate(winner, objective);
     let mut text = format!("winner: {}", winner.scheme);
     if let Some(own) = own {
-        text += &format!(", {name} {}{}", number(own.mean), plus_minus(own.ci95));
+        text += &format!(", {name} {}", number(own.mean, own.ci95));
     }
     text += "\n";
     if let Some((second, difference)) = second(advice) {
         let by = if difference.mean.is_finite() {
             let percent = percent(advice, difference);
             let percent = percent.map_or_else(String::new, |percent| format!(" ({percent:.2} %)"));
-            format!(
-                "{}{}{percent}",
-                number(difference.mean),
-                plus_minus(difference.ci95)
-            )
+            format!("{}{percent}", number(difference.mean, difference.ci95))
         } else {
             "a value that the second does not have".to_owned()
         };
         let line = format!("margin over the second, {}: {by}", second.scheme);
         text += &format!("{}\n", wrap(&line, "  "));
-        if advice.alike > 1 {
+        let alike = advice.alike();
+        if alike.len() > 1 {
+            let names = alike.iter().skip(1);
+            let names: Vec<&str> = names
+                .map(|number| advice.candidates[*number].scheme.text())
+                .collect();
             let line = format!(
-                "the first {} are not distinguishable: their differences are within the intervals",
-                advice.alike
+                "alike, since the interval of their difference from it contains zero: {}",
+                names.join(" ")
             );
             text += &format!("{}\n", wrap(&line, "  "));
         }
     }
     let commands = Commands::of(advice, winner);
-    let of_one = matches!(advice.runs, Runs::Seeds { count } if count > 1)
+    let of_one = matches!(advice.finals.runs, Runs::Seeds { count } if count > 1)
         && advice.experiment.link != Some(LinkKind::Coupled);
     if of_one {
         text += &format!("\nThe run of seed {} again:\n", advice.experiment.seed().0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fluid_tcp::experiment::{Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
-use fluid_tcp::simulation::replications::{Columns, Estimate};
+use fluid_tcp::simulation::replications::{Columns, Estimate, overlap};
 use serde::Serialize;
 use tmt_core::format::records::Records;
 use tmt_core::types::{Note, to_f64};
@@ -20,6 +20,8 @@ pub(super) type Means = BTreeMap<String, Estimate>;
 pub(super) struct Report<'a> {
     pub(super) results: Results,
     plan: &'a Plan,
+    /// Number of successive runs that share part of the trace.
+    overlap: usize,
 }
 
 /// Results of the runs.
@@ -69,10 +71,14 @@ impl<'a> Report<'a> {
         });
         let runs: Vec<Run> = runs.collect();
         let totals = runs.iter().map(|run| run.report.total.numbers());
-        let mean = means(plan, totals);
+        let starts = runs.iter();
+        let starts = starts.map(|run| (run.offset_s.unwrap_or(0.0), run.report.duration_s));
+        let overlap = overlap(&starts.collect::<Vec<_>>());
+        let mean = means(plan, overlap, totals);
         Self {
             results: Results { runs, mean },
             plan,
+            overlap,
         }
     }
 
@@ -171,7 +177,7 @@ impl<'a> Report<'a> {
         let named = runs
             .iter()
             .map(|run| run.iter().map(|(name, number)| (name.as_str(), *number)));
-        let means = means(self.plan, named);
+        let means = means(self.plan, self.overlap, named);
         let line = |(label, mean)| Line {
             label,
             show,
@@ -261,12 +267,13 @@ impl<'a> Report<'a> {
 /// Means over runs, with intervals by Student's t, or by the bootstrap for runs at different starts.
 fn means<'a, I: IntoIterator<Item = (&'a str, f64)>>(
     plan: &Plan,
+    overlap: usize,
     runs: impl Iterator<Item = I>,
 ) -> Means {
     let mut columns = Columns::default();
     runs.for_each(|run| columns.add(run));
     match plan.starts {
-        Some(_) => columns.bootstrap(plan.resolved.seed().0),
+        Some(_) => columns.bootstrap(plan.resolved.seed().0, overlap),
         None => columns.estimates(),
     }
 }

@@ -288,6 +288,28 @@ impl<M> Choice<M> {
     }
 }
 
+impl<M> Choice<M> {
+    /// The name, with the parameters that differ from their defaults: `cubic` for `cubic:beta=0.7,c=0.4`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.text(|parameter, value| parameter.default != Some(value))
+    }
+
+    /// The name, with the parameters that are shown.
+    fn text(&self, is_shown: impl Fn(&Parameter, Value) -> bool) -> String {
+        let mut text = self.entry.name.to_owned();
+        let mut separator = ':';
+        for (parameter, value) in &self.values.0 {
+            if is_shown(parameter, *value) {
+                text.push(separator);
+                text += &parameter.show(*value);
+                separator = ',';
+            }
+        }
+        text
+    }
+}
+
 impl<M: Family> Choice<M> {
     /// Registers entries of the program, once, beside those of the crate.
     ///
@@ -351,17 +373,10 @@ impl<M> PartialEq for Choice<M> {
 
 impl<M> fmt::Display for Choice<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        let mut separator = ':';
-        for (parameter, value) in &self.values.0 {
+        f.write_str(&self.text(|parameter, value| {
             let is_quiet = matches!(value, Value::Switch(_) | Value::Word(_));
-            let is_shown = !is_quiet || parameter.default != Some(*value);
-            if is_shown {
-                write!(f, "{separator}{}", parameter.show(*value))?;
-                separator = ',';
-            }
-        }
-        Ok(())
+            !is_quiet || parameter.default != Some(value)
+        }))
     }
 }
 

@@ -1,0 +1,261 @@
+//! What runs that are compared have in common, in one line, and what differs between them although nobody varied it.
+
+use std::collections::BTreeSet;
+
+use fluid_tcp::congestion::Algorithm;
+use fluid_tcp::experiment::{PARAMETERS, Parameter};
+use serde::Serialize;
+use tmt_core::format::records::{Records as Table, Value};
+use tmt_core::types::{BitRate, Bytes, Span};
+use tmt_link::queue::Discipline;
+
+/// A condition: its column, and how it is said of a value.
+struct Condition {
+    column: &'static str,
+    say: fn(&str) -> String,
+}
+
+/// The conditions of a comparison, in the order of the line.
+const CONDITIONS: [Condition; 9] = [
+    Condition {
+        column: "cc",
+        say: str::to_owned,
+    },
+    Condition {
+        column: "profile",
+        say: |name| format!("profile {name}"),
+    },
+    Condition {
+        column: "scheme",
+        say: str::to_owned,
+    },
+    Condition {
+        column: "link",
+        say: |kind| format!("{kind} link"),
+    },
+    Condition {
+        column: "rtt_ns",
+        say: |rtt| format!("RTT {rtt}"),
+    },
+    Condition {
+        column: "queue",
+        say: |name| format!("{name} queue"),
+    },
+    Condition {
+        column: "buffer_packets",
+        say: |size| match size {
+            "" => "buffer unlimited".to_owned(),
+            size => format!("buffer {size} packets"),
+        },
+    },
+    Condition {
+        column: "packet_bytes",
+        say: |size| format!("packets of {size}"),
+    },
+    Condition {
+        column: "feedback_delay_ns",
+        say: |delay| format!("feedback delay {delay}"),
+    },
+];
+
+/// What the runs of a table have in common, and what differs unasked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Conditions {
+    /// What all runs have, in words.
+    pub held: Vec<String>,
+    /// Derived values that differ between cells, as warnings; with parameters in backticks.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
+}
+
+impl Conditions {
+    /// The conditions of the rows of `table`, results of a sweep, of which the columns `by` tell groups apart.
+    #[must_use]
+    pub fn of(table: &Table, by: &[String]) -> Self {
+        let mut conditions = Self::default();
+        let varied: BTreeSet<String> = axes(table)
+            .chain(by.iter().map(String::as_str))
+            .map(str::to_owned)
+            .collect();
+        // A variable may stand in any parameter.
+        let has_variable = varied
+            .iter()
+            .any(|name| parameter_of(name).is_none() && name != "cc");
+        for Condition { column, say } in &CONDITIONS {
+            if !table.names().any(|name| name == *column) || varied.contains(*column) {
+                continue;
+            }
+            let of_cells = values_by_cell(table, column);
+            let mut different: Vec<&Vec<String>> = Vec::new();
+            for values in &of_cells {
+                if !different.contains(&values) {
+                    different.push(values);
+                }
+            }
+            match different[..] {
+                [] => (),
+                [values] => conditions.held.push(say(&values.join(" + "))),
+                _ if has_variable && *column != "buffer_packets" => (),
+                _ => conditions.warnings.extend(differs(column, &different)),
+            }
+        }
+        conditions
+    }
+
+    /// The conditions of one plan from its parameters in JSON.
+    #[must_use]
+    pub fn of_params(params: &serde_json::Map<String, serde_json::Value>) -> Self {
+        let mut table = Table::default();
+        let flows = params.get("flows").and_then(serde_json::Value::as_array);
+        let flows = flows
+            .filter(|flows| !flows.is_empty())
+            .cloned()
+            .unwrap_or_else(|| vec![serde_json::Value::Null]);
+        for flow in &flows {
+            let own = flow.as_object();
+            let value = |column: &str| {
+                own.and_then(|own| own.get(column))
+                    .or_else(|| params.get(column))
+            };
+            table.row(
+                CONDITIONS
+                    .iter()
+                    .map(|one| (one.column, value(one.column).and_then(Value::of_json)))
+                    .filter(|(column, _)| value(column).is_some()),
+            );
+        }
+        Self::of(&table, &[])
+    }
+
+    /// The line, without its end; empty for closed forms.
+    #[must_use]
+    pub fn line(&self) -> String {
+        if self.held.is_empty() {
+            return String::new();
+        }
+        format!("held: {}", self.held.join(", "))
+    }
+}
+
+/// The columns that a sweep varies: they stand between the cell and the run.
+pub(crate) fn axes(table: &Table) -> impl Iterator<Item = &str> {
+    let mut names = table.names().skip_while(|name| *name != "cell");
+    names.next();
+    names.take_while(|name| *name != "run")
+}
+
+/// The different values of a column in each cell, for people, in the order of the rows. Rows without results do not count.
+fn values_by_cell(table: &Table, column: &str) -> Vec<Vec<String>> {
+    let mut cells: Vec<(Option<i64>, Vec<String>)> = Vec::new();
+    let has_runs = table.names().any(|name| name == "run");
+    for row in 0..table.len() {
+        if has_runs && table.value(row, "run").is_none() {
+            continue;
+        }
+        let number = match table.value(row, "cell") {
+            Some(Value::Whole(number)) => Some(*number),
+            _ => None,
+        };
+        let text = table
+            .value(row, column)
+            .map_or_else(String::new, |value| shown(column, value));
+        match cells.last_mut() {
+            Some((last, values)) if *last == number => {
+                if !values.contains(&text) {
+                    values.push(text);
+                }
+            }
+            _ => cells.push((number, vec![text])),
+        }
+    }
+    cells.into_iter().map(|(_, values)| values).collect()
+}
+
+/// The warning of a derived value that differs between cells.
+fn differs(column: &str, values: &[&Vec<String>]) -> Option<String> {
+    const SHOWN: usize = 4;
+    let words = |values: &Vec<String>| match values.join(" + ") {
+        empty if empty.is_empty() => "unlimited".to_owned(),
+        text => text,
+    };
+    let texts: Vec<String> = values.iter().take(SHOWN).map(|one| words(one)).collect();
+    let more = if values.len() > SHOWN { ", …" } else { "" };
+    let (what, key, unit) = match column {
+        "buffer_packets" => (
+            "the queue, derived from the bandwidth-delay product,",
+            "buffer",
+            "pkt",
+        ),
+        "rtt_ns" => ("the RTT, which the traces give,", "rtt", ""),
+        "feedback_delay_ns" => (
+            "the feedback delay, which follows the decoding delay,",
+            "feedback_delay",
+            "",
+        ),
+        "packet_bytes" => ("the packet size", "packet", ""),
+        // Other settings differ only where somebody says so.
+        _ => return None,
+    };
+    let noun = if column == "buffer_packets" {
+        " packets"
+    } else {
+        ""
+    };
+    let hold = texts[0].replace(' ', "");
+    Some(format!(
+        "{what} differs between the cells, which changes their results, too: {}{more}{noun}; `{key}` {hold}{unit} holds it",
+        texts.join(" and ")
+    ))
+}
+
+/// The parameter that has a column of its own.
+fn parameter_of(column: &str) -> Option<&'static Parameter> {
+    PARAMETERS
+        .iter()
+        .find(|parameter| parameter.column() == column)
+}
+
+/// Heading of a column of values that groups have, for people: `rtt_ns` is `rtt`.
+#[must_use]
+pub fn heading(column: &str) -> String {
+    let key = parameter_of(column).map_or(column, |parameter| parameter.key);
+    key.replace('_', " ")
+}
+
+/// A value of a column for people: 500000000 of `rtt_ns` is `500 ms`, and a control with its default parameters is its name.
+#[must_use]
+pub fn shown(column: &str, value: &Value) -> String {
+    let text = value.text();
+    let short = match column {
+        "cc" => text
+            .parse::<Algorithm>()
+            .ok()
+            .map(|control| control.short()),
+        "queue" => text.parse::<Discipline>().ok().map(|queue| queue.short()),
+        _ => None,
+    };
+    if let Some(short) = short {
+        return short;
+    }
+    let Ok(number) = text.parse::<u64>() else {
+        return text;
+    };
+    let with_unit = match column.rsplit_once('_') {
+        Some((_, "ns")) => Span::from_nanos(number).map(|span| span.to_string()),
+        Some((_, "bps")) => Some(BitRate(number).to_string()),
+        Some((_, "bytes")) => Some(Bytes(number).to_string()),
+        _ => None,
+    };
+    with_unit.map_or(text, |text| spaced(&text))
+}
+
+/// A number and its unit apart: `500ms` is `500 ms`.
+fn spaced(text: &str) -> String {
+    let unit = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    match text.split_at(unit) {
+        (_, "") | ("", _) => text.to_owned(),
+        (number, unit) => format!("{number} {unit}"),
+    }
+}
