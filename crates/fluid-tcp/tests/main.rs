@@ -11,3 +11,4 @@ mod hybrid_paths;
 mod kernel;
 mod models;
 mod peers;
+mod rate_step;

@@ -24,7 +24,9 @@
 //! - volumes are in segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows this; the
 //!   offload budget is then below the minimum of 4 segments);
 //! - after the round of a probe's last samples the bandwidth filter advances once, and losses no longer count towards
-//!   the probe, as in Linux; the draft's pseudocode (Sec. 5.3.3.6) would advance it every round;
+//!   the probe, as in Linux, in Sec. 5.5.6 and in the pseudocode of draft-06 (Sec. 5.3.3.9); that of draft-05
+//!   (Sec. 5.3.3.6) would advance it every round. A cycle that `ProbeRTT` cuts short does not advance it, so RTTs above
+//!   some 0.5 s, queue included, keep the bandwidth for good (docs/validity.md, Sec. 3.1);
 //! - Sec. 5.3.1.3 counts lost ranges of sequence numbers; here, packets with consecutive numbers that are marked lost
 //!   one after the other form a range;
 //! - random values (Sec. 5.3.3.5.3) follow from the connection's history (`bbr/draw.rs`);

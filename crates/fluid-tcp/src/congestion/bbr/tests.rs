@@ -185,6 +185,22 @@ fn probe_rtt_halves_what_is_in_flight_every_five_seconds() {
 }
 
 #[test]
+fn a_cycle_that_probe_rtt_cuts_short_forgets_no_bandwidth() {
+    // From Down to Refill 2 to 3 s pass (Sec. 5.3.3.5.3); Refill, Up and the round after Up take five rounds, but
+    // ProbeRTT comes after 5 s (Sec. 5.3.4.1). The first round after it is application-limited (Sec. 5.3.4.3), so the
+    // filter does not advance (Sec. 5.3.3.6). The rate falls by less than half, which leaves min_rtt as it is.
+    for (rtt, bw) in [(100, 700.0), (600, 1000.0)] {
+        let mut path = path(1000.0, 1e9);
+        path.rtt = Span::from_millis(rtt);
+        path.run(30.0, |_| {});
+        path.rate = 700.0;
+        path.run(120.0, |_| {});
+        let max_bw = path.cc.base.max_bw.get();
+        assert!((max_bw / bw - 1.0).abs() < 0.02, "{rtt} ms: {max_bw}");
+    }
+}
+
+#[test]
 fn cwnd_is_at_least_four_segments_on_a_path_that_holds_fewer() {
     let mut path = path(5.0, 1e9);
     path.run(60.0, |path| assert!(path.cc.cwnd() >= 4.0));
