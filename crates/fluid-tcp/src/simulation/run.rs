@@ -320,10 +320,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(never)]
     fn process(&mut self) -> Time {
         let end = self.setup.end;
-        let after_end = end.saturating_add(Span::NANOSECOND);
         let mut now = self.setup.begin;
         while self.unfinished > 0 {
-            let Some((at, kind)) = self.events.first(after_end) else {
+            let Some((at, kind)) = self.events.first(end) else {
                 self.check_stalled();
                 return end;
             };
