@@ -145,8 +145,8 @@ parameters! {
                  list:FILE counts the packets that are served, from 0.");
     scheme: SchemeSpec; "Reliability scheme of a coupled link, e.g. harq:10/12" =>
         new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
-    feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
-        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("as in the closed forms")
+    feedback_delay: FeedbackDelay = FeedbackDelay::Decode; "Extra delay of a coupled link's feedback" =>
+        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("the receiver cannot ask earlier")
         .detail("`decode` uses the median decoding delay of the slots, `interleaver` uses `interleaver_ns` of the metadata. With \
                  less than the decoding delay a repeat leaves before the receiver can have asked for it.");
     feedback_loss: Probability; "Probability that the feedback of an attempt is lost" =>
