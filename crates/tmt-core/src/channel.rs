@@ -11,6 +11,7 @@ use derive_more::Display;
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::radio::RadioChannel;
 use crate::types::Span;
+use crate::types::named::{Choice, Kind, ParseError, Value};
 
 mod bernoulli;
 mod blocks;
@@ -36,7 +37,7 @@ pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
-pub use family::{ChannelError, Family, Key, names_files, with_files};
+pub use family::{ChannelError, Content, Family, Make, TableError, names_files, with_files};
 pub use gilbert_elliott::{GilbertElliott, Start};
 pub use list::unused_positions;
 pub use losses::Losses;
@@ -84,15 +85,13 @@ impl FromStr for ChannelSpec {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut families = FAMILIES.to_vec();
-        families.retain(|family| family.in_steps);
+        families.retain(|family| family.make.in_steps);
         match SlotChannel::parse_with(text, &families)? {
             SlotChannel::Steps(spec) => Ok(spec),
-            SlotChannel::Timed(_) => {
-                let text = format!(
-                    "'{text}': expected a process that advances with each unit, not with time"
-                );
-                Err(ChannelError(text))
-            }
+            SlotChannel::Timed(_) => Err(ChannelError::value(
+                text,
+                "a process that advances with each unit, not with time",
+            )),
         }
     }
 }
@@ -206,8 +205,9 @@ impl SlotChannel {
     ///
     /// # Errors
     /// The text is invalid. The error names the part at fault and what is accepted.
-    pub fn parse_with(text: &str, families: &[&Family]) -> Result<Self, ChannelError> {
-        family::read(text, families)
+    pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, ChannelError> {
+        let choice = Choice::parse_with(text, families)?;
+        (choice.entry().make.process)(choice.values())
     }
 }
 
@@ -223,8 +223,11 @@ impl FromStr for SlotChannel {
 ///
 /// # Errors
 /// The text is not a number from 0 to 1.
-pub fn probability(text: &str) -> Result<f64, ChannelError> {
-    parameters::probability(text).map_err(|error| ChannelError(format!("'{text}': {error}")))
+pub fn probability(text: &str) -> Result<f64, ParseError> {
+    match Kind::Probability.read(text)? {
+        Value::Number(p) => Ok(p),
+        _ => Err(ParseError::mismatch(text, Kind::Probability.expected())),
+    }
 }
 
 /// A running erasure process, which decides unit by unit.
@@ -362,12 +365,12 @@ mod tests {
                 let (name, parameters) = text.split_once(':').unwrap();
                 assert_eq!(name, family.name);
                 let read = text.parse::<SlotChannel>().unwrap();
-                assert_eq!((family.read)(parameters).unwrap(), read);
+                let values = family.read(Some(parameters)).unwrap();
+                assert_eq!((family.make.process)(&values).unwrap(), read);
                 assert_eq!(read.to_string(), *text);
-                assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.in_steps);
+                assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.make.in_steps);
             }
-            let named = family.keys.iter().filter(|key| !key.is_file());
-            for key in named.filter(|_| family.keys.len() > 1) {
+            for key in family.parameters.iter().filter(|key| !key.is_bare) {
                 let uses = |text: &&str| text.contains(&format!("{}=", key.name));
                 assert!(family.examples.iter().any(uses), "{}", key.name);
             }

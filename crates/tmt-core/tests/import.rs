@@ -6,9 +6,10 @@ use std::io::{self, BufRead, Cursor};
 use tmt_core::format::Carries;
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots,
-    ValueKind, render_keys,
+    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Lines, Slots,
+    render_keys,
 };
+use tmt_core::named::{Kind, Parameter, Rule};
 use tmt_core::types::{Metadata, Slot, Span, Time, TraceKind};
 use tmt_core::{Error, Result};
 
@@ -33,10 +34,10 @@ static GAPS: Importer = Importer {
     kind: TraceKind::Probe,
     carries: Carries::NOTHING,
     keys: &[
-        Key::new("trace", ValueKind::Input, "the trace"),
-        Key::new(
+        Parameter::optional("trace", Kind::Input, "the trace"),
+        Parameter::optional(
             "unit",
-            ValueKind::OneOf(&["s", "ms", "us", "ns"]),
+            Kind::Words(&["s", "ms", "us", "ns"]),
             "unit of the gaps",
         )
         .when(Rule::Required("the file does not contain it")),
@@ -82,7 +83,7 @@ fn given(importers: &Importers, pairs: &[(&str, &str)]) -> Given {
     let mut given = Given::default();
     for (name, text) in pairs {
         let (key, _) = keys.iter().find(|(key, _)| key.name == *name).unwrap();
-        given.set(key.name, key.read(text).unwrap());
+        given.set(key.name, key.kind.read(text).unwrap().to_string());
     }
     given
 }
@@ -93,8 +94,8 @@ fn refused(format: &str, pairs: &[(&str, &str)]) -> String {
     let given = given(&importers, pairs);
     let mut texts = Texts([("delay", "1\n"), ("loss", "0\n")].into());
     match import::open(importer, &given, &mut texts, &mut |_| {}) {
-        Err(ImportError::Refused(refusal)) => refusal,
         Err(ImportError::Input(error)) => panic!("{error}"),
+        Err(refusal) => refusal.to_string(),
         Ok(_) => panic!("{pairs:?} was accepted"),
     }
 }
@@ -202,7 +203,7 @@ fn values_are_parsed_by_their_key() {
         ("delay-unit", "h"),
         ("propagation", "max"),
     ] {
-        assert!(keys[name].read(text).is_err(), "{name} {text}");
+        assert!(keys[name].kind.read(text).is_err(), "{name} {text}");
     }
     for (name, text, canonical) in [
         ("propagation", "min", "min"),
@@ -210,14 +211,18 @@ fn values_are_parsed_by_their_key() {
         ("interval", "0.01s", "10ms"),
         ("lldu", "1500B", "1500B"),
     ] {
-        assert_eq!(keys[name].read(text).as_deref(), Ok(canonical), "{name}");
+        assert_eq!(
+            keys[name].kind.read(text).unwrap().to_string(),
+            canonical,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn formats_that_share_a_key_agree_on_its_kind_and_rules_name_existing_keys() {
     let importers = Importers::default();
-    let mut taken: BTreeMap<&str, ValueKind> = BTreeMap::new();
+    let mut taken: BTreeMap<&str, Kind> = BTreeMap::new();
     for importer in importers.iter() {
         let names: BTreeSet<&str> = importer.keys.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), importer.keys.len(), "{}", importer.name);

@@ -249,7 +249,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "markov:weather.csv",
-        "'weather.csv': found the name of a file",
+        "found 'weather.csv', expected the content of a file in braces",
     ),
     (
         "markov:{state,erasure,a;a,0,1},begin=a",
