@@ -290,11 +290,15 @@ fn what_cannot_be_is_refused_and_writes_nothing() {
             2,
             "more than once",
         ),
-        ("--scenario internet --duration 0s", 2, "leaves no slot"),
+        (
+            "--scenario internet --duration 0s",
+            2,
+            "a duration above zero",
+        ),
         (
             "--scenario internet-interleaved --duration 20ms",
             2,
-            "found a trace of 20ms",
+            "the trace, which lasts 20ms",
         ),
         (
             "--scenario internet --parameter-set none",

@@ -66,9 +66,7 @@ impl Family {
     /// Whether its codewords have a size, which the text gives.
     #[must_use]
     pub fn has_codeword(&self) -> bool {
-        self.parameters
-            .iter()
-            .any(|parameter| *parameter == CODEWORD)
+        self.parameters.contains(&CODEWORD)
     }
 
     /// Its options besides `in-order`.

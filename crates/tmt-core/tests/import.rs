@@ -135,10 +135,11 @@ fn a_format_from_outside_the_crate_is_registered_and_opened() {
     assert_eq!(import.head.get("trace_kind"), Some("probe"));
 
     let refusal = import::open(gaps, &Given::default(), &mut texts, &mut |_| {}).err();
-    let Some(ImportError::Refused(refusal)) = refusal else {
+    let Some(ImportError::Keys(refusal)) = refusal else {
         panic!("the unit was not needed");
     };
-    assert_eq!(refusal, "gaps needs `unit`: the file does not contain it");
+    let text = "gaps needs `unit`: the file does not contain it";
+    assert_eq!(refusal.to_string(), text);
 }
 
 #[test]

@@ -208,16 +208,15 @@ impl Kind {
     /// The text is not a value of this kind; the error says what is.
     pub fn read(&self, text: &str) -> Result<Value, ParseError> {
         let wrong = || ParseError::mismatch(text, self.expected());
-        let wrong_unit = |error: QuantityError| {
-            let or = match self {
-                Self::DurationOr(word) => format!(", or '{word}'"),
-                _ => String::new(),
-            };
-            ParseError::Mismatch {
-                found: text.to_owned(),
-                suggestion: error.did_you_mean(),
-                expected: format!("{}{or}", error.expected()),
-            }
+        let wrong_unit = |error: QuantityError| ParseError::Mismatch {
+            found: text.to_owned(),
+            suggestion: error.did_you_mean(),
+            expected: match (self, text) {
+                (Self::DurationOr(word), _) => format!("{}, or '{word}'", error.expected()),
+                (Self::Duration(Span::ZERO, _), "0") => format!("{}; or 0s", error.expected()),
+                (_, "0") => self.expected(),
+                _ => error.expected().to_owned(),
+            },
         };
         let value = match *self {
             Self::Number(..) | Self::Probability => text.parse().ok().map(Value::Number),

@@ -205,9 +205,13 @@ impl<M> Choice<M> {
         let given = values.into_iter().map(|(name, value)| {
             let parameter = entry.parameters.iter().find(|known| known.name == name);
             let text = format!("{name}={value}");
-            let taken = parameter.map(|known| match known.kind.accepts(&value) {
-                true => Ok(value),
-                false => Err(ParseError::mismatch(&*text, known.kind.expected())),
+            let taken = parameter.map(|known| {
+                let wrong = || ParseError::mismatch(&*text, known.kind.expected());
+                known
+                    .kind
+                    .accepts(&value)
+                    .then_some(value)
+                    .ok_or_else(wrong)
             });
             (text, parameter, taken)
         });
