@@ -298,7 +298,7 @@ fn what_cannot_be_is_refused_and_writes_nothing() {
         (
             "--scenario internet-interleaved --duration 20ms",
             2,
-            "the trace, which lasts 20ms",
+            "found a trace of 20ms",
         ),
         (
             "--scenario internet --parameter-set none",

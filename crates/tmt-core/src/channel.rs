@@ -11,7 +11,7 @@ use derive_more::Display;
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::radio::RadioChannel;
 use crate::types::Span;
-use crate::types::named::{Choice, Kind, ParseError, Value};
+use crate::types::named::{self, Choice, Kind, Own, ParseError, Value};
 
 mod bernoulli;
 mod blocks;
@@ -60,6 +60,17 @@ pub static FAMILIES: &[&Family] = &[
     &reconfiguration::FAMILY,
     &scenario::FAMILY,
 ];
+
+impl named::Family for Make {
+    const KIND: &'static str = "process";
+    const ENTRIES: &'static [&'static Family] = FAMILIES;
+    const DEFAULT: &'static Family = &reconfiguration::FAMILY;
+
+    fn own() -> &'static Own<Family> {
+        static OWN: Own<Family> = Own::new();
+        &OWN
+    }
+}
 
 /// Texts of all built-in processes, as they are printed, for tests.
 pub fn examples() -> impl Iterator<Item = &'static str> {
@@ -376,6 +387,35 @@ mod tests {
             }
         }
         assert_eq!(examples().next(), Some("bernoulli:0.001"));
+    }
+
+    #[test]
+    fn every_family_refuses_unknown_repeated_and_missing_parameters() {
+        let refused = |text: &str| text.parse::<SlotChannel>().unwrap_err().to_string();
+        for family in FAMILIES.iter().filter(|family| family.name != "scenario") {
+            let (name, example) = family.examples[0].split_once(':').unwrap();
+            let form = family.form();
+            let unknown = format!("{name}:{example},zzzz=1");
+            let expected = format!("found 'zzzz=1', expected one of these parameters: {form}");
+            assert_eq!(refused(&unknown), expected);
+            let parts: Vec<_> = family.parts(example).collect();
+            for (parameter, part, _) in &parts {
+                let parameter = parameter.unwrap();
+                let expected = format!("expected {} at most once: {form}", parameter.name);
+                assert!(refused(&format!("{name}:{example},{part}")).ends_with(&expected));
+                let others = parts.iter().filter(|(other, ..)| *other != Some(parameter));
+                let others: Vec<&str> = others.map(|(_, part, _)| *part).collect();
+                let mark = if others.is_empty() { "" } else { ":" };
+                let without = format!("{name}{mark}{}", others.join(",")).parse::<SlotChannel>();
+                let missing = format!("found no {}, expected {form}", parameter.name);
+                let is_missed = without.is_err_and(|error| error.to_string() == missing);
+                assert_eq!(
+                    is_missed, parameter.is_required,
+                    "{name} {}",
+                    parameter.name
+                );
+            }
+        }
     }
 
     #[test]

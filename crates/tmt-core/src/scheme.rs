@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use crate::types::named::{
     self, Choice, Entry, Kind, Own, Parameter, ParseError, RegisterError, Value, Values,
-    in_parentheses,
+    in_parentheses, split,
 };
 
 /// Registry of the built-in schemes. A new one is a file and a line here.
@@ -120,6 +120,16 @@ const fn option(
 /// Last part of a text, which asks for delivery in order.
 const IN_ORDER: &str = "in-order";
 
+/// The same refusal with [`IN_ORDER`] in the form with which it ends.
+fn with_order_in_form(mut error: ParseError) -> ParseError {
+    if let ParseError::Mismatch { expected: form, .. } | ParseError::Missing { form, .. } =
+        &mut error
+    {
+        *form = format!("{form}[,{IN_ORDER}]");
+    }
+    error
+}
+
 /// A text without [`IN_ORDER`], and whether it ends with that.
 fn without_order(text: &str) -> (&str, bool) {
     let plain = text
@@ -188,8 +198,12 @@ impl SchemeSpec {
                 (plain.to_owned(), in_order)
             }
         };
-        let choice = Choice::parse_with(&plain, families)?;
-        let spec = Self::of(choice.entry(), plain, choice.values())?;
+        if split(&plain).skip(1).any(|part| part == IN_ORDER) {
+            let expected = "it once, as the last part, after a comma";
+            return Err(ParseError::mismatch(IN_ORDER, expected));
+        }
+        let choice = Choice::parse_with(&plain, families).map_err(with_order_in_form)?;
+        let spec = Self::of(choice.entry(), plain, choice.values()).map_err(with_order_in_form)?;
         Ok(if in_order { spec.with_order() } else { spec })
     }
 
@@ -207,7 +221,10 @@ impl SchemeSpec {
         if super_block > MAX_SUPER_BLOCK.into() {
             return Err(ParseError::mismatch(
                 format!("interleave={interleave}"),
-                format!("a super-block of at most 2^24 units, not {super_block}"),
+                format!(
+                    "a super-block of at most 2^24 units, not {super_block}: {}",
+                    family.form()
+                ),
             ));
         }
         Ok(Self {
@@ -556,7 +573,7 @@ mod tests {
             .to_string();
         assert!(
             error.contains("'round=2'")
-                && error.contains("harq:ND/N[,extra=NS][,rounds=R][,interleave=I]"),
+                && error.contains("harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]"),
             "{error}"
         );
     }

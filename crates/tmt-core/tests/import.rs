@@ -189,38 +189,6 @@ fn keys_that_cannot_be_combined_are_refused() {
 }
 
 #[test]
-fn values_are_parsed_by_their_key() {
-    let importers = Importers::default();
-    let keys: BTreeMap<_, _> = importers
-        .keys()
-        .into_iter()
-        .map(|(key, _)| (key.name, key))
-        .collect();
-    for (name, text) in [
-        ("interval", "0s"),
-        ("interval", "10"),
-        ("lldu", "0B"),
-        ("lost", "2"),
-        ("delay-unit", "h"),
-        ("propagation", "max"),
-    ] {
-        assert!(keys[name].kind.read(text).is_err(), "{name} {text}");
-    }
-    for (name, text, canonical) in [
-        ("propagation", "min", "min"),
-        ("rtt", "0s", "0s"),
-        ("interval", "0.01s", "10ms"),
-        ("lldu", "1500B", "1500B"),
-    ] {
-        assert_eq!(
-            keys[name].kind.read(text).unwrap().to_string(),
-            canonical,
-            "{name}"
-        );
-    }
-}
-
-#[test]
 fn formats_that_share_a_key_agree_on_its_kind_and_rules_name_existing_keys() {
     let importers = Importers::default();
     let mut taken: BTreeMap<&str, Kind> = BTreeMap::new();

@@ -98,14 +98,14 @@ impl Chain {
         let base = match states.first() {
             Some(first) => first.length.base(),
             None => {
-                return Err(ChannelError::States(
+                return Err(ChannelError::Misfit(
                     "expected at least one state".to_owned(),
                 ));
             }
         };
         if let Some(other) = states.iter().find(|state| state.length.base() != base) {
             let name = &other.name;
-            return Err(ChannelError::States(format!(
+            return Err(ChannelError::Misfit(format!(
                 "'{name}': expected its sojourn {}, as that of '{}': all in units or all in time",
                 if base == Base::Time {
                     "in time"
@@ -148,7 +148,7 @@ impl Chain {
             .collect();
         let total: f64 = weights.iter().sum();
         if !total.is_finite() {
-            return Err(ChannelError::States("found states whose shares are beyond all numbers apart, expected probabilities of the next state above 1e-100".to_owned()));
+            return Err(ChannelError::Misfit("found states whose shares are beyond all numbers apart, expected probabilities of the next state above 1e-100".to_owned()));
         }
         let shares = weights
             .iter()

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{FAMILIES, SlotChannel};
+use super::SlotChannel;
 use crate::radio::RadioError;
-use crate::types::named::{self, Entry, Kind, Own, ParseError, Values, head};
+use crate::types::named::{Entry, Kind, ParseError, Values, head};
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.
@@ -33,17 +33,6 @@ impl Make {
             process,
             content: None,
         }
-    }
-}
-
-impl named::Family for Make {
-    const KIND: &'static str = "process";
-    const ENTRIES: &'static [&'static Family] = FAMILIES;
-    const DEFAULT: &'static Family = &super::reconfiguration::FAMILY;
-
-    fn own() -> &'static Own<Family> {
-        static OWN: Own<Family> = Own::new();
-        &OWN
     }
 }
 
@@ -121,9 +110,9 @@ pub enum ChannelError {
     /// A file cannot be read, for this reason.
     #[error("{0}")]
     File(String),
-    /// The states of a process do not fit together, for this reason.
+    /// The parts of a process do not fit together, such as its states or the slots of its link, for this reason.
     #[error("{0}")]
-    States(String),
+    Misfit(String),
 }
 
 impl ChannelError {

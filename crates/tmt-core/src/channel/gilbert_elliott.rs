@@ -126,7 +126,7 @@ impl GilbertElliott {
             start: values.word("start").parse()?,
         };
         if channel.p_bad().is_none() && channel.start == Start::Stationary {
-            return Err(ChannelError::States(
+            return Err(ChannelError::Misfit(
                 "alpha=1 and beta=1 never change the state, so there is no stationary distribution: add start=good or start=bad"
                     .to_owned(),
             ));

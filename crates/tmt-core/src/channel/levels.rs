@@ -50,14 +50,14 @@ fn levels(values: &Values) -> Result<SlotChannel, ChannelError> {
         .collect::<Result<_, _>>()?;
     let rows: Vec<&str> = next.split('/').collect();
     if rows.len() != shares.len() {
-        return Err(ChannelError::States(format!(
+        return Err(ChannelError::Misfit(format!(
             "'next={next}': found {} rows, expected one for each of the {} shares, with / between them",
             rows.len(),
             shares.len()
         )));
     }
     if shares.len() > MOST_LEVELS {
-        return Err(ChannelError::States(format!(
+        return Err(ChannelError::Misfit(format!(
             "shares: found {} levels, expected at most {MOST_LEVELS}",
             shares.len()
         )));
@@ -68,7 +68,7 @@ fn levels(values: &Values) -> Result<SlotChannel, ChannelError> {
         let next: Vec<f64> = next.collect::<Result<_, _>>()?;
         let sum: f64 = next.iter().sum();
         if next.len() != shares.len() || (sum - 1.0).abs() > TOLERANCE {
-            return Err(ChannelError::States(format!(
+            return Err(ChannelError::Misfit(format!(
                 "next: found '{row}' with {} probabilities that add up to {sum}, expected {} that add up to 1, with : between them",
                 next.len(),
                 shares.len()
@@ -161,7 +161,6 @@ mod tests {
             ("step=1s,shares=0/2,next=0:1/1:0", "'shares=2'"),
             ("step=10ns,shares=0/1,next=0:1/1:0", "at least 1us"),
             ("step=1s,shares=0/1,next=1:0/0:1", "not unique"),
-            ("shares=0/1,next=0:1/1:0", "found no step"),
         ] {
             let error = format!("levels:{text}").parse::<SlotChannel>().unwrap_err();
             assert!(error.to_string().contains(words), "{text}: {error}");

@@ -44,7 +44,7 @@ pub(super) static FAMILY: Family = Family {
         let configured: Configured = values.text("scenario").parse()?;
         let scenario = configured.scenario;
         if scenario.withholds {
-            return Err(scenario.refuse(ChannelError::States(
+            return Err(scenario.refuse(ChannelError::Misfit(
                 "found a link that withholds slots, expected one that erases them; `tmt synth --scenario` writes the slots that it \
                  offers"
                     .to_owned(),
@@ -211,7 +211,7 @@ impl Configured {
     /// The scenario has no radio channel, or its error curve is not known for every Es/N0 of the fade.
     pub fn on_series(mut self, series: Series) -> Result<Self, ChannelError> {
         let Some(radio) = self.process.radio() else {
-            return Err(self.scenario.refuse(ChannelError::States(format!(
+            return Err(self.scenario.refuse(ChannelError::Misfit(format!(
                 "found a channel of family {}, expected one with an Es/N0 to replace by a measured fade",
                 self.scenario.family
             ))));

@@ -252,10 +252,6 @@ const REFUSED: &[(&str, &str)] = &[
         "found 'weather.csv', expected the content of a file in braces",
     ),
     (
-        "markov:{state,erasure,a;a,0,1},begin=a",
-        "expected FILE[,start=STATE]",
-    ),
-    (
         "markov:{state,erasure,a;a,0,1},start=b",
         "'start=b': expected stationary, a",
     ),

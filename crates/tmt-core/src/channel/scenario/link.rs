@@ -13,30 +13,26 @@ pub(super) fn slot_link(values: &Values) -> Result<SlotLink, ChannelError> {
     );
     let (interleaver, duration) = (values.duration("interleaver"), values.duration("duration"));
     if !rate.0.is_multiple_of(every) {
-        return Err(ChannelError::value(
-            format!("every={every}"),
-            format!("a rate that {every} users share in whole bits per second, not {rate}"),
-        ));
+        return Err(ChannelError::Misfit(format!(
+            "'every={every}': found a rate of {rate}, expected one that {every} users share in whole bits per second"
+        )));
     }
     let on_air = rate
         .time_of_bit(u128::from(lldu.0) * 8)
         .map(|end| end.since(Time::ZERO));
     let on_air = on_air.filter(|on_air| !on_air.is_zero()).ok_or_else(|| {
-        ChannelError::value(
-            format!("rate={rate},lldu={lldu}"),
-            "slots that last at least 1 ns and less than 2^63 ns",
-        )
+        ChannelError::Misfit(format!(
+            "found slots of {lldu} at {rate}, expected slots that last at least 1 ns and less than 2^63 ns"
+        ))
     })?;
-    let refuse_interleaver =
-        |expected| ChannelError::value(format!("interleaver={interleaver}"), expected);
     if interleaver > duration {
-        return Err(refuse_interleaver(format!(
-            "a depth of at most the trace, which lasts {duration}"
+        return Err(ChannelError::Misfit(format!(
+            "'interleaver={interleaver}': found a trace of {duration}, expected a trace at least as long as its interleaver"
         )));
     }
-    let decode_delay = interleaver.checked_add(on_air);
-    let decode_delay =
-        decode_delay.ok_or_else(|| refuse_interleaver("less than 2^63 ns".to_owned()))?;
+    let decode_delay = interleaver.checked_add(on_air).ok_or_else(|| {
+        ChannelError::value(format!("interleaver={interleaver}"), "less than 2^63 ns")
+    })?;
     Ok(SlotLink {
         rate: BitRate(rate.0 / every),
         lldu,

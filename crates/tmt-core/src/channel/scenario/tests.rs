@@ -166,7 +166,7 @@ fn invalid_scenarios_are_refused_with_the_remedy() {
         ("internet,duration=0s", "above zero"),
         (
             "internet-interleaved,duration=35ms",
-            "trace, which lasts 35ms",
+            "found a trace of 35ms",
         ),
         ("barakat,es-n0=6dB", "unknown parameter 'es-n0'"),
         ("barakat,p=2", "probability"),

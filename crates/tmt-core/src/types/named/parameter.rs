@@ -459,3 +459,83 @@ impl Parameter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SPEED: Quantity = Quantity {
+        expected: "a speed",
+        least: 0.0,
+        most: 100.0,
+        units: &[("km/h", 1.0, 3.6), ("m/s", 1.0, 1.0)],
+    };
+
+    /// A kind, texts that are read with what is shown of them, and texts that are refused.
+    type Case<'t> = (Kind, &'t [(&'t str, &'t str)], &'t [&'t str]);
+
+    #[test]
+    fn a_kind_reads_what_it_shows_and_refuses_the_rest() {
+        let second = Kind::Duration(Span::ZERO, Span::from_secs(1));
+        let cases: &[Case<'_>] = &[
+            (
+                Kind::Number(-1.0, 2.0),
+                &[("2", "2"), ("-1e0", "-1")],
+                &["2.1", "nan", "", "x"],
+            ),
+            (
+                Kind::Probability,
+                &[("0", "0"), ("1.0", "1")],
+                &["-0.1", "1.1", "inf"],
+            ),
+            (
+                Kind::Quantity(&SPEED),
+                &[("60km/h", "60km/h"), ("7.3m/s", "26.28km/h")],
+                &["60", "101m/s"],
+            ),
+            (
+                Kind::Count(1, 9),
+                &[("9", "9"), ("01", "1")],
+                &["0", "10", "+1", "1.5", ""],
+            ),
+            (
+                Kind::Fraction(9),
+                &[("2/3", "2/3"), ("9/9", "9/9")],
+                &["3/2", "0/1", "1/10", "1", "1/"],
+            ),
+            (Kind::Switch, &[("on", "on"), ("off", "off")], &["On", ""]),
+            (Kind::PERIOD, &[("0.01s", "10ms")], &["0", "0s", "10"]),
+            (second, &[("0s", "0s"), ("1s", "1s")], &["1001ms", "x"]),
+            (
+                Kind::DurationOr("min"),
+                &[("min", "min"), ("0s", "0s")],
+                &["max", "1"],
+            ),
+            (Kind::Size, &[("1kB", "1000B")], &["0B", "33"]),
+            (Kind::Rate, &[("1kbps", "1kbps")], &["0bps", "1"]),
+            (Kind::Words(&["a", "b"]), &[("b", "b")], &["c", ""]),
+            (Kind::Nodes, &[("0-12", "0-12")], &["0", "a-b", "1-2-3"]),
+            (
+                Kind::Content,
+                &[("{a,b}", "{a,b}"), ("{}", "{}")],
+                &["a.csv", "{a"],
+            ),
+        ];
+        for (kind, good, bad) in cases {
+            let parameter = Parameter::required("p", *kind).without_name();
+            for (text, shown) in *good {
+                let value = kind.read(text).unwrap();
+                assert_eq!(parameter.show(&value), *shown, "{kind:?} {text}");
+                assert_eq!(kind.read(shown).as_ref(), Ok(&value));
+            }
+            for text in *bad {
+                let error = kind.read(text).unwrap_err().to_string();
+                let start = format!("found '{text}'");
+                assert!(
+                    error.starts_with(&start) && error.contains(", expected "),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
