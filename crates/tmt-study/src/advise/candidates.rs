@@ -167,7 +167,7 @@ mod tests {
             ["arq", "harq:5/7,extra=1,in-order"]
         );
         assert_eq!(texts("frame-arq:10/10..14:3,in-order").len(), 3);
-        assert!(read("").unwrap_err().contains("is not a scheme"));
+        assert!(read("").unwrap_err().contains("unknown scheme ''"));
         assert!(
             read("arq,hrq:1/2")
                 .unwrap_err()
