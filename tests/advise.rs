@@ -379,7 +379,7 @@ fn bad_input_is_refused() {
         (
             "--candidates @wrong.txt phy.arrow",
             1,
-            "wrong.txt:2: in 'hrq:1/2'",
+            "wrong.txt:2: unknown scheme 'hrq'",
         ),
         ("--candidates @missing.txt phy.arrow", 1, "missing.txt"),
         ("--candidates= phy.arrow", 2, "--candidates: "),
