@@ -20,6 +20,7 @@
 //! (`tests/architecture.rs` checks it):
 //! - [`matrix`]: small matrices and their powers.
 //! - [`sequence`]: what a fit needs of a trace.
+//! - [`drift`]: whether the loss ratio is the same throughout.
 //! - [`law`]: what a model says about run lengths and correlation.
 //! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
@@ -39,6 +40,7 @@
 )]
 
 mod chain;
+pub mod drift;
 pub mod fit;
 pub mod goodness;
 mod law;
@@ -48,6 +50,7 @@ pub mod period;
 pub mod search;
 pub mod sequence;
 
+pub use drift::Drift;
 pub use fit::{Fit, Options, fit, fit_all, model, never_seen_bound};
 pub use models::MODELS;
 pub use sequence::{Segment, Sequence};
