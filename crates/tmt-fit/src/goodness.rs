@@ -1,5 +1,7 @@
 //! How well a model describes a trace: lengths of bursts and gaps, and losses over several time scales.
 
+pub mod drift;
+
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 use tmt_core::stats::runs::RunLengths;

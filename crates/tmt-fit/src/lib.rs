@@ -20,12 +20,11 @@
 //! (`tests/architecture.rs` checks it):
 //! - [`matrix`]: small matrices and their powers.
 //! - [`sequence`]: what a fit needs of a trace.
-//! - [`drift`]: whether the loss ratio is the same throughout.
 //! - [`law`]: what a model says about run lengths and correlation.
 //! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
 //! - [`models`]: the models, one a file, in a registry.
-//! - [`goodness`]: how well a model describes a trace.
+//! - [`goodness`]: how well a model describes a trace, and whether its loss ratio is the same throughout.
 //! - [`period`]: losses that come with a period, which are set apart.
 //! - [`mod@fit`]: one model or all, and what is reported.
 
@@ -40,7 +39,6 @@
 )]
 
 mod chain;
-pub mod drift;
 pub mod fit;
 pub mod goodness;
 mod law;
@@ -50,8 +48,8 @@ pub mod period;
 pub mod search;
 pub mod sequence;
 
-pub use drift::Drift;
 pub use fit::{Fit, Options, fit, fit_all, model, never_seen_bound};
+pub use goodness::drift::Drift;
 pub use models::MODELS;
 pub use sequence::{Segment, Sequence};
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use test_support::{depth, seed};
+use test_support::{depth, report, seed};
 use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
 
 use super::*;
@@ -406,17 +406,18 @@ fn random_truth(uniform: &mut dyn FnMut() -> f64) -> (&'static str, String, u64)
 /// With the right model, p-values of both tests are below 5 % in 5 % of the traces: Sec. 6 of docs/fit.md.
 #[test]
 fn tests_of_run_lengths_have_the_size_that_is_said() {
-    let numbers =
-        tmt_core::math::rng::Uniform::new(depth(1, seed()), tmt_core::math::rng::Stream::FlowStart);
-    let mut numbers = numbers;
+    let mut numbers =
+        tmt_core::math::rng::Uniform::new(depth(5, seed()), tmt_core::math::rng::Stream::FlowStart);
     let mut at = 0;
     let mut uniform = || {
         at += 1;
         numbers.at(at)
     };
-    let traces = depth(250, 3000);
+    let traces = depth(200, 3000);
     // By model and kind of run: tests, those below 0.05, those below 0.01.
     let mut counts = std::collections::BTreeMap::<(&str, &str), [f64; 3]>::new();
+    // Sum of squares over its mean, of tests with some cells.
+    let mut ratios = Vec::new();
     for number in 0..traces {
         let (name, process, slots) = random_truth(&mut uniform);
         let process: SlotChannel = process.parse().unwrap();
@@ -426,6 +427,8 @@ fn tests_of_run_lengths_have_the_size_that_is_said() {
         let trace = Sequence::of((0..slots).map(|_| losses.loses(at, tmt_core::Span::ZERO)));
         let fits = fit(&trace, &[model(name).unwrap()], &QUICK);
         for (kind, test) in [("bursts", &fits[0].bursts), ("gaps", &fits[0].gaps)] {
+            let squares = test.chi_square.zip(test.degrees_of_freedom);
+            ratios.extend(squares.filter(|two| two.1 > 8.0).map(|two| two.0 / two.1));
             if let Some(p) = test.p_value {
                 for name in ["all", name] {
                     let count = counts.entry((name, kind)).or_default();
@@ -436,12 +439,18 @@ fn tests_of_run_lengths_have_the_size_that_is_said() {
         }
     }
     for ((name, kind), [tests, five, one]) in &counts {
-        println!(
+        report(&format!(
             "{name} {kind}: {tests} tests, {:.4} below 0.05, {:.4} below 0.01",
             five / tests,
             one / tests
-        );
+        ));
     }
+    let mean = ratios.iter().sum::<f64>() / to_f64(ratios.len() as u64);
+    report(&format!(
+        "mean of chi-square over its degrees of freedom: {mean:.4} of {}",
+        ratios.len()
+    ));
+    assert!((mean - 1.0).abs() < depth(0.06, 0.03), "{mean}");
     for kind in ["bursts", "gaps"] {
         let [tests, five, _] = counts[&("all", kind)];
         let off = 0.05 - five / tests;

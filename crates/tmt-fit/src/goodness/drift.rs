@@ -178,7 +178,7 @@ mod tests {
     use std::ops::Range;
 
     use proptest::prelude::*;
-    use test_support::{depth, seed};
+    use test_support::{depth, report, seed};
 
     /// A generator of its own, quick enough for 10^10 slots: SplitMix64.
     struct Random(u64);
@@ -336,9 +336,9 @@ mod tests {
                 all += f64::from(tests);
             }
             let [five, one] = sum.map(|sum| sum / all);
-            println!(
+            report(&format!(
                 "{name}: {five:.4} at 5 %, {one:.4} at 1 %, {worst:.3} of a set at most, of {all}"
-            );
+            ));
             if times.start < 100.0 {
                 assert!(five < 0.13, "{name}: {five}");
                 continue;
@@ -364,7 +364,7 @@ mod tests {
             let (shares, tests) =
                 rejected((0..traces).map(|_| process.trace(1_000_000, &mut random, factor)));
             assert_eq!(tests, traces);
-            println!("bursts of {mean_burst}: {:.3}", shares[0]);
+            report(&format!("bursts of {mean_burst}: {:.3}", shares[0]));
             shares[0]
         };
         for mean_burst in [1.01, 2.0, 4.0, 5.0] {
