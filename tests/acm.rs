@@ -211,10 +211,9 @@ fn the_page_has_the_tables_of_its_study() {
 #[test]
 fn a_modcod_is_taken_at_its_threshold() {
     let folder = Folder::new();
-    let rows: String = (0..1500)
-        .map(|ms| format!("{:.3},6.5\n", f64::from(ms) / 1e3))
-        .collect();
-    folder.write("fade.csv", format!("time_s,es_n0_db\n{rows}"));
+    let rows = (0..1500).map(|ms| format!("{:.3},6.5\n", f64::from(ms) / 1e3));
+    let rows: Vec<String> = rows.collect();
+    folder.write("fade.csv", format!("time_s,es_n0_db\n{}", rows.concat()));
     let ran = tmt("synth --scenario internet-interleaved --duration 1s --fading-in fade.csv --acm dvb-s2,margin=1dB,delay=0s")
         .within(&folder)
         .run()

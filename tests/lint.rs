@@ -224,8 +224,8 @@ fn delays_of_a_wrong_unit_or_of_one_value_are_named() {
     let folder = Folder::new();
     let pair = "--from delay-loss --delay-unit ns --delay delay.txt";
     let write = |delay: &dyn Fn(u32) -> u32| {
-        let lines: String = (0..300).map(|row| format!("{}\n", delay(row))).collect();
-        folder.write("delay.txt", lines);
+        let lines: Vec<String> = (0..300).map(|row| delay(row).to_string()).collect();
+        folder.write("delay.txt", lines.join("\n") + "\n");
         let found = look(&folder, pair, 1);
         let names: Vec<String> = named(&found).iter().map(|one| one.0.to_owned()).collect();
         names
@@ -256,9 +256,9 @@ fn delays_of_a_wrong_unit_or_of_one_value_are_named() {
 #[test]
 fn a_line_says_that_a_table_made_by_hand_holds_probes() {
     let folder = Folder::new();
-    let rows: String = (0..200_u32)
-        .map(|row| format!("{}.{:02},0.0{}\n", row / 100, row % 100, 20 + row % 7))
-        .collect();
+    let rows =
+        (0..200_u32).map(|row| format!("{}.{:02},0.0{}\n", row / 100, row % 100, 20 + row % 7));
+    let rows = rows.collect::<Vec<String>>().concat();
     folder.write("plain.csv", &rows);
     assert_eq!(
         named(&look(&folder, "plain.csv", 1))[0].0,
