@@ -206,3 +206,21 @@ fn the_page_has_the_tables_of_its_study() {
     let (page, table) = (read("docs/acm.md"), read("fixtures/studies/acm/table.md"));
     assert!(table.lines().count() > 50 && page.contains(&table));
 }
+
+/// Es/N0 as one writes it by hand, at the threshold of a MODCOD with the margin: 8PSK 3/5 from 5.5 dB on.
+#[test]
+fn a_modcod_is_taken_at_its_threshold() {
+    let folder = Folder::new();
+    let rows = (0..1500).map(|ms| format!("{:.3},6.5\n", f64::from(ms) / 1e3));
+    let rows: Vec<String> = rows.collect();
+    folder.write("fade.csv", format!("time_s,es_n0_db\n{}", rows.concat()));
+    let ran = tmt("synth --scenario internet-interleaved --duration 1s --fading-in fade.csv --acm dvb-s2,margin=1dB,delay=0s")
+        .within(&folder)
+        .run()
+        .ok();
+    assert!(
+        ran.text().contains("# rate_bps: 702206\n"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -25,6 +25,34 @@ fn fitted(folder: &Folder, arguments: &str) -> Value {
 
 const GE: &str = "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6";
 
+/// Two links after each other are no stationary one; the warning says what to do.
+#[test]
+fn a_shift_of_the_loss_ratio_is_told() {
+    let folder = Folder::new();
+    trace(&folder, "before.csv", 500, "bernoulli:0.02");
+    trace(&folder, "after.csv", 500, "bernoulli:0.03");
+    tmt("slice -q before.csv after.csv -o both.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let one = &fitted(&folder, "before.csv")["results"]["drift"];
+    assert!(one["p_value"].as_f64().unwrap() > 0.05, "{one}");
+    let ran = tmt("fit --model bernoulli both.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let ran = ran.says(&[
+        "loss ratio drifts or shifts",
+        "tmt stats --segments",
+        "tmt slice",
+    ]);
+    assert!(
+        ran.text().contains("in 16 blocks of equal length"),
+        "{}",
+        ran.text()
+    );
+}
+
 #[test]
 fn parameters_come_back() {
     let folder = Folder::new();

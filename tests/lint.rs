@@ -193,6 +193,112 @@ fn what_a_conversion_refuses_is_found_with_its_line() {
     );
 }
 
+/// The first row is read before anything else is known of a file; a conversion and a look agree on it.
+#[test]
+fn a_negative_first_delay_is_a_finding_as_any_other() {
+    let folder = Folder::new();
+    folder.write("delay.txt", "-5\n10\n20\n");
+    folder.write("loss.txt", "0\n0\n0\n");
+    let files = "--from delay-loss --delay delay.txt --loss loss.txt --interval 10ms";
+    let found = look(&folder, files, 1);
+    assert!(
+        named(&found).contains(&("negative-delays", "warning", 1, Some(1))),
+        "{found}"
+    );
+    assert_eq!(found["error"], Value::Null);
+    assert!(found.to_string().contains("which a conversion refuses"));
+    tmt(&format!("convert {files} -o phy.csv"))
+        .within(&folder)
+        .run()
+        .fails(1, &["delay.txt:1:1", "'-5'"]);
+    // What nobody can pass over ends the list, in the document, too.
+    folder.write("delay.txt", "x\n10\n20\n");
+    let found = tmt(&format!("lint --json {files}")).within(&folder).run();
+    let results = found.results();
+    assert!(results["error"].as_str().unwrap().contains("delay.txt:1:1"));
+    found.fails(1, &["delay.txt:1:1"]);
+}
+
+#[test]
+fn delays_of_a_wrong_unit_or_of_one_value_are_named() {
+    let folder = Folder::new();
+    let pair = "--from delay-loss --delay-unit ns --delay delay.txt";
+    let write = |delay: &dyn Fn(u32) -> u32| {
+        let lines: Vec<String> = (0..300).map(|row| delay(row).to_string()).collect();
+        folder.write("delay.txt", lines.join("\n") + "\n");
+        let found = look(&folder, pair, 1);
+        let names: Vec<String> = named(&found).iter().map(|one| one.0.to_owned()).collect();
+        names
+    };
+    // 25 ms in us, read as ns.
+    assert_eq!(write(&|row| 25_000 + row * 7 % 900)[0], "unit-suspected");
+    assert_eq!(write(&|_| 25_000_000)[0], "constant-delay");
+    let steady = |row| 25_000_000 + row * 7919 % 1_000_003;
+    assert_eq!(
+        write(&|row| if row % 7 == 1 {
+            u32::MAX - row
+        } else {
+            steady(row)
+        })[0],
+        "wrapped-delays"
+    );
+    assert_eq!(
+        write(&|row| if row % 4 > 0 {
+            200_000_000
+        } else {
+            steady(row)
+        })[0],
+        "saturated-delays"
+    );
+}
+
+/// The finding, the kind of the remedy, and the file is read without an end line.
+#[test]
+fn a_line_says_that_a_table_made_by_hand_holds_probes() {
+    let folder = Folder::new();
+    let rows =
+        (0..200_u32).map(|row| format!("{}.{:02},0.0{}\n", row / 100, row % 100, 20 + row % 7));
+    let rows = rows.collect::<Vec<String>>().concat();
+    folder.write("plain.csv", &rows);
+    assert_eq!(
+        named(&look(&folder, "plain.csv", 1))[0].0,
+        "probes-suspected"
+    );
+    for text in [
+        format!("# trace_kind: probe\n{rows}"),
+        format!("# mine\n# trace_kind: probe\ntx_time,decode_delay\n{rows}"),
+    ] {
+        folder.write("probes.csv", text);
+        let found = look(&folder, "probes.csv", 0);
+        assert_eq!((named(&found), &found["kind"]), (vec![], &"probe".into()));
+        let fitted = tmt("fit probes.csv").within(&folder).run().ok();
+        fitted.says(&["per probe"]);
+    }
+    // No other line has a meaning without a head.
+    folder.write(
+        "probes.csv",
+        format!("# trace_kind: cake\n# rtt_ns: 5\n{rows}"),
+    );
+    assert_eq!(
+        named(&look(&folder, "probes.csv", 1))[0].0,
+        "probes-suspected"
+    );
+}
+
+#[test]
+fn a_time_that_falls_in_a_trace_is_a_finding_too() {
+    let folder = Folder::new();
+    folder.write(
+        "back.csv",
+        "tx_time,decode_delay\n1,0.1\n2,0.1\n1.5,0.1\n3,0.1\n",
+    );
+    let ran = tmt("lint --json back.csv").within(&folder).run();
+    let results = ran.results();
+    ran.fails(1, &["back.csv:4"]);
+    assert_eq!(named(&results), [("unsorted-times", "warning", 1, Some(4))]);
+    assert!(results["error"].as_str().unwrap().contains("back.csv:4"));
+}
+
 #[test]
 fn times_that_fall_in_a_pair_are_named_with_their_file_and_line() {
     let folder = Folder::new();

@@ -13,7 +13,7 @@ use tmt_core::format::table::TableText;
 use tmt_core::format::{
     self, Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
 };
-use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
+use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span, TraceKind};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::{progress, provenance};
@@ -107,6 +107,9 @@ impl ReadArgs {
             return read.clone();
         }
         let mut head = provenance::new_head(command);
+        if let Some(kind) = read.get(TraceKind::KEY) {
+            head.set(TraceKind::KEY, kind);
+        }
         if let (Some(rate), Some(lldu)) = (self.rate, self.lldu) {
             head.set("rate_bps", rate.0.to_string());
             head.set("lldu_bytes", lldu.0.to_string());

@@ -17,7 +17,9 @@ mod tally;
 pub use apply::{Apply, Lane, LaneResult};
 pub use compare::{Compared, FirstDifference, Side, compare};
 pub use inject::{Inject, Injected};
-pub use lint::{CHECKS, Check, Facts, LineEnds, LineEndsSeen, Lint, Linted, Skew, SkewEstimate};
+pub use lint::{
+    CHECKS, Check, Facts, LineEnds, LineEndsSeen, Lint, Linted, Skew, SkewEstimate, finding_of,
+};
 pub use produce::{Erased, Written, produce, synthesise, synthesise_adapted};
 pub use slice::{
     Difference, Join, Merged, Movable, Move, Selection, Slice, Sliced, differences, joined, merge,

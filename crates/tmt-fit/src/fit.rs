@@ -223,8 +223,8 @@ fn report(
         without_error: reasons.collect(),
         sojourns: sojourns.collect(),
         no_rates: rates.err(),
-        bursts: test_runs(law, data.sequence, true, fitted.free),
-        gaps: test_runs(law, data.sequence, false, fitted.free),
+        bursts: test_runs(law, &fitted.near, data.sequence, true),
+        gaps: test_runs(law, &fitted.near, data.sequence, false),
         scales: measured.beside(law),
         process: texts(model, fitted, &values),
         at_interval: options

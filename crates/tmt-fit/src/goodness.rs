@@ -1,11 +1,13 @@
 //! How well a model describes a trace: lengths of bursts and gaps, and losses over several time scales.
 
+pub mod drift;
+
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::to_f64;
 
-use crate::law::Law;
+use crate::law::{Law, Nearby, SHIFT};
 use crate::sequence::{Segment, Sequence, block_variance};
 
 /// Pearson's test of run lengths.
@@ -19,13 +21,14 @@ pub struct RunTest {
     pub model_mean_slots: Option<f64>,
     /// Cells of the test; 0 if there are too few runs for one.
     pub cells: u64,
-    /// Sum of squared differences over what is expected, over the mean spread of the cells; null without a test.
+    /// Sum of squared differences over what is expected, times what brings its mean to `degrees_of_freedom`; null without a
+    /// test.
     pub chi_square: Option<f64>,
-    /// Largest probability of a larger sum if the model holds: with cells − 1 degrees of freedom, as if nothing had been
-    /// estimated. Null without a test.
+    /// Degrees of freedom of the chi-square distribution with the mean and the variance that the sum has if the model holds,
+    /// with its parameters estimated from the trace; null without a test.
+    pub degrees_of_freedom: Option<f64>,
+    /// Probability of a larger sum if the model holds; null without a test.
     pub p_value: Option<f64>,
-    /// The same with a degree of freedom less for each parameter; null if none is left. The truth is between the two.
-    pub p_value_low: Option<f64>,
 }
 
 /// Fewest runs for a test.
@@ -40,13 +43,8 @@ const EXPECTED: f64 = 5.0;
 /// Most cells.
 const CELLS: f64 = 30.0;
 
-/// Compares run lengths with a model that has `parameters` free ones.
-pub(crate) fn test_runs(
-    law: &dyn Law,
-    sequence: &Sequence,
-    lost: bool,
-    parameters: u64,
-) -> RunTest {
+/// Compares run lengths with a fitted law.
+pub(crate) fn test_runs(law: &dyn Law, near: &Nearby, sequence: &Sequence, lost: bool) -> RunTest {
     let whole = sequence.whole_lengths(lost);
     let runs: u64 = whole.values().sum();
     let slots: u64 = whole.iter().map(|(length, count)| length * count).sum();
@@ -56,8 +54,8 @@ pub(crate) fn test_runs(
         model_mean_slots: known(mean_run(law, lost)),
         cells: 0,
         chi_square: None,
+        degrees_of_freedom: None,
         p_value: None,
-        p_value_low: None,
     };
     // A law that consists of the lengths of the trace has them in any case.
     // Cut runs are long ones, so without many of them the rest is not as the model says.
@@ -76,19 +74,46 @@ pub(crate) fn test_runs(
     if cells < 2 {
         return test;
     }
-    // Lengths of neighbouring runs depend on each other through the states, which spreads the counts of the cells.
-    let Some(spread) = law.spread(lost, &edges) else {
+    let Some((mean, variance)) = moments(law, near, lost, &edges, to_f64(runs)) else {
         return test;
     };
-    let chi_square = chi_square * to_f64(cells - 1) / spread;
-    let tail = |freedom: u64| {
-        let law = ChiSquared::new(to_f64(freedom)).ok()?;
-        Some(law.sf(chi_square))
-    };
+    // The chi-square with the same mean and variance (Satterthwaite 1946).
+    let freedom = 2.0 * mean * mean / variance;
+    let chi_square = chi_square * freedom / mean;
     test.chi_square = Some(chi_square);
-    test.p_value = tail(cells - 1);
-    test.p_value_low = (cells - 1).checked_sub(parameters).and_then(tail);
+    test.degrees_of_freedom = Some(freedom);
+    test.p_value = ChiSquared::new(freedom).ok().map(|law| law.sf(chi_square));
     test
+}
+
+/// Mean and variance of Pearson's statistic in cells with these first lengths if the law holds: of a sum of squared normal
+/// numbers, 1 and 2 times the sums of the first and second powers of the eigenvalues of their covariance. That is the one of
+/// the counts, in which lengths of neighbouring runs depend on each other through the states (Rao and Scott 1981), less
+/// that part of it to which parameters of largest likelihood adapt (Pierce 1982).
+fn moments(
+    law: &dyn Law,
+    near: &Nearby,
+    lost: bool,
+    edges: &[u64],
+    runs: f64,
+) -> Option<(f64, f64)> {
+    let cells = law.cells(lost, edges);
+    let mut covariance = law.covariance(lost, edges)?;
+    let moved: Vec<Vec<f64>> = near.laws.iter().map(|law| law.cells(lost, edges)).collect();
+    let slope = |k: usize, cell: usize| (moved[k][cell] - cells[cell]) / SHIFT;
+    for (c, row) in covariance.iter_mut().enumerate() {
+        for (d, cell) in row.iter_mut().enumerate() {
+            for (k, row) in near.covariance.iter().enumerate() {
+                for (l, of_logits) in row.iter().enumerate() {
+                    *cell -= runs * slope(k, c) * of_logits * slope(l, d);
+                }
+            }
+            *cell /= (cells[c] * cells[d]).sqrt();
+        }
+    }
+    let mean: f64 = (0..cells.len()).map(|c| covariance[c][c]).sum();
+    let squares: f64 = covariance.iter().flatten().map(|cell| cell * cell).sum();
+    Some((mean, 2.0 * squares)).filter(|(mean, squares)| *mean > 0.0 && squares.is_finite())
 }
 
 /// A number, but neither NaN nor infinite.
@@ -307,7 +332,7 @@ mod tests {
                 assert!((off - 1.0).abs() < wide, "{}: {scale:?}", model.name);
             }
             for lost in [false, true] {
-                let test = test_runs(fitted.law.as_ref(), &long, lost, 0);
+                let test = test_runs(fitted.law.as_ref(), &Nearby::default(), &long, lost);
                 assert!(
                     test.p_value.is_none_or(|p| p > 1e-4),
                     "{}: {test:?}",
@@ -333,7 +358,7 @@ mod tests {
             let mut channel = Channel::new(spec.parse().unwrap(), seed);
             let trace = Sequence::of((0..30_000).map(|_| channel.erases()));
             for (lost, below) in [false, true].into_iter().zip(&mut below) {
-                let test = test_runs(&law, &trace, lost, 0);
+                let test = test_runs(&law, &Nearby::default(), &trace, lost);
                 *below += u32::from(test.p_value.unwrap() < 0.1);
             }
         }

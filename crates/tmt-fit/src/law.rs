@@ -3,7 +3,7 @@
 use tmt_core::math::num;
 
 use crate::matrix::{
-    Matrix, Vector, dot, inverse, power, product, row_times, stationary, sum, times_column,
+    Matrix, Square, Vector, dot, inverse, power, product, row_times, stationary, sum, times_column,
 };
 
 /// A stationary process of losses.
@@ -17,11 +17,30 @@ pub(crate) trait Law: std::fmt::Debug {
     /// Probabilities that both of two slots are lost that are 1, 2, … `most` apart.
     fn both_lost(&self, most: usize) -> Vec<f64>;
 
-    /// For cells of run lengths with these first lengths: the sum over the cells of the variance of the count over what is
-    /// expected, per run, for many runs. It is one less than the number of cells if runs are independent. `None` if the
-    /// law has no such runs.
-    fn spread(&self, _lost: bool, edges: &[u64]) -> Option<f64> {
-        Some(tmt_core::types::to_f64(edges.len() as u64) - 1.0)
+    /// Probabilities of the cells of run lengths with these first lengths, of which the first is 1.
+    fn cells(&self, lost: bool, edges: &[u64]) -> Vec<f64> {
+        let mut tails = (1_u64..).zip(self.tails(lost));
+        let tail = |edge: &u64| {
+            tails
+                .find(|(length, _)| length == edge)
+                .map_or(0.0, |one| one.1)
+        };
+        let mut cells: Vec<f64> = edges.iter().map(tail).collect();
+        for c in 1..cells.len() {
+            cells[c - 1] -= cells[c];
+        }
+        cells
+    }
+
+    /// Covariance of the counts of these cells over the number of runs, for many runs; of independent ones by default.
+    /// `None` if the law has no such runs.
+    fn covariance(&self, lost: bool, edges: &[u64]) -> Option<Square> {
+        let cells = self.cells(lost, edges);
+        let row = |c: usize| {
+            let cell = |d: usize| cells[c] * (f64::from(u8::from(c == d)) - cells[d]);
+            (0..cells.len()).map(cell).collect()
+        };
+        Some((0..cells.len()).map(row).collect())
     }
 
     /// Histograms of the lengths of gaps and of bursts, if the law consists of them.
@@ -29,6 +48,18 @@ pub(crate) trait Law: std::fmt::Debug {
         None
     }
 }
+
+/// Laws near the one that was fitted, from which follows how far the estimate adapts to the lengths of the trace.
+#[derive(Debug, Default)]
+pub(crate) struct Nearby {
+    /// For each free parameter the law with its logit larger by [`SHIFT`].
+    pub(crate) laws: Vec<Box<dyn Law>>,
+    /// Covariance of the estimates of these logits.
+    pub(crate) covariance: Square,
+}
+
+/// Change of a logit for a derivative.
+pub(crate) const SHIFT: f64 = 1e-4;
 
 /// The law of a hidden Markov chain: matrices of the steps to received and to lost slots.
 #[derive(Debug)]
@@ -56,9 +87,9 @@ impl<const N: usize> Law for ChainLaw<N> {
     }
 
     /// By the chain of the states in which runs begin: with the matrices of runs in cell c, K_c, of all runs, K, and its
-    /// stationary distribution v, the count of c varies by p (1 − p) + 2 v K_c Z (K_c 1 − p 1) per run, where
-    /// Z = (I − K + 1 v)^-1 (Kemeny and Snell 1960).
-    fn spread(&self, lost: bool, edges: &[u64]) -> Option<f64> {
+    /// stationary distribution v, the counts of c and d covary by p_c ([c = d] − p_d) + v K_c Z (K_d 1 − p_d 1) +
+    /// v K_d Z (K_c 1 − p_c 1) per run, where Z = (I − K + 1 v)^-1 (Kemeny and Snell 1960).
+    fn covariance(&self, lost: bool, edges: &[u64]) -> Option<Square> {
         let (own, other) = (&self.0[usize::from(lost)], &self.0[usize::from(!lost)]);
         // From the first slot of a run to that of the next run of its kind, whatever the lengths.
         let turn = product(&inverse(&less(own))?, other);
@@ -80,8 +111,7 @@ impl<const N: usize> Law for ChainLaw<N> {
             std::array::from_fn(|j| f64::from(u8::from(i == j)) - all[i][j] + start[j])
         });
         let fundamental = inverse(&shifted)?;
-        let mut spread = 0.0;
-        for (place, edge) in edges.iter().enumerate() {
+        let of_cell = |(place, edge): (usize, &u64)| {
             let mut cell = at(*edge);
             if let Some(next) = edges.get(place + 1) {
                 let next = at(*next);
@@ -89,14 +119,20 @@ impl<const N: usize> Law for ChainLaw<N> {
             }
             let column = times_column(&cell, &one);
             let p = dot(&start, &column);
-            let centred = column.map(|value| value - p);
-            let later = dot(
-                &row_times(&row_times(&start, &cell), &fundamental),
-                &centred,
-            );
-            spread += 1.0 - p + 2.0 * later / p;
-        }
-        Some(spread).filter(|spread| spread.is_finite() && *spread > 0.0)
+            let after = row_times(&row_times(&start, &cell), &fundamental);
+            (p, after, column.map(|value| value - p))
+        };
+        let cells: Vec<_> = edges.iter().enumerate().map(of_cell).collect();
+        let row = |(c, (p, after, centred)): (usize, &(f64, Vector<N>, Vector<N>))| {
+            let cell = |(d, (q, later, other)): (usize, &(f64, Vector<N>, Vector<N>))| {
+                let own = f64::from(u8::from(c == d)) * p - p * q;
+                own + dot(after, other) + dot(later, centred)
+            };
+            cells.iter().enumerate().map(cell).collect::<Vec<f64>>()
+        };
+        let covariance: Square = cells.iter().enumerate().map(row).collect();
+        let is_known = covariance.iter().flatten().all(|cell| cell.is_finite());
+        is_known.then_some(covariance)
     }
 
     fn loss(&self) -> f64 {

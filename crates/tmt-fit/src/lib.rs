@@ -24,7 +24,7 @@
 //! - [`chain`]: likelihood and expected counts of hidden Markov chains.
 //! - [`search`]: Baum–Welch and Newton's method.
 //! - [`models`]: the models, one a file, in a registry.
-//! - [`goodness`]: how well a model describes a trace.
+//! - [`goodness`]: how well a model describes a trace, and whether its loss ratio is the same throughout.
 //! - [`period`]: losses that come with a period, which are set apart.
 //! - [`mod@fit`]: one model or all, and what is reported.
 
@@ -49,6 +49,7 @@ pub mod search;
 pub mod sequence;
 
 pub use fit::{Fit, Options, fit, fit_all, model, never_seen_bound};
+pub use goodness::drift::Drift;
 pub use models::MODELS;
 pub use sequence::{Segment, Sequence};
 

@@ -2,7 +2,7 @@
 
 use tmt_core::types::to_f64;
 
-use crate::law::Law;
+use crate::law::{Law, Nearby};
 use crate::search::Stop;
 use crate::search::profile::Range;
 use crate::sequence::{Coded, Sequence};
@@ -138,6 +138,7 @@ pub(crate) struct Fitted {
     pub(crate) free: u64,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) law: Box<dyn Law>,
+    pub(crate) near: Nearby,
     pub(crate) converged: bool,
     /// Steps of EM and of Newton's method; `None` for a closed form.
     pub(crate) steps: Option<(u32, u32)>,

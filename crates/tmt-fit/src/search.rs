@@ -381,6 +381,18 @@ pub(crate) fn search<const N: usize>(
     finish(place, &climb, em_steps + first.em_steps + steps)
 }
 
+/// Where Newton's method leads from `theta`, without EM or a pilot: never below it.
+pub(crate) fn climb_from<const N: usize>(
+    chain: &Chain<N>,
+    coded: &Coded,
+    theta: Vec<f64>,
+    stop: Stop,
+) -> Found {
+    let mut place = Place::new(chain, coded, theta);
+    let climb = place.climb(stop, None);
+    finish(place, &climb, 0)
+}
+
 /// What was found, with the information there.
 fn finish<const N: usize>(place: Place<'_, N>, climb: &Climb, em_steps: u32) -> Found {
     let (free, information) = place.information_with_ends();

@@ -35,6 +35,11 @@ pub fn seed() -> u64 {
     seed
 }
 
+/// Prints a figure that a test has measured, for those who look with `--nocapture`.
+pub fn report(figure: &str) {
+    println!("{figure}");
+}
+
 /// Settings of a property that runs `cases` cases at full depth and a quarter of them at the quick one, or `PROPTEST_CASES` if
 /// that is more.
 #[must_use]

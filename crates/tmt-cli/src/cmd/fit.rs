@@ -150,6 +150,9 @@ const FEW_BURSTS: u64 = 50;
 /// Probability below which a model that is the best does not describe the trace.
 const REJECTED: f64 = 0.001;
 
+/// Probability up to which a change of the loss ratio is reported: so many of a hundred traces without one are, too.
+const DRIFTS: f64 = 0.05;
+
 /// Longest time between slots over the mean, above which they are not evenly spaced.
 const UNEVEN: f64 = 3.0;
 
@@ -322,6 +325,18 @@ fn warn(name: &str, results: &results::Shown, one: bool) {
             "fit",
             "{}: the search has not converged: its parameters are not those of largest likelihood",
             fit.model
+        );
+    }
+    if let Some(p) = results.drift.p_value.filter(|p| *p <= DRIFTS) {
+        let ratios = &results.drift.block_loss_ratios;
+        let of =
+            |pick: fn(f64, f64) -> f64| 100.0 * ratios.iter().copied().reduce(pick).unwrap_or(0.0);
+        warning!(
+            "fit",
+            "{name}: the loss ratio drifts or shifts (p = {p:.4}; {:.3} to {:.3} % over {} blocks of equal length): a stationary model has one ratio, and its slow states stand for the drift; `tmt stats --segments` shows outages and steps, `tmt slice` cuts stretches to fit one by one",
+            of(f64::min),
+            of(f64::max),
+            ratios.len()
         );
     }
     let tests = [("bursts", &best.bursts), ("gaps", &best.gaps)];

@@ -10,7 +10,7 @@ mod source;
 use serde_json::{Value, json};
 use tmt_core::format::Unit;
 use tmt_core::format::import::{Importers, Severity};
-use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
+use tmt_core::pipeline::{LineEnds, Lint, Linted, collect, finding_of};
 use tmt_core::types::{Span, TraceKind};
 
 pub(crate) use self::args::{Args, focused};
@@ -109,6 +109,9 @@ fn look(args: &Args, source: Source) -> Outcome<Look> {
     let mut linted = lint.finish(reader.metadata(), None, true);
     if let Some(found) = ends.and_then(|seen| seen.finding(&name)) {
         linted.add(vec![found]);
+    }
+    if let Err(error) = &read {
+        linted.cut(finding_of(error));
     }
     Ok(Look {
         format: "tmt",

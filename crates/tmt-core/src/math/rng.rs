@@ -63,6 +63,8 @@ pub enum Stream {
     GridPhase = 60,
     /// Blocks of a bootstrap over a trace, one draw per block.
     TraceBlock = 61,
+    /// Orders of the blocks of a trace in a test against drift, a draw per exchange.
+    BlockOrder = 70,
     /// Packets that are lost of a number that is only known per interval, one draw per packet.
     SpreadLosses = 56,
 }

@@ -3,6 +3,7 @@
 //! A [`Check`] is one file below and one line in [`CHECKS`]. Each sees all slots once, in order, in bounded memory; the
 //! checks run beside each other. Names, thresholds and remedies are those of the catalogue of the importers.
 
+mod extremes;
 mod intervals;
 mod kind;
 mod line_ends;
@@ -20,8 +21,9 @@ pub use skew::{Skew, SkewEstimate};
 
 use rayon::prelude::*;
 
+use crate::format::import::catalogue::{LOOP_SEAM, UNSORTED_TIMES};
 use crate::format::import::{Finding, Severity};
-use crate::types::{Metadata, Slot, Span, Time, TraceKind};
+use crate::types::{Error, ErrorKind, Metadata, Slot, Span, Time, TraceKind};
 
 /// What a check may know of a trace besides its slots, once all of them were seen.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,7 @@ pub static CHECKS: &[fn() -> Box<dyn Check>] = &[
     || Box::<rows::Rows>::default(),
     || Box::<repeats::Repeats>::default(),
     || Box::<offset::Offset>::default(),
+    || Box::<extremes::Extremes>::default(),
     || Box::<Skew>::default(),
     || Box::<unit::Units>::default(),
     || Box::<kind::Kind>::default(),
@@ -86,6 +89,12 @@ impl Linted {
         self.findings.splice(0..0, findings);
         self.findings
             .sort_by_key(|found| std::cmp::Reverse(found.severity));
+    }
+
+    /// What remains of a trace that was not read to its end, with what ended it: a seam is at the end only.
+    pub fn cut(&mut self, by: Option<Finding>) {
+        self.findings.retain(|found| found.name != LOOP_SEAM.name);
+        self.add(by.into_iter().collect());
     }
 
     /// Whether anything casts doubt on the slots.
@@ -185,6 +194,30 @@ impl Lint {
         linted.add(Vec::new());
         linted
     }
+}
+
+/// The finding that an error is which ends the reading of a trace: times that fall.
+#[must_use]
+pub fn finding_of(error: &Error) -> Option<Finding> {
+    let ErrorKind::OutOfOrder { previous, found } = error.kind() else {
+        return None;
+    };
+    let back = previous.since(*found);
+    // The usual units of counters of 32 bits.
+    let wraps = [("ns", 1_u64), ("us", 1_000), ("ms", 1_000_000)].map(|(unit, nanos)| {
+        let off = (back.as_nanos() / nanos).abs_diff(1 << 32);
+        (off <= 1 << 28).then(|| format!(", about 2^32 {unit}: a counter that wrapped"))
+    });
+    let why = wraps.into_iter().flatten().next().unwrap_or_default();
+    let text = format!(
+        "a time is {back} before the one of the row before{why}; what follows was not read"
+    );
+    let finding = Finding::of(&UNSORTED_TIMES, 1, "rows", text);
+    let place = error.position().unwrap_or_default();
+    Some(match place.line {
+        0 => finding.at_slot(place.row.checked_sub(1)),
+        line => finding.at_line(None, line),
+    })
 }
 
 #[cfg(test)]

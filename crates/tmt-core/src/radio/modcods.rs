@@ -21,6 +21,10 @@ pub struct Modcod {
 /// Error rate at the threshold of a code that is chosen by name: that of EN 302 307-1, table 13.
 const THRESHOLD_RATE: f64 = 1e-7;
 
+/// How far an Es/N0 may be below a threshold that it meets, dB: thresholds of curves are found to 1e-6 dB, and an Es/N0 of a
+/// table is rounded on its way through ratios and margins.
+const TIE_DB: f64 = 2e-6;
+
 /// Start of the names of DVB-S2.
 const DVB_S2: &str = "dvb-s2";
 
@@ -173,12 +177,12 @@ impl Modcods {
         self.by_efficiency.iter()
     }
 
-    /// Index of the most efficient one whose threshold is at most `es_n0_db`; `None` if there is none.
+    /// Index of the most efficient one whose threshold is at most `es_n0_db`, or 2e-6 dB above it; `None` if there is none.
     #[must_use]
     pub fn best(&self, es_n0_db: f64) -> Option<usize> {
         self.by_efficiency
             .iter()
-            .rposition(|modcod| modcod.threshold_db <= es_n0_db)
+            .rposition(|modcod| modcod.threshold_db <= es_n0_db + TIE_DB)
     }
 
     /// Index of the one with the lowest threshold.
@@ -261,6 +265,36 @@ mod tests {
         // EN 302 307-1, table 13: 8PSK 3/5 has 1.780 bit/symbol at 5.50 dB, QPSK 8/9 1.766 at 6.20 dB.
         assert!(names.contains(&"dvb-s2:8psk-3/5") && !names.contains(&"dvb-s2:qpsk-8/9"));
         assert!((all[0].threshold_db + 2.35).abs() < 1e-5);
+    }
+
+    /// Thresholds as EN 302 307-1, table 13, writes them, after the ways that an Es/N0 takes through ratios and margins.
+    #[test]
+    fn a_modcod_is_taken_at_its_threshold() {
+        let ladder = Modcods::named("dvb-s2").unwrap();
+        for (name, threshold_db) in [
+            ("dvb-s2:qpsk-1/4", -2.35),
+            ("dvb-s2:qpsk-1/2", 1.00),
+            ("dvb-s2:qpsk-3/4", 4.03),
+            ("dvb-s2:8psk-3/5", 5.50),
+            ("dvb-s2:16apsk-2/3", 8.97),
+            ("dvb-s2:32apsk-9/10", 16.05),
+        ] {
+            let at = ladder
+                .iter()
+                .position(|modcod| modcod.name == name)
+                .unwrap();
+            for margin_db in [0.0, 1.0, 3.0, 0.1] {
+                let es_n0_db: f64 = threshold_db + margin_db;
+                let ratio = crate::math::num::pow(10.0, es_n0_db / 10.0);
+                let usable_db = 10.0 * crate::math::num::log10(ratio) - margin_db;
+                assert_eq!(ladder.best(usable_db), Some(at), "{name} {margin_db}");
+                assert_eq!(
+                    ladder.best(usable_db - 1e-4),
+                    at.checked_sub(1),
+                    "{name} {margin_db}"
+                );
+            }
+        }
     }
 
     #[test]

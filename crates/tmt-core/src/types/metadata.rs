@@ -67,6 +67,17 @@ impl Metadata {
         self.get("tool").is_some()
     }
 
+    /// What comments without a head say: `trace_kind`, so that one line in a table made by hand is enough; all else has no
+    /// meaning.
+    pub(crate) fn of_table(&self) -> Self {
+        let mut table = Self::new();
+        let kind = self.get(TraceKind::KEY);
+        if let Some(kind) = kind.filter(|kind| kind.parse::<TraceKind>().is_ok()) {
+            table.set(TraceKind::KEY, kind);
+        }
+        table
+    }
+
     /// All entries, as key and value, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries

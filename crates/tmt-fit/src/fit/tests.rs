@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use test_support::{depth, report, seed};
 use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
 
 use super::*;
@@ -364,8 +365,118 @@ proptest! {
         for start in starts(&sequence) {
             prop_assert!(of("gilbert-elliott") >= PAIR.ln_likelihood(&coded, &start) - 1e-6);
         }
-        for (general, special) in [("simple-gilbert", "bernoulli"), ("gilbert", "simple-gilbert"), ("gilbert-elliott", "gilbert")] {
+        for (general, special) in [("simple-gilbert", "bernoulli"), ("gilbert", "simple-gilbert"), ("gilbert-elliott", "gilbert"), ("netem-state", "simple-gilbert")] {
             prop_assert!(of(general) >= of(special) - 1e-3, "{} {} {} {}", general, of(general), special, of(special));
         }
+    }
+}
+
+/// A model and a process of it, of random parameters, and slots that have some hundred bursts.
+fn random_truth(uniform: &mut dyn FnMut() -> f64) -> (&'static str, String, u64) {
+    let mut scale = |low: f64, high: f64| num::exp(num::ln(low) + uniform() * num::ln(high / low));
+    let (good, bad) = (scale(20.0, 300.0), scale(1.5, 20.0));
+    let (alpha, beta) = (1.0 - 1.0 / good, 1.0 - 1.0 / bad);
+    let (pb, pg) = (scale(0.2, 0.8), scale(0.001, 0.02));
+    let (p, which) = (scale(0.005, 0.3), uniform());
+    let pair =
+        |pg: f64, pb: f64| format!("gilbert-elliott:alpha={alpha},beta={beta},pg={pg},pb={pb}");
+    let slots = 30_000 + num::floor_u64(uniform() * 70_000.0);
+    match num::floor_u64(which * 5.0) {
+        0 => ("bernoulli", format!("bernoulli:{p}"), slots),
+        1 => ("simple-gilbert", pair(0.0, 1.0), slots),
+        2 => ("gilbert", pair(0.0, pb), slots),
+        3 => ("gilbert-elliott", pair(pg, pb), slots),
+        _ => {
+            let (p13, p14, p32, p31, p23) = (0.5 / good, pg, 0.5 * pb, 0.4 / bad, pb);
+            let rows = format!(
+                "s1,0,{},0,{p13},{p14};s2,0,0,{},{p23},0;s3,1,{p31},{p32},{},0;s4,1,1,0,0,0",
+                1.0 - p13 - p14,
+                1.0 - p23,
+                1.0 - p31 - p32
+            );
+            (
+                "netem-state",
+                format!("markov:{{state,erasure,s1,s2,s3,s4;{rows}}}"),
+                slots,
+            )
+        }
+    }
+}
+
+/// With the right model, p-values of both tests are below 5 % in 5 % of the traces: Sec. 6 of docs/fit.md.
+#[test]
+fn tests_of_run_lengths_have_the_size_that_is_said() {
+    let mut numbers =
+        tmt_core::math::rng::Uniform::new(depth(5, seed()), tmt_core::math::rng::Stream::FlowStart);
+    let mut at = 0;
+    let mut uniform = || {
+        at += 1;
+        numbers.at(at)
+    };
+    let traces = depth(200, 3000);
+    // By model and kind of run: tests, those below 0.05, those below 0.01.
+    let mut counts = std::collections::BTreeMap::<(&str, &str), [f64; 3]>::new();
+    // Sum of squares over its mean, of tests with some cells.
+    let mut ratios = Vec::new();
+    for number in 0..traces {
+        let (name, process, slots) = random_truth(&mut uniform);
+        let process: SlotChannel = process.parse().unwrap();
+        let mut losses =
+            tmt_core::channel::Losses::new(&process, number, tmt_core::channel::Use::Forward);
+        let at = tmt_core::Time::ZERO;
+        let trace = Sequence::of((0..slots).map(|_| losses.loses(at, tmt_core::Span::ZERO)));
+        let fits = fit(&trace, &[model(name).unwrap()], &QUICK);
+        for (kind, test) in [("bursts", &fits[0].bursts), ("gaps", &fits[0].gaps)] {
+            let squares = test.chi_square.zip(test.degrees_of_freedom);
+            ratios.extend(squares.filter(|two| two.1 > 8.0).map(|two| two.0 / two.1));
+            if let Some(p) = test.p_value {
+                for name in ["all", name] {
+                    let count = counts.entry((name, kind)).or_default();
+                    let below = [1.0, 0.05, 0.01].map(|level| f64::from(u8::from(p <= level)));
+                    *count = std::array::from_fn(|k| count[k] + below[k]);
+                }
+            }
+        }
+    }
+    for ((name, kind), [tests, five, one]) in &counts {
+        report(&format!(
+            "{name} {kind}: {tests} tests, {:.4} below 0.05, {:.4} below 0.01",
+            five / tests,
+            one / tests
+        ));
+    }
+    let mean = ratios.iter().sum::<f64>() / to_f64(ratios.len() as u64);
+    report(&format!(
+        "mean of chi-square over its degrees of freedom: {mean:.4} of {}",
+        ratios.len()
+    ));
+    assert!((mean - 1.0).abs() < depth(0.06, 0.03), "{mean}");
+    for kind in ["bursts", "gaps"] {
+        let [tests, five, _] = counts[&("all", kind)];
+        let off = 0.05 - five / tests;
+        assert!(
+            off.abs() <= depth(0.035, 0.015),
+            "{kind}: {five} of {tests}"
+        );
+    }
+}
+
+/// Data of `simple-gilbert`, which `netem-state` contains, in whose other parameters the likelihood is flat.
+#[test]
+fn four_states_of_two_end_soon_and_not_below_them() {
+    for seed in 1..=depth(3, 40) {
+        let trace = trace("gilbert-elliott:alpha=0.92,beta=0.5", seed, 100_000);
+        let (simple, four) = (one(&trace, "simple-gilbert"), one(&trace, "netem-state"));
+        assert!(
+            four.log_likelihood >= simple.log_likelihood - 1e-6,
+            "{four:?}"
+        );
+        assert!(four.converged && four.newton_steps <= Some(20), "{four:?}");
+        let bound = four.log_likelihood - simple.log_likelihood > 8.0;
+        assert_eq!(
+            four.without_error.len(),
+            if bound { 0 } else { 5 },
+            "{four:?}"
+        );
     }
 }

@@ -4,7 +4,8 @@ use tmt_core::channel::ChannelSpec;
 use tmt_core::math::num;
 
 use super::{Data, Error, Fitted, Model, Parameter, percent};
-use crate::law::ChainLaw;
+use crate::chain::shifted;
+use crate::law::{ChainLaw, Law, Nearby, SHIFT};
 use crate::search::profile::Range;
 
 pub(crate) static MODEL: Model = Model {
@@ -37,6 +38,10 @@ pub(super) fn ln_likelihood(data: &Data<'_>) -> f64 {
     times_ln(lost, p) + times_ln(slots - lost, 1.0 - p)
 }
 
+fn law(p: f64) -> Box<dyn Law> {
+    Box::new(ChainLaw([[[1.0 - p]], [[p]]]))
+}
+
 fn fit(data: &Data<'_>) -> Fitted {
     let (slots, lost) = data.totals();
     let p = lost / slots;
@@ -58,7 +63,11 @@ fn fit(data: &Data<'_>) -> Fitted {
             value: p,
             error,
         }],
-        law: Box::new(ChainLaw([[[1.0 - p]], [[p]]])),
+        law: law(p),
+        near: Nearby {
+            laws: vec![law(shifted(p, SHIFT))],
+            covariance: vec![vec![logit * logit]],
+        },
         converged: true,
         steps: None,
     }

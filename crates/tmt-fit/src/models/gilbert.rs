@@ -46,5 +46,5 @@ fn fit(data: &Data<'_>) -> Fitted {
         .collect();
     let [alpha, beta] = PERSISTENCE;
     let outputs = [alpha, beta, Output::of("pb", 2)];
-    hidden::fit(data, &CHAIN, &starts, &outputs, as_they_are)
+    hidden::fit(data, &CHAIN, &starts, &outputs, as_they_are, None)
 }

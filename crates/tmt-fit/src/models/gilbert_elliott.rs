@@ -46,5 +46,5 @@ fn fit(data: &Data<'_>) -> Fitted {
     let [alpha, beta] = PERSISTENCE;
     let outputs = [alpha, beta, Output::of("pg", 2), Output::of("pb", 3)];
     let starts = two_state::starts(data.sequence);
-    hidden::fit(data, &CHAIN, &starts, &outputs, order)
+    hidden::fit(data, &CHAIN, &starts, &outputs, order, None)
 }

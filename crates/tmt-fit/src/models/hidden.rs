@@ -2,10 +2,10 @@
 
 use super::{Data, Error, Fitted, Parameter, bernoulli};
 use crate::chain::{Chain, shifted};
-use crate::law::ChainLaw;
+use crate::law::{ChainLaw, Law, Nearby, SHIFT};
 use crate::matrix::{Square, eigen};
 use crate::search::profile::{Profile, Range};
-use crate::search::{Found, Place, Stop, search};
+use crate::search::{Found, Place, Stop, climb_from, search};
 
 /// The same process as another chain, and the probabilities of its choices from those of the one that is fitted.
 pub(crate) type Turned<const N: usize> = (&'static Chain<N>, fn(&[f64]) -> Vec<f64>);
@@ -65,6 +65,15 @@ struct Estimate<'a, const N: usize> {
     stop: Stop,
 }
 
+/// A model that a chain contains, with parameters of no effect: where it fits as well, they follow noise.
+#[derive(Debug)]
+pub(crate) struct Nested {
+    pub(crate) name: &'static str,
+    /// The chain as that model at its largest likelihood.
+    pub(crate) theta: Vec<f64>,
+    pub(crate) ln_likelihood: f64,
+}
+
 /// Fits `chain` from `starts`; `order` brings equivalent parameters into the order of their names.
 pub(crate) fn fit<const N: usize>(
     data: &Data<'_>,
@@ -72,7 +81,10 @@ pub(crate) fn fit<const N: usize>(
     starts: &[Vec<f64>],
     outputs: &[Output<N>],
     order: fn(&[f64]) -> Option<Vec<f64>>,
+    nested: Option<&Nested>,
 ) -> Fitted {
+    /// Steps of Newton's method after which what is not above the noise around a nested model is taken as noise.
+    const FIRST: u32 = 15;
     /// Searches that begin where a profile exceeded the maximum.
     const AGAIN: u32 = 3;
     // Without EM, which has brought the search near the maximum.
@@ -80,7 +92,30 @@ pub(crate) fn fit<const N: usize>(
         em_steps: 0,
         ..data.stop
     };
-    let mut found = search(chain, data.coded, starts, data.stop);
+    let is_noise = |found: &Found| {
+        let gain = |one: &Nested| found.ln_likelihood - one.ln_likelihood;
+        nested.filter(|one| 2.0 * gain(one) <= MEMORY)
+    };
+    let first = Stop {
+        newton_steps: data
+            .stop
+            .newton_steps
+            .min(nested.map_or(u32::MAX, |_| FIRST)),
+        ..data.stop
+    };
+    let mut found = search(chain, data.coded, starts, first);
+    if !found.converged && is_noise(&found).is_none() {
+        found = found.then(climb_from(chain, data.coded, found.theta.clone(), near));
+    }
+    if let Some(one) = nested
+        && found.ln_likelihood < one.ln_likelihood
+    {
+        let stay = Stop {
+            newton_steps: 0,
+            ..near
+        };
+        found = found.then(climb_from(chain, data.coded, one.theta.clone(), stay));
+    }
     let mut rounds = 0;
     loop {
         if let Some(theta) = order(&found.theta) {
@@ -90,6 +125,11 @@ pub(crate) fn fit<const N: usize>(
         let gain = found.ln_likelihood - bernoulli::ln_likelihood(data);
         // Without memory, states and their probabilities are exchangeable, and what was found follows noise.
         let has_memory = chain.choices == 2 || 2.0 * gain > MEMORY;
+        let as_well = if has_memory {
+            is_noise(&found).map(|one| one.name)
+        } else {
+            Some("independent losses")
+        };
         let estimate = Estimate {
             place: Place::new(chain, data.coded, found.theta.clone()),
             covariance: Covariance::of(&found),
@@ -99,8 +139,8 @@ pub(crate) fn fit<const N: usize>(
         let mut above = None;
         let parameters = outputs.iter().map(|output| {
             let value = output.value(output.chosen(&found.theta));
-            let error = if !has_memory {
-                Err("not determined: independent losses fit as well".to_owned())
+            let error = if let Some(name) = as_well {
+                Err(format!("not determined: {name} fit as well"))
             } else if !data.ranges {
                 Err("not asked for".to_owned())
             } else {
@@ -122,12 +162,17 @@ pub(crate) fn fit<const N: usize>(
             ln_likelihood: found.ln_likelihood,
             free: chain.choices as u64,
             parameters,
-            law: Box::new(ChainLaw(chain.matrices(&found.theta))),
+            law: law(chain, &found.theta),
+            near: estimate.near(),
             // Of what follows noise nothing more is to be found.
-            converged: found.converged || !has_memory,
+            converged: found.converged || as_well.is_some(),
             steps: Some((found.em_steps, found.newton_steps)),
         };
     }
+}
+
+fn law<const N: usize>(chain: &Chain<N>, theta: &[f64]) -> Box<dyn Law> {
+    Box::new(ChainLaw(chain.matrices(theta)))
 }
 
 /// Covariance of the logits of the choices that are free.
@@ -207,6 +252,18 @@ impl Covariance {
 }
 
 impl<const N: usize> Estimate<'_, N> {
+    fn near(&self) -> Nearby {
+        let moved = |k: &usize| {
+            let mut theta = self.found.theta.clone();
+            theta[*k] = shifted(theta[*k], SHIFT);
+            law(self.place.chain, &theta)
+        };
+        Nearby {
+            laws: self.covariance.free.iter().map(moved).collect(),
+            covariance: self.covariance.cells.clone(),
+        }
+    }
+
     /// The standard error of an output, or why there is none. Puts a place above the maximum into `above`.
     fn error(&self, output: &Output<N>, above: &mut Option<Vec<f64>>) -> Result<Error, String> {
         let chosen = output.chosen(&self.place.theta);

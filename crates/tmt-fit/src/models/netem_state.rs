@@ -4,9 +4,9 @@
 //! entering 3 or 4 loses the packet. From 4 the next state is always 1. Which of 1 and 2 a received packet was, and which of
 //! 3 and 4 a burst of one, does not show: all of them are hidden, and the likelihood sums over them.
 
-use super::hidden::{Output, as_they_are};
+use super::hidden::{Nested, Output, as_they_are};
 use super::starts::{groups, share};
-use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, percent};
+use super::{Data, Fitted, Model, NOT_IN_NS3, hidden, percent, simple_gilbert};
 use crate::chain::{Chain, step};
 use crate::sequence::Sequence;
 
@@ -129,7 +129,21 @@ fn starts(sequence: &Sequence) -> Vec<Vec<f64>> {
 }
 
 fn fit(data: &Data<'_>) -> Fitted {
-    hidden::fit(data, &CHAIN, &starts(data.sequence), &OUTPUTS, as_they_are)
+    // Bursts and gaps of one geometric length each: states 2 and 4 are not needed, and the likelihood is flat in their
+    // probabilities.
+    let simple = simple_gilbert::fit(&Data {
+        ranges: false,
+        ..*data
+    });
+    let [alpha, beta] = [0, 1].map(|k| simple.parameters[k].value);
+    let theta = vec![1.0 - alpha, 0.0, 1.0 - beta, 0.0, 0.5];
+    let nested = Nested {
+        name: "the two states of simple-gilbert",
+        ln_likelihood: CHAIN.ln_likelihood(data.coded, &theta),
+        theta,
+    };
+    let starts = starts(data.sequence);
+    hidden::fit(data, &CHAIN, &starts, &OUTPUTS, as_they_are, Some(&nested))
 }
 
 /// The same states as a `markov` process, without those that are never reached.

@@ -9,7 +9,7 @@ use tmt_core::math::num;
 use tmt_core::types::to_f64;
 
 use super::{Data, Error, Fitted, Model, NOT_IN_NS3, Parameter};
-use crate::law::Law;
+use crate::law::{Law, Nearby};
 use crate::sequence::Sequence;
 
 pub(crate) static MODEL: Model = Model {
@@ -172,6 +172,7 @@ fn fit(data: &Data<'_>) -> Fitted {
         free: (2 * distinct).saturating_sub(2) as u64,
         parameters: parameters.to_vec(),
         law: Box::new(law),
+        near: Nearby::default(),
         converged: true,
         steps: None,
     }

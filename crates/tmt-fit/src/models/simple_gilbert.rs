@@ -37,11 +37,11 @@ fn all(values: &[f64]) -> [f64; 4] {
     [values[0], values[1], 0.0, 1.0]
 }
 
-fn fit(data: &Data<'_>) -> Fitted {
+pub(super) fn fit(data: &Data<'_>) -> Fitted {
     let (slots, lost) = data.totals();
     let bursts = to_f64(data.sequence.burst_count());
     let start = vec![share(bursts, slots - lost), share(bursts, lost)];
-    hidden::fit(data, &CHAIN, &[start], &PERSISTENCE, as_they_are)
+    hidden::fit(data, &CHAIN, &[start], &PERSISTENCE, as_they_are, None)
 }
 
 /// ns-3's bursts may begin anew while one lasts, and a size of 0 ends one. With sizes ⌊X⌋ of an exponential X of mean

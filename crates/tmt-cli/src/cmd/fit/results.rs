@@ -6,7 +6,7 @@ use tmt_core::math::num;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 use tmt_fit::fit::Texts;
 use tmt_fit::period::{Period, Periodicity, reconfiguration};
-use tmt_fit::{Fit, Sequence, never_seen_bound};
+use tmt_fit::{Drift, Fit, Sequence, never_seen_bound};
 
 use crate::exit::{Failure, Outcome};
 use crate::input::process::quoted;
@@ -121,6 +121,8 @@ pub(super) struct Shown {
     pub(super) slots_fitted: u64,
     pub(super) lost_fitted: u64,
     pub(super) bursts_fitted: u64,
+    /// Whether the loss ratio of these slots is the same throughout.
+    pub(super) drift: Drift,
     /// Bound at 95 % of the probability that a slot is lost, if none was, or received, if none was; null otherwise.
     pub(super) never_seen_bound: Option<f64>,
     /// What decides which fit is the first.
@@ -162,6 +164,7 @@ impl Results<'_> {
             slots_fitted,
             lost_fitted,
             bursts_fitted: self.sequence.burst_count(),
+            drift: Drift::of(self.sequence),
             never_seen_bound: (one_kind && slots_fitted > 0)
                 .then(|| never_seen_bound(slots_fitted)),
             criterion: "bic",

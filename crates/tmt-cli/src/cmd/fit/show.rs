@@ -2,14 +2,17 @@
 
 use tmt_fit::fit::AtInterval;
 use tmt_fit::models::Parameter;
-use tmt_fit::{Fit, period::Period};
+use tmt_fit::{Drift, Fit, period::Period};
 
+use super::DRIFTS;
 use super::results::{Periods, Shown};
 use crate::table::{Show, Table, counted, number, rounded, significant, wrap};
 
 pub(super) fn table(shown: &Shown) -> String {
     let mut text = trace(shown) + "\n";
     text += &wrap(&periods(&shown.period), "");
+    text += "\n";
+    text += &wrap(&drift(&shown.drift), "");
     text += "\n";
     if let Some(bound) = shown.never_seen_bound {
         let which = if shown.lost_fitted == 0 {
@@ -129,6 +132,30 @@ fn periods(periods: &Periods) -> String {
         None => none("changes of delay", periods.delays_p_value),
     };
     format!("{losses} {delays}")
+}
+
+fn drift(drift: &Drift) -> String {
+    let Some(p) = drift.p_value else {
+        return "No test for a drift of the loss ratio: fewer than 20 bursts or 256 slots."
+            .to_owned();
+    };
+    let blocks = drift.block_loss_ratios.len();
+    if p > DRIFTS {
+        return format!(
+            "No drift or shift of the loss ratio found over {blocks} blocks (p = {}).",
+            rounded(p, 2)
+        );
+    }
+    let ratios = drift
+        .block_loss_ratios
+        .iter()
+        .map(|ratio| rounded(100.0 * ratio, 2));
+    let ratios: Vec<String> = ratios.collect();
+    format!(
+        "The loss ratio drifts or shifts (p = {}): in {blocks} blocks of equal length {} %.",
+        rounded(p, 2),
+        ratios.join(", ")
+    )
 }
 
 fn comparison(fits: &[Fit]) -> String {

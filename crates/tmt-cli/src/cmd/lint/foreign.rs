@@ -89,6 +89,7 @@ pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> 
     }
     refuse_foreign_options(importer, &args.given)?;
     let mut has_times = prepare(importer, &mut given);
+    given.be_lenient();
     let plain = source.into_plain();
     let mut files = Opened {
         given: &given.clone(),
@@ -116,7 +117,15 @@ pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> 
             let refusal = refusal.to_string();
             return Err(Failure::usage(render_keys(&refusal, typed)));
         }
-        Err(ImportError::Input(error)) => return Err(files.failure(&error)),
+        Err(ImportError::Input(error)) => {
+            return Ok(Look {
+                format: importer.name,
+                recognised: is_guess,
+                has_times,
+                linted: Lint::new().finish(&Metadata::new(), Some(importer.kind), has_times),
+                failure: Some(files.failure(&error)),
+            });
+        }
     };
     Ok(read(importer, import, &files, has_times, is_guess))
 }

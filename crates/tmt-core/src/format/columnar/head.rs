@@ -65,7 +65,10 @@ pub(crate) fn read<'a>(
     }
     let mut head = Metadata::new();
     if !lines.iter().any(|(key, _)| *key == "tool") {
-        return Ok((head, None));
+        for (key, value) in lines {
+            push(&mut head, key, value);
+        }
+        return Ok((head.of_table(), None));
     }
     // First the lines in the given order, then all others as they came.
     let mut of_key: HashMap<&str, Vec<usize>> = HashMap::new();

@@ -91,6 +91,18 @@ catalogue! {
         "received slots have exactly the delay of the one before: fillers of lost packets",
         "10 or more, 10 times as many as have that of 8 before, at most a tenth of the slots",
         "convert with the losses, too";
+    CONSTANT_DELAY = "constant-delay", Warning,
+        "one delay in all packets received",
+        "100 measured delays and more",
+        "the delays themselves, from a clock that is fine enough";
+    SATURATED_DELAYS = "saturated-delays", Warning,
+        "many delays are exactly the largest one: a limit of the tool or of its columns",
+        "the largest delay in 20 slots and in 5 % of those received, and more than 32 other delays",
+        "a record without that limit: what was longer is unknown";
+    WRAPPED_DELAYS = "wrapped-delays", Warning,
+        "single delays of about 2^32 ns or us: a difference that was negative, or a counter that wrapped",
+        "within 2^28 of 2^32 units in at most a fifth of the slots received, with half of the delays below 2^28 units",
+        "take the difference in 64 bits, or subtract 2^32 units from them";
     TIMES_OF_ANSWERS = "times-of-answers", Note,
         "times are those of the answers",
         "any table of answers",
@@ -101,7 +113,7 @@ catalogue! {
         "none needed";
     UNSORTED_TIMES = "unsorted-times", Warning,
         "times before the one of the line before",
-        "any in mahimahi, 1 ms in tables of answers",
+        "any in a trace and in mahimahi, 1 ms in tables of answers",
         "sort the file, or cut it where the clock was set";
     CLOCK_STEPS = "clock-steps", Warning,
         "send times jump",
@@ -129,7 +141,7 @@ catalogue! {
         "none needed if P was the smallest delay; else a smaller `propagation`";
     UNIT_SUSPECTED = "unit-suspected", Warning,
         "delays or times are too large or too small for a network",
-        "delays all of 1.5 s and more or all below 10 us; in a trace median delay > 5 s, or mean interval > 1 s unless it holds probes",
+        "delays all of 1.5 s and more, or all below 1 ms where the unit is a choice; in a trace median delay > 5 s, or mean interval > 1 s unless it holds probes",
         "`delay-unit` of a conversion, --unit of a table";
     RATE_OF_PROBES = "rate-of-probes", Warning,
         "a slot is a probe: its rate is not the capacity of the link",
@@ -138,7 +150,7 @@ catalogue! {
     PROBES_SUSPECTED = "probes-suspected", Warning,
         "rows at a constant interval with losses or delays look like probes, but nothing says so",
         "no kind and no LLDU size in the head; interval of 1 ms and more, the same (to 10 %) in 80 % of 100 rows and more",
-        "trace_kind: probe in the head; then fit the channel";
+        "a line # trace_kind: probe before the rows; then fit the channel";
     CAPACITY_SUSPECTED = "capacity-suspected", Warning,
         "the head says probe, but the rows look like delivery opportunities",
         "no losses, no delays, no constant interval in 100 rows and more",

@@ -72,6 +72,7 @@ pub static FORMAT: Importer = Importer {
             settings.assume(LOST, "1", "1 means lost", note);
         }
         let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), &DelayLoss::open);
+        let shape = shape.refusing_negative();
         probe::open(&shape, given, settings, files, note)
     },
 };
@@ -114,7 +115,7 @@ impl DelayLoss {
             fillers: 0,
             repeats: 0,
             first_filler: 0,
-            is_lenient: false,
+            is_lenient: settings.is_lenient(),
         })
     }
 

@@ -8,9 +8,21 @@ use crate::types::named::{Parameter, Rule};
 
 /// The given values by key, in canonical form: as a value of its kind displays.
 #[derive(Debug, Clone, Default)]
-pub struct Given(BTreeMap<&'static str, String>);
+pub struct Given(BTreeMap<&'static str, String>, bool);
 
 impl Given {
+    /// Makes findings, from the first record on, of what can be passed over and would otherwise be refused, as
+    /// [`Slots::be_lenient`](super::Slots::be_lenient) does from then on.
+    pub fn be_lenient(&mut self) {
+        self.1 = true;
+    }
+
+    /// Whether [`Self::be_lenient`] was called.
+    #[must_use]
+    pub fn is_lenient(&self) -> bool {
+        self.1
+    }
+
     /// Sets the value of `key`; an empty one for a switch.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
         self.0.insert(key, value.into());

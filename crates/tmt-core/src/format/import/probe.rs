@@ -139,6 +139,8 @@ pub(super) struct Shape<'a, R> {
     delays: Option<&'static str>,
     /// Opens the files; called twice if they are read twice.
     make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+    /// Whether a conversion refuses negative delays.
+    refuses_negative: bool,
 }
 
 impl<'a, R> Shape<'a, R> {
@@ -155,12 +157,23 @@ impl<'a, R> Shape<'a, R> {
             inputs: inputs.map(|key| key.name).collect(),
             delays,
             make,
+            refuses_negative: false,
+        }
+    }
+
+    /// The same of a format whose negative delays a conversion refuses: they may be marks of lost packets.
+    pub(super) fn refusing_negative(self) -> Self {
+        let refuses_negative = true;
+        Self {
+            refuses_negative,
+            ..self
         }
     }
 
     /// The delays of the files, with the propagation that `settings` remove.
     fn delays(&self, settings: &Given) -> Delays {
-        Delays::new(settings, self.delays.unwrap_or(self.inputs[0]))
+        let place = self.delays.unwrap_or(self.inputs[0]);
+        Delays::new(settings, place, self.refuses_negative)
     }
 }
 

@@ -350,7 +350,7 @@ impl Decoder {
     fn close_head(&mut self) -> Result<()> {
         self.has_head = self.head.is_head();
         if !self.has_head {
-            self.head = Metadata::new();
+            self.head = self.head.of_table();
             return Ok(());
         }
         // A trace without rows has its end line among the comments of the head.

@@ -369,3 +369,80 @@ proptest! {
         look(&slots, &Metadata::new());
     }
 }
+
+#[test]
+fn delays_at_a_limit_are_saturated_unless_they_are_few_values() {
+    let empty = Metadata::new();
+    // 40 delays below, of which every `nth` slot has the limit instead.
+    let at_limit = |nth: u64, values: u64| {
+        every(10 * MS, 1000, move |row| {
+            let limit = row % nth == 0;
+            if limit {
+                200 * MS
+            } else {
+                20 * MS + row % values * 1000
+            }
+        })
+    };
+    let of = |slots: &[Slot]| found(slots, &empty, "saturated-delays");
+    let odd = of(&at_limit(20, 40)).unwrap();
+    assert_eq!((odd.count, odd.first.slot), (50, Some(0)));
+    assert_eq!(of(&at_limit(21, 40)), None);
+    assert!(of(&at_limit(20, 33)).is_some());
+    assert_eq!(of(&at_limit(20, 32)), None);
+    // Three of four, as a limit of 200 ms below many delays has it.
+    assert!(
+        of(&every(MS, 1000, |row| if row % 4 > 0 {
+            200 * MS
+        } else {
+            row * 1000 + 1000
+        }))
+        .is_some()
+    );
+    assert_eq!(of(&every(MS, 1000, |_| 36 * MS)), None);
+}
+
+#[test]
+fn delays_near_a_power_of_two_have_wrapped_if_others_are_small() {
+    let empty = Metadata::new();
+    let with = |nth: u64, wrapped: u64, others: u64| {
+        let slots = every(10 * MS, 1000, move |row| {
+            if row % nth == 3 {
+                wrapped
+            } else {
+                others + row * 977
+            }
+        });
+        found(&slots, &empty, "wrapped-delays").map(|found| (found.count, found.first.slot))
+    };
+    let limit = 1 << 32;
+    assert_eq!(with(7, limit - 5 * MS, 25 * MS), Some((143, Some(3))));
+    assert_eq!(with(7, limit + 25 * MS, 25 * MS), Some((143, Some(3))));
+    assert_eq!(
+        with(1000, limit * 1000 - 5 * MS, 25 * MS),
+        Some((1, Some(3)))
+    );
+    assert_eq!(with(7, limit - 300 * MS, 25 * MS), None);
+    assert_eq!(with(4, limit - 5 * MS, 25 * MS), None);
+    assert_eq!(with(7, limit - 5 * MS, 300 * MS), None);
+}
+
+#[test]
+fn a_time_that_falls_is_a_finding_that_names_a_wrap() {
+    let at = |nanos| Time::from_nanos(nanos).unwrap();
+    for (back, words) in [
+        (5 * MS, "5ms before"),
+        (4_294_960 * MS, "2^32 us"),
+        (4_290 * MS, "2^32 ns"),
+        (4_294_960_000 * MS, "2^32 ms"),
+    ] {
+        let (previous, row) = (at(5_000_000_000 * MS), at(5_000_000_000 * MS - back));
+        let error = Error::new(ErrorKind::OutOfOrder {
+            previous,
+            found: row,
+        });
+        let finding = finding_of(&error).unwrap();
+        assert_eq!(finding.name, "unsorted-times");
+        assert!(finding.text.contains(words), "{}", finding.text);
+    }
+}

@@ -4,7 +4,7 @@ use super::super::finding::{Finding, counted};
 use super::super::{DECODE_DELAY, Given};
 use super::{DELAY_UNIT, OFFSET, PROPAGATION, ROUND_TRIP};
 use crate::format::import::catalogue::{
-    CLOCKS_ALIGNED, DELAYS_BELOW_PROPAGATION, NEGATIVE_DELAYS, UNIT_SUSPECTED,
+    CLOCKS_ALIGNED, CONSTANT_DELAY, DELAYS_BELOW_PROPAGATION, NEGATIVE_DELAYS, UNIT_SUSPECTED,
 };
 use crate::types::Span;
 
@@ -12,8 +12,12 @@ use crate::types::Span;
 /// trip over two GEO hops takes about 1.1 s.
 const LEAST_TOO_LONG: Span = Span::from_millis(1500);
 
-/// A largest delay below which the delays are probably in a larger unit: light travels 2 km in this time.
-const LEAST_OF_A_NETWORK: Span = Span::from_micros(10);
+/// A largest delay below which the delays are probably in a larger unit: no mobile or satellite network is that quick, and
+/// delays up to 1 s that were written in us look like that if they are read as ns.
+const LEAST_OF_A_NETWORK: Span = Span::from_micros(1000);
+
+/// Fewest measured delays that are odd if all are the same.
+const LEAST_CONSTANT: u64 = 100;
 
 /// Maps measured delays, and remembers what was odd about them.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(super) struct Delays {
     decode_delay: Span,
     /// What messages name as the place of the delays.
     place: &'static str,
+    /// Whether a conversion refuses negative delays.
+    refuses_negative: bool,
     /// Whether the unit of the delays was a choice.
     has_unit: bool,
     /// Added to every delay, ns, so that the smallest is 0: clocks that differ make it negative.
@@ -34,6 +40,9 @@ pub(super) struct Delays {
     /// The lowest measured delay, ns.
     lowest: Option<i64>,
     largest: Span,
+    /// Measured delays, and the highest of them, ns.
+    measured: u64,
+    highest: i64,
     raised: u64,
     negative: u64,
     /// The most negative delay, ns.
@@ -45,17 +54,20 @@ pub(super) struct Delays {
 
 impl Delays {
     /// Maps by these settings.
-    pub(super) fn new(settings: &Given, place: &'static str) -> Self {
+    pub(super) fn new(settings: &Given, place: &'static str, refuses_negative: bool) -> Self {
         Self {
             round_trip: settings.has(ROUND_TRIP.name),
             propagation: settings.get(PROPAGATION.name).unwrap_or(Span::ZERO),
             decode_delay: settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX),
             place,
+            refuses_negative,
             has_unit: settings.has(DELAY_UNIT),
             offset: settings.get(OFFSET).unwrap_or(0),
             lowest: None,
             smallest: None,
             largest: Span::ZERO,
+            measured: 0,
+            highest: i64::MIN,
             raised: 0,
             negative: 0,
             most_negative: 0,
@@ -79,6 +91,8 @@ impl Delays {
         let Some(measured) = measured else {
             return self.decode_delay;
         };
+        self.measured += 1;
+        self.highest = self.highest.max(measured);
         self.lowest = Some(self.lowest.map_or(measured, |lowest| lowest.min(measured)));
         let measured = measured.saturating_add(self.offset);
         if measured < 0 {
@@ -120,6 +134,13 @@ impl Delays {
             let text = asks("largest", self.largest);
             findings.push(Finding::of(&UNIT_SUSPECTED, 1, "delays", text));
         }
+        if self.measured >= LEAST_CONSTANT && self.lowest == Some(self.highest) {
+            let text = format!(
+                "{place}: all {} have a delay of {smallest}: a clock without resolution, or a value that was filled in",
+                counted(self.measured, "received packet")
+            );
+            findings.push(Finding::of(&CONSTANT_DELAY, self.measured, "packets", text));
+        }
         if self.offset > 0 {
             let offset = Span::from_nanos(self.offset.unsigned_abs()).unwrap_or(Span::MAX);
             let text = format!(
@@ -139,8 +160,13 @@ impl Delays {
         }
         if self.negative > 0 {
             let least = Span::from_nanos(self.most_negative.unsigned_abs()).unwrap_or(Span::MAX);
+            let fate = if self.refuses_negative {
+                "which a conversion refuses: marks of lost packets, or the clock"
+            } else {
+                "taken as 1 ns: the clock"
+            };
             let text = format!(
-                "{place}: {} below 0 (the lowest: -{least}), taken as 1 ns: the clock of the receiver is behind that of the sender by {least} or more, and all delays of one direction are too small by it",
+                "{place}: {} below 0 (the lowest: -{least}), {fate} of the receiver is behind that of the sender by {least} or more, and all delays of one direction are too small by it",
                 counted(self.negative, "delay")
             );
             let finding = Finding::of(&NEGATIVE_DELAYS, self.negative, "delays", text);
