@@ -17,7 +17,9 @@ fn slots(flags: &str) -> Folder {
 }
 
 fn advise(folder: &Folder, flags: &str) -> Value {
-    let run = format!("-q advise --json {flags}");
+    // Few runs of the finals are enough for what is tested here.
+    let fresh = if flags.contains("--fresh") { "" } else { "--fresh 8" };
+    let run = format!("-q advise --json {fresh} {flags}");
     // All candidates over a long trace take minutes.
     let patience = Duration::from_mins(30);
     let run = tmt(&run).patience(patience).within(folder).run();
@@ -131,7 +133,7 @@ fn efficiency_is_that_of_apply() {
 fn the_answer_does_not_depend_on_threads() {
     let folder = slots("--rate 500kbps --duration 40s --channel bernoulli:0.03");
     let answer = |flags: &str| {
-        let run = format!("-q advise {flags}");
+        let run = format!("-q advise --fresh 8 {flags}");
         tmt(&run).within(&folder).run().ok().stdout
     };
     let all = [
@@ -253,7 +255,7 @@ fn on_twenty_channels_the_winner_is_within_one_percent_of_the_best() {
 /// arrive; at p = 0.25 it is 16.
 const FULL_LINK: &str = "--link coupled --candidates frame-arq:10/10..20:11,in-order --rate 2Mbps \
      --lldu 25B --lldu-header 0B --rtt 400ms --terrestrial-rtt 80ms --buffer 500pkt --cc newreno --profile ns2 \
-     --sack off --rwnd 2000pkt --flows 10 --start 0s..1s --duration 100s --seeds 3";
+     --sack off --rwnd 2000pkt --flows 10 --start 0s..1s --duration 100s --seeds 3 --fresh 3";
 
 /// The units of a frame that `results` recommend.
 fn units(results: &Value) -> u64 {
@@ -450,7 +452,7 @@ fn bad_input_is_refused() {
 fn incomplete_transfers_and_missing_intervals_are_said() {
     let folder = slots("--rate 300kbps --duration 20s --channel bernoulli:0.02");
     let run = |flags: &str| {
-        tmt(&format!("advise {FEW} {flags}"))
+        tmt(&format!("advise {FEW} --fresh 4 {flags}"))
             .within(&folder)
             .run()
             .ok()
@@ -459,8 +461,8 @@ fn incomplete_transfers_and_missing_intervals_are_said() {
         .says(&["ended before its transfers were complete"]);
     run("--objective page-time --starts 2 phy.arrow")
         .says(&["--bytes 100kB (default for --objective page-time)"]);
-    run("--starts 1 phy.arrow").says(&["one run has no interval"]);
-    let repeats = tmt("advise --candidates arq,harq:10/11 phy.arrow")
+    run("--starts 1 --fresh 1 --duration 15s phy.arrow").says(&["has no interval"]);
+    let repeats = tmt("advise --candidates arq,harq:10/11 --feedback-delay 0s --fresh 2 phy.arrow")
         .within(&folder)
         .run()
         .ok();

@@ -67,7 +67,7 @@ fn the_headline_names_the_defaults_that_decide() {
         "apply --scheme arq --summary-only phy.csv",
         &[
             "arq over 2000 slots",
-            "RTT 20ms (metadata), feedback delay 0s (default)",
+            "RTT 20ms (metadata), feedback delay 2.003ms (median decoding delay, default)",
         ],
     );
     head(

@@ -13,10 +13,11 @@ use tmt_core::format::table::TableText;
 use tmt_core::format::{
     self, Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise,
 };
-use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span, TraceKind};
+use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
 
 use crate::exit::{Failure, Outcome, headline, warning};
-use crate::{progress, provenance};
+use crate::progress;
+use crate::provenance::TOOL;
 pub(crate) use ahead::Ahead;
 
 /// An open input.
@@ -102,19 +103,13 @@ impl ReadArgs {
     }
 
     /// The head of a trace that was read, or a new one of `command` with what the flags say about the link.
-    pub(crate) fn head(&self, read: &Metadata, command: &str) -> Metadata {
-        if read.is_head() {
-            return read.clone();
+    pub(crate) fn head(&self, read: &Metadata, command: &str) -> Outcome<Metadata> {
+        let head = read.begun(TOOL, self.rate, self.lldu);
+        let mut head = head.map_err(|why| Failure::usage(render_keys(&why, flag)))?;
+        if !read.is_head() {
+            head.set("command", command);
         }
-        let mut head = provenance::new_head(command);
-        if let Some(kind) = read.get(TraceKind::KEY) {
-            head.set(TraceKind::KEY, kind);
-        }
-        if let (Some(rate), Some(lldu)) = (self.rate, self.lldu) {
-            head.set("rate_bps", rate.0.to_string());
-            head.set("lldu_bytes", lldu.0.to_string());
-        }
-        head
+        Ok(head)
     }
 
     /// The columns that are read, with the times of rows that have none.

@@ -298,13 +298,10 @@ impl Transform {
         Some(format!("{early}; use `feedback_delay` decode{or}"))
     }
 
-    /// The head of the timeline of `scheme`: that of the trace, the keys of [`AppliedScheme::describe`], the values that
-    /// the parameters replace, and this stage. Empty if the trace has no head.
+    /// The head of the timeline of `scheme`: that of the trace ([`Metadata::begun`]), the keys of [`AppliedScheme::describe`], the
+    /// values that the parameters replace, and this stage.
     #[must_use]
     pub fn head(&self, input: &Metadata, scheme: &SchemeSpec) -> Metadata {
-        if !input.is_head() {
-            return Metadata::new();
-        }
         let applied = AppliedScheme {
             scheme: scheme.clone(),
             rtt: self.rtt,

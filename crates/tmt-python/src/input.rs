@@ -222,12 +222,17 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    /// Rate and size of the slots, as far as they are given.
+    pub(crate) fn link(&self) -> Result<(Option<BitRate>, Option<Bytes>), Failure> {
+        let rate = argument("rate", self.rate.as_deref())?;
+        Ok((rate, argument("lldu", self.lldu.as_deref())?))
+    }
+
     /// The options of reading; `attempts` asks for that column.
     pub(crate) fn options(&self, attempts: bool) -> Result<Options, Failure> {
         let columns: Option<Columns> = argument("columns", self.columns.as_deref())?;
         let interval: Option<Span> = argument("interval", self.interval.as_deref())?;
-        let rate: Option<BitRate> = argument("rate", self.rate.as_deref())?;
-        let lldu: Option<Bytes> = argument("lldu", self.lldu.as_deref())?;
+        let (rate, lldu) = self.link()?;
         let columns = columns.unwrap_or_default().spaced(interval, rate, lldu);
         let columns = columns.map_err(Failure::Usage)?;
         Ok(Options {

@@ -9,6 +9,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::Span;
 use tmt_link::apply::{FeedbackDelay, Transform};
 
+use crate::TOOL;
 use crate::error::{Failure, tell};
 use crate::input::{Input, Reading, argument, notes};
 use crate::work;
@@ -42,12 +43,14 @@ pub(crate) fn apply<'py>(
     let rtt: Option<Span> = argument("rtt", link.rtt.as_deref())?;
     let delay: Option<FeedbackDelay> = argument("feedback_delay", link.feedback_delay.as_deref())?;
     let options = reading.options(false)?;
+    let (rate, lldu) = reading.link()?;
     let (tables, told) = work::run(py, jobs, move |stop| {
         let name = trace.name().to_owned();
         let mut reader = trace.open(options, stop)?;
         let transform = Transform::resolve(schemes, rtt, delay, &mut reader)?;
+        let begun = reader.metadata().begun(TOOL, rate, lldu).map_err(Failure::Usage)?;
         let lanes = transform.schemes.iter().map(|scheme| {
-            let head = transform.head(reader.metadata(), scheme);
+            let head = transform.head(&begun, scheme);
             let (rtt, feedback_delay) = (transform.rtt, transform.feedback_delay);
             Lane::new(
                 scheme.clone(),

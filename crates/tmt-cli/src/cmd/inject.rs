@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
-    let mut head = args.trace.read.head(reader.metadata(), &command);
+    let mut head = args.trace.read.head(reader.metadata(), &command)?;
     if head.erased_with(seed) {
         return Err(Failure::failed(format!(
             "{name}: found a stage that erased slots with seed {seed}, expected another --seed: this one gives the same random numbers again"

@@ -151,7 +151,7 @@ struct One<'a> {
 impl One<'_> {
     fn write<T: Movable>(&self, name: &str, reader: &mut TraceReader<'static>) -> Outcome {
         let command = format!("tmt slice{}", self.flags);
-        let mut head = self.args.read.head(reader.metadata(), &command);
+        let mut head = self.args.read.head(reader.metadata(), &command)?;
         self.share(name, &mut head)?;
         head.push("stage", command);
         let mut slice = Slice::<T, _>::new(self.args.output.create(&head)?);
@@ -271,7 +271,7 @@ fn together(args: &Args) -> Outcome {
     } else {
         format!("tmt slice --gap {}", args.gap.unwrap_or_default())
     };
-    let mut head = args.read.head(&joined, &command);
+    let mut head = args.read.head(&joined, &command)?;
     head.push("stage", command);
     match how {
         Join::Merged => merged(args, traces, &head),

@@ -67,6 +67,43 @@ impl Metadata {
         self.get("tool").is_some()
     }
 
+    /// The head of a trace that was read, or a new one of `tool` if it has none, with what was given of the link: what a later
+    /// stage would otherwise have to assume.
+    ///
+    /// # Errors
+    /// A value given that the head contradicts, with its key in backticks.
+    pub fn begun(
+        &self,
+        tool: &str,
+        rate: Option<BitRate>,
+        lldu: Option<Bytes>,
+    ) -> Result<Self, String> {
+        let mut head = self.clone();
+        if !self.is_head() {
+            head = Self::new();
+            head.set("tool", tool);
+            if let Some(kind) = self.get(TraceKind::KEY) {
+                head.set(TraceKind::KEY, kind);
+            }
+        }
+        let given = [
+            ("rate", "rate_bps", rate.map(|rate| rate.0)),
+            ("lldu", "lldu_bytes", lldu.map(|lldu| lldu.0)),
+        ];
+        for (key, name, value) in given {
+            let Some(value) = value else { continue };
+            match head.number(name) {
+                Some(known) if known != value => {
+                    return Err(format!(
+                        "`{key}`: found {value}, but {name} {known} in the head of the trace, expected the same; leave it out"
+                    ));
+                }
+                _ => head.set(name, value.to_string()),
+            }
+        }
+        Ok(head)
+    }
+
     /// What comments without a head say: `trace_kind`, so that one line in a table made by hand is enough; all else has no
     /// meaning.
     pub(crate) fn of_table(&self) -> Self {
