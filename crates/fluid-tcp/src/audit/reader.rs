@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use serde::Deserialize;
 use tmt_core::types::Metadata;
+use tmt_core::format::Bounded;
 
 use super::finding::{Finding, shown, unfit};
 use super::head;
@@ -13,7 +14,7 @@ use super::text::{number, read};
 
 /// Reader of a log, in constant memory.
 pub(super) struct LogReader<R> {
-    csv: Reader<Ended<R>>,
+    csv: Reader<Bounded<Ended<R>>>,
     record: ByteRecord,
     /// The last line read, from 1; 0 before the first.
     pub(super) location: Location,
@@ -47,7 +48,7 @@ impl<R: Read> LogReader<R> {
             .flexible(true)
             .quoting(false)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(Ended { input, last: b'\n' });
+            .from_reader(Bounded::new(Ended { input, last: b'\n' }));
         Self {
             csv,
             record: ByteRecord::new(),
@@ -143,7 +144,7 @@ impl<R: Read> LogReader<R> {
     /// Whether the end line has been read, and the line end after it: one that lost its last digits would still be an end
     /// line.
     pub(super) fn is_whole(&self) -> bool {
-        self.ended && self.csv.get_ref().last == b'\n'
+        self.ended && self.csv.get_ref().get_ref().last == b'\n'
     }
 
     /// Checks that the log has its end line.
@@ -170,6 +171,7 @@ impl<R: Read> LogReader<R> {
             self.location.line = starts.max(self.csv.position().line() - 1);
         }
         Ok(read)
+        self.csv.get_mut().next_row();
     }
 
     /// The text after the `#` of a comment.

@@ -5,7 +5,6 @@ mod engine;
 mod forecast;
 mod partial;
 
-use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use fluid_tcp::experiment::Parameter;
@@ -24,7 +23,10 @@ use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::open;
 use crate::input::process::unnamed;
-use crate::output::{Output, check_writable, document, is_stdout, on_signal, table_form};
+use crate::input::{LONGEST_TEXT, open, text};
+use crate::output::{
+    Output, check_writable, document, is_stdout, is_stream, on_signal, refuse_directory, table_form,
+};
 use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table::counted;
@@ -229,10 +231,7 @@ fn read(args: &Args) -> Outcome<Read> {
                     "PLAN -: every shard reads the plan; name a file",
                 ));
             }
-            let mut text = String::new();
-            let mut input = open("sweep", Some(path))?;
-            let read = input.reader.read_to_string(&mut text);
-            read.map_err(|error| Failure::io(&input.name, &error))?;
+            let text = text(open("sweep", Some(path))?, LONGEST_TEXT)?;
             Draft::parse(&text).map_err(|error| refusal(&error, Some(path)))?
         }
         None => Draft::default(),
