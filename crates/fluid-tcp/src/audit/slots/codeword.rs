@@ -47,18 +47,14 @@ impl Codeword {
         let Some(scheme) = history.head.scheme.filter(|_| unit.attempt == 1) else {
             return;
         };
-        let (data, all) = (self.data.len() as u64, self.sent);
-        let found = format_args!(
-            "{data} data units of {all} units in codeword {}",
-            unit.codeword
-        );
-        let expected = format_args!("at most {} of {}", scheme.data_units, scheme.units);
+        let data = self.data.len() as u64;
+        let (repair, most) = (self.sent - data, scheme.units - scheme.data_units);
+        let codeword = unit.codeword;
+        let found = format_args!("{data} data and {repair} repair units in codeword {codeword}");
+        let expected = format_args!("at most {} and {most}", scheme.data_units);
         let mut repeats = tally.at(Rule::Repeats, unit.location);
-        repeats.check(
-            data <= scheme.data_units && all <= scheme.units,
-            found,
-            expected,
-        );
+        let fits = data <= scheme.data_units && repair <= most;
+        repeats.check(fits, found, expected);
     }
 
     /// Processes its next unit.
