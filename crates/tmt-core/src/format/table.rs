@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(
             text,
             "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime_s,flow,cwnd,fate\n\
-             1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2\n"
+             1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2 crc32=f06664ff\n"
         );
     }
 
