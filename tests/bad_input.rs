@@ -292,25 +292,25 @@ fn a_file_that_is_not_there_and_a_folder_are_refused_by_name() {
 
 #[test]
 fn a_bad_scheme_is_a_usage_error_that_names_the_part_and_shows_the_form() {
-    let arq = "expected arq[:rounds=R][,in-order]";
-    let fec = "expected fec:ND/N[,interleave=I][,in-order]";
-    let harq = "expected harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]";
-    let frame = "expected frame-arq:ND/N[,rounds=R][,in-order]";
+    let arq = ": arq[:rounds=R][,in-order]";
+    let fec = " fec:ND/N[,interleave=I][,in-order]";
+    let harq = " harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]";
+    let frame = " frame-arq:ND/N[,rounds=R][,in-order]";
     for (scheme, part, form) in [
         ("", "''", "expected one of none"),
         ("ARQ", "'ARQ'", "expected one of none"),
         (" arq", "' arq'", "expected one of none"),
-        ("none:rounds=1", "'rounds=1'", "expected none[,in-order]"),
+        ("none:rounds=1", "'rounds=1'", ": none[,in-order]"),
         ("arq:", "''", arq),
-        ("arq,rounds=3", "'rounds=3'", arq),
+        ("arq,rounds=3", "'arq,rounds=3'", "did you mean 'arq'?"),
         ("arq:rounds", "'rounds'", arq),
         ("arq:rounds=", "'rounds='", arq),
         ("arq:rounds=-1", "'rounds=-1'", arq),
         ("arq:rounds=4294967295", "'rounds=4294967295'", arq),
         ("arq:rounds=1,rounds=2", "'rounds=2'", arq),
         ("arq:extra=1", "'extra=1'", arq),
-        ("arq,in-order,in-order", "'in-order'", arq),
-        ("fec", "'fec'", fec),
+        ("arq,in-order,in-order", "'in-order'", "as the last part"),
+        ("fec", "found no codeword", fec),
         ("fec:10", "'10'", fec),
         ("fec:0/12", "'0/12'", fec),
         ("fec:12/10", "'12/10'", fec),
@@ -320,7 +320,11 @@ fn a_bad_scheme_is_a_usage_error_that_names_the_part_and_shows_the_form() {
         ("fec:10/65535,interleave=257", "'interleave=257'", fec),
         ("harq:10/12,extra=65536", "'extra=65536'", harq),
         ("harq:10 /12", "'10 /12'", harq),
-        ("harq:10/12,in-order,extra=1", "'extra=1'", harq),
+        (
+            "harq:10/12,in-order,extra=1",
+            "'in-order'",
+            "as the last part",
+        ),
         ("frame-arq:10/12,interleave=2", "'interleave=2'", frame),
     ] {
         let ran = tmt("apply no-such.csv --scheme").arg(scheme).run();

@@ -432,7 +432,7 @@ fn help_has_the_options_of_one_format_and_manual_pages_those_of_all() {
     for all in ["man convert", "completions bash"] {
         let all = tmt(all).run().ok().text().replace('\\', "");
         for (key, _) in tmt_core::format::import::Importers::default().keys() {
-            let is_flag = key.kind != tmt_core::format::import::ValueKind::Input;
+            let is_flag = key.kind != tmt_core::named::Kind::Input;
             assert!(
                 !is_flag || all.contains(&format!("--{}", key.name)),
                 "{}",

@@ -3,7 +3,7 @@
 use std::fs;
 
 use tmt_core::format::export::Exporters;
-use tmt_core::format::import::ValueKind;
+use tmt_core::named::Kind;
 
 use crate::common::{Folder, tmt, traces};
 
@@ -218,10 +218,7 @@ fn every_format_is_written_listed_and_has_its_own_help() {
                 || help.text().contains(&format!("--{}\n", known.0.name));
             assert_eq!(is_shown, is_own, "{name} {flag}");
         }
-        let files = exporter
-            .keys
-            .iter()
-            .filter(|key| key.kind == ValueKind::File);
+        let files = exporter.keys.iter().filter(|key| key.kind == Kind::File);
         let files: Vec<String> = files
             .map(|key| format!("--{} {name}-{}", key.name, key.name))
             .collect();

@@ -215,7 +215,7 @@ fn wrong_lists_are_refused_with_their_place() {
             ("cut.gz", "cut.gz: "),
             ("missing.txt", "missing.txt: "),
             ("-", "found stdin (-), expected the name of a file"),
-            ("", "found no name of a file: expected FILE"),
+            ("", "found no name of a file, expected list:FILE"),
         ] {
             let said = place(flag, words);
             let said: Vec<&str> = said.iter().map(String::as_str).collect();
@@ -228,7 +228,7 @@ fn wrong_lists_are_refused_with_their_place() {
     }
     tmt(&format!("{RUN} --loss list"))
         .run()
-        .fails(2, &["'list' has no parameters"]);
+        .fails(2, &["found no file, expected list:FILE"]);
     let split = format!("{RUN} --path split --queue-loss list:{{1}}");
     tmt(&split)
         .run()

@@ -133,15 +133,18 @@ fn a_zero_without_a_unit_is_answered_by_the_range() {
     for (set, words) in [
         (
             "speed=0",
-            "'speed=0': expected a speed in km/h or m/s, above 0",
+            "found 'speed=0', expected a speed in km/h or m/s, above 0",
         ),
         ("carrier=0", "from 0.1GHz to 100GHz"),
         (
             "rate=0",
-            "'rate=0': expected a rate above zero with its unit",
+            "found 'rate=0', expected a rate above zero, such as 2.34Mbps",
         ),
-        ("lldu=0", "'lldu=0': expected a size above zero"),
-        ("duration=0", "'duration=0': expected a duration above zero"),
+        ("lldu=0", "found 'lldu=0', expected a size above zero"),
+        (
+            "duration=0",
+            "found 'duration=0', expected a duration above zero",
+        ),
         ("rtt=0", "or 0s"),
         ("interleaver=0", "or 0s"),
     ] {

@@ -290,7 +290,11 @@ fn what_cannot_be_is_refused_and_writes_nothing() {
             2,
             "more than once",
         ),
-        ("--scenario internet --duration 0s", 2, "leaves no slot"),
+        (
+            "--scenario internet --duration 0s",
+            2,
+            "a duration above zero",
+        ),
         (
             "--scenario internet-interleaved --duration 20ms",
             2,

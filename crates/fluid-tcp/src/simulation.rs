@@ -14,4 +14,4 @@ pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
 pub use run::{IntoRoute, Route, RunError, run};
-pub use setup::{ACK, Flow, MakeHosts, Setup};
+pub use setup::{Flow, MakeHosts, Setup};

@@ -10,7 +10,7 @@ use fluid_tcp::endpoint::{
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{ACK, Flow, Path, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
@@ -137,8 +137,8 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 fn return_traces() -> impl Strategy<Value = ReturnTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
     let segmentations = prop_oneof![
-        (1u64..9).prop_map(|lldus| Segmentation::whole(ACK, lldus)),
-        (8u64..2000).prop_map(|payload| Packing::Bytes.segmentation(ACK, of_payload(payload))),
+        (1u64..9).prop_map(|lldus| Segmentation::whole(Bytes(40), lldus)),
+        (8u64..2000).prop_map(|payload| Packing::Bytes.segmentation(Bytes(40), of_payload(payload))),
     ];
     (rows, segmentations, any::<bool>()).prop_map(|(rows, segmentation, looped)| {
         let (mut at, mut builder) = (0, Builder::default());
@@ -186,6 +186,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                         .map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1).into()),
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
+                    buffer: Buffer::Packets(buffer.max(2)),
                 },
                 packet: PACKET,
                 buffer: Buffer::Packets(buffer),

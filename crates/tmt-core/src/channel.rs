@@ -11,6 +11,7 @@ use derive_more::Display;
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::radio::RadioChannel;
 use crate::types::Span;
+use crate::types::named::{self, Choice, Kind, Own, ParseError, Value};
 
 mod bernoulli;
 mod blocks;
@@ -36,7 +37,7 @@ pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
-pub use family::{ChannelError, Family, Key, names_files, with_files};
+pub use family::{ChannelError, Content, Family, Make, TableError, names_files, with_files};
 pub use gilbert_elliott::{GilbertElliott, Start};
 pub use list::unused_positions;
 pub use losses::Losses;
@@ -59,6 +60,17 @@ pub static FAMILIES: &[&Family] = &[
     &reconfiguration::FAMILY,
     &scenario::FAMILY,
 ];
+
+impl named::Family for Make {
+    const KIND: &'static str = "process";
+    const ENTRIES: &'static [&'static Family] = FAMILIES;
+    const DEFAULT: &'static Family = &reconfiguration::FAMILY;
+
+    fn own() -> &'static Own<Family> {
+        static OWN: Own<Family> = Own::new();
+        &OWN
+    }
+}
 
 /// Texts of all built-in processes, as they are printed, for tests.
 pub fn examples() -> impl Iterator<Item = &'static str> {
@@ -84,15 +96,13 @@ impl FromStr for ChannelSpec {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut families = FAMILIES.to_vec();
-        families.retain(|family| family.in_steps);
+        families.retain(|family| family.make.in_steps);
         match SlotChannel::parse_with(text, &families)? {
             SlotChannel::Steps(spec) => Ok(spec),
-            SlotChannel::Timed(_) => {
-                let text = format!(
-                    "'{text}': expected a process that advances with each unit, not with time"
-                );
-                Err(ChannelError(text))
-            }
+            SlotChannel::Timed(_) => Err(ChannelError::value(
+                text,
+                "a process that advances with each unit, not with time",
+            )),
         }
     }
 }
@@ -206,8 +216,9 @@ impl SlotChannel {
     ///
     /// # Errors
     /// The text is invalid. The error names the part at fault and what is accepted.
-    pub fn parse_with(text: &str, families: &[&Family]) -> Result<Self, ChannelError> {
-        family::read(text, families)
+    pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, ChannelError> {
+        let choice = Choice::parse_with(text, families)?;
+        (choice.entry().make.process)(choice.values())
     }
 }
 
@@ -223,8 +234,11 @@ impl FromStr for SlotChannel {
 ///
 /// # Errors
 /// The text is not a number from 0 to 1.
-pub fn probability(text: &str) -> Result<f64, ChannelError> {
-    parameters::probability(text).map_err(|error| ChannelError(format!("'{text}': {error}")))
+pub fn probability(text: &str) -> Result<f64, ParseError> {
+    match Kind::Probability.read(text)? {
+        Value::Number(p) => Ok(p),
+        _ => Err(ParseError::mismatch(text, Kind::Probability.expected())),
+    }
 }
 
 /// A running erasure process, which decides unit by unit.
@@ -362,17 +376,46 @@ mod tests {
                 let (name, parameters) = text.split_once(':').unwrap();
                 assert_eq!(name, family.name);
                 let read = text.parse::<SlotChannel>().unwrap();
-                assert_eq!((family.read)(parameters).unwrap(), read);
+                let values = family.read(Some(parameters)).unwrap();
+                assert_eq!((family.make.process)(&values).unwrap(), read);
                 assert_eq!(read.to_string(), *text);
-                assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.in_steps);
+                assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.make.in_steps);
             }
-            let named = family.keys.iter().filter(|key| !key.is_file());
-            for key in named.filter(|_| family.keys.len() > 1) {
+            for key in family.parameters.iter().filter(|key| !key.is_bare) {
                 let uses = |text: &&str| text.contains(&format!("{}=", key.name));
                 assert!(family.examples.iter().any(uses), "{}", key.name);
             }
         }
         assert_eq!(examples().next(), Some("bernoulli:0.001"));
+    }
+
+    #[test]
+    fn every_family_refuses_unknown_repeated_and_missing_parameters() {
+        let refused = |text: &str| text.parse::<SlotChannel>().unwrap_err().to_string();
+        for family in FAMILIES.iter().filter(|family| family.name != "scenario") {
+            let (name, example) = family.examples[0].split_once(':').unwrap();
+            let form = family.form();
+            let unknown = format!("{name}:{example},zzzz=1");
+            let expected = format!("found 'zzzz=1', expected one of these parameters: {form}");
+            assert_eq!(refused(&unknown), expected);
+            let parts: Vec<_> = family.parts(example).collect();
+            for (parameter, part, _) in &parts {
+                let parameter = parameter.unwrap();
+                let expected = format!("expected {} at most once: {form}", parameter.name);
+                assert!(refused(&format!("{name}:{example},{part}")).ends_with(&expected));
+                let others = parts.iter().filter(|(other, ..)| *other != Some(parameter));
+                let others: Vec<&str> = others.map(|(_, part, _)| *part).collect();
+                let mark = if others.is_empty() { "" } else { ":" };
+                let without = format!("{name}{mark}{}", others.join(",")).parse::<SlotChannel>();
+                let missing = format!("found no {}, expected {form}", parameter.name);
+                let is_missed = without.is_err_and(|error| error.to_string() == missing);
+                assert_eq!(
+                    is_missed, parameter.is_required,
+                    "{name} {}",
+                    parameter.name
+                );
+            }
+        }
     }
 
     #[test]

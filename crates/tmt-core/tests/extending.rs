@@ -66,12 +66,7 @@ fn an_erasure_process_from_outside_is_read_beside_ours() {
     // Some 4 500 bursts: standard error 0.05.
     assert!((mean - 4.0).abs() < 0.25, "{mean}");
     assert!(read("bernoulli:0.1").is_ok());
-    assert!(
-        read("rain:1")
-            .unwrap_err()
-            .to_string()
-            .contains("bursts:length=UNITS[,every=UNITS]")
-    );
+    assert!(read("rain:1").unwrap_err().to_string().contains("bursts"));
     assert!("bursts:length=2".parse::<ChannelSpec>().is_err());
 }
 

@@ -30,13 +30,21 @@ fn close(found: &[f64], expected: &[f64]) -> bool {
 fn the_page_lists_every_parameter() {
     let rows = rows();
     for parameter in PARAMETERS {
+        let default = match parameter.default {
+            Some(_) => &*parameter.default_text(),
+            None => "must be given",
+        };
         let expected = [
-            parameter.key,
-            parameter.preset.unwrap_or("must be given"),
-            parameter.range,
+            parameter.name,
+            default,
+            &parameter.kind.expected(),
             parameter.about,
         ];
-        assert!(rows.iter().any(|row| *row == expected), "{}", parameter.key);
+        assert!(
+            rows.iter().any(|row| *row == expected),
+            "{}",
+            parameter.name
+        );
     }
 }
 

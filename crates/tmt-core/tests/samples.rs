@@ -87,7 +87,7 @@ fn convert(importer: &Importer, keys: &Texts, files: &Texts) -> Result<Converted
     let mut given = Given::default();
     for key in importer.keys {
         if let Some(text) = keys.get(key.name) {
-            given.set(key.name, key.read(text).unwrap());
+            given.set(key.name, key.kind.read(text).unwrap().to_string());
         } else if files.contains_key(key.name) {
             given.set(key.name, "file");
         }

@@ -82,7 +82,7 @@ pub enum FeedbackDelay {
 
 impl FeedbackDelay {
     /// The delay if `given` is what the parameter says, and a text with its origin. `head` is that of the trace of slots,
-    /// and `decode_delay` their median decoding delay.
+    /// and `decode_delay` their median decoding delay, which is the default: earlier, the receiver cannot have asked.
     ///
     /// # Errors
     /// [`Error::NoDecodeDelay`] or [`Error::NoInterleaver`] if the trace lacks what the value takes from it.
@@ -92,7 +92,10 @@ impl FeedbackDelay {
         decode_delay: Option<Span>,
     ) -> Result<(Span, String), Error> {
         let (span, origin) = match given {
-            None => (Span::ZERO, "default"),
+            None => {
+                let span = decode_delay.unwrap_or(Span::ZERO);
+                (span, "median decoding delay, default")
+            }
             Some(Self::Of(span)) => (span, "`feedback_delay`"),
             Some(Self::Decode) => {
                 let span = decode_delay.ok_or(Error::NoDecodeDelay)?;

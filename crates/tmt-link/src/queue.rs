@@ -48,6 +48,12 @@ pub enum Buffer {
     Bytes(u64),
 }
 
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::UNLIMITED
+    }
+}
+
 impl Buffer {
     /// A buffer without a limit.
     pub const UNLIMITED: Self = Self::Packets(u64::MAX);

@@ -13,9 +13,10 @@ use crate::plan::models;
 use crate::table::TOTAL;
 
 /// Metrics that are summarised unless others are named: those that have values.
-const USUAL: [&str; 4] = [
+const USUAL: [&str; 5] = [
     "total_goodput_bps",
     "total_delay_p95_s",
+    "total_delay_wait_mean_s",
     "total_completion_time_s",
     "total_retransmission_probability",
 ];

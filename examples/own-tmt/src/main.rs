@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use tmt_cli::{Registries, run};
-use tmt_core::scheme::{Combining, Family, OptionKey, Rounds};
+use tmt_core::scheme::{CODEWORD, Combining, EXTRA, Family, INTERLEAVE, Rounds, Rules};
 
 #[path = "../../own-control/src/scalable.rs"]
 mod scalable;
@@ -17,11 +17,12 @@ mod red;
 static TWICE: Family = Family {
     name: "twice",
     about: "HARQ-II with at most two rounds of repeats",
-    codeword: true,
-    options: &[OptionKey::Extra, OptionKey::Interleave],
-    default_rounds: Rounds::AtMost(2),
-    combining: Combining::Incremental,
+    parameters: &[CODEWORD, EXTRA, INTERLEAVE],
     examples: &["twice:10/12"],
+    make: Rules {
+        default_rounds: Rounds::AtMost(2),
+        combining: Combining::Incremental,
+    },
 };
 
 fn main() -> ExitCode {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tmt_core::types::to_f64;
 
 use super::*;
-use tmt_core::named::Value;
+use tmt_core::named::{Kind, Value};
 
 #[test]
 fn omitted_parameters_take_their_defaults_and_all_but_default_switches_are_shown() {
@@ -104,16 +104,17 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
         let given: Vec<String> = parameters
             .filter(|(parameter, _)| !preset || parameter.default.is_none())
             .map(|(parameter, place): (_, f64)| {
-                let (least, most) = parameter.range;
-                let value = match parameter.default {
-                    Some(Value::Switch(_)) => Value::Switch(place.round() > 0.5),
-                    Some(Value::Word(_)) => {
-                        let last = to_f64(parameter.words.len() as u64) - 1.0;
+                let value = match (parameter.kind, &parameter.default) {
+                    (Kind::Switch, _) => Value::Switch(place.round() > 0.5),
+                    (Kind::Words(words), _) => {
+                        let last = to_f64(words.len() as u64) - 1.0;
                         let index = tmt_core::math::num::floor_u64((place * last).round());
-                        Value::Word(parameter.words[usize::try_from(index).unwrap()])
+                        Value::Word(words[usize::try_from(index).unwrap()])
                     }
-                    Some(Value::Duration(default)) => Value::Duration(default),
-                    _ => Value::Number((least + place * (most - least)).clamp(least, most)),
+                    (Kind::Number(least, most), _) => {
+                        Value::Number((least + place * (most - least)).clamp(least, most))
+                    }
+                    (_, default) => default.clone().unwrap(),
                 };
                 format!("{}={value}", parameter.name)
             })

@@ -50,6 +50,17 @@ impl Ends {
         }
     }
 
+    /// Payload that the far host has in order, bytes. `bulk` is that of so many packets of a bulk transfer.
+    pub(crate) fn delivered(&self, bulk: impl Fn(u64) -> u64) -> u64 {
+        match self {
+            Self::Tcp(tcp) => match &tcp.stream {
+                Some(stream) => stream.socket.delivered.0,
+                None => bulk(tcp.receiver.rcv_nxt()),
+            },
+            Self::Other(other) => other.socket.delivered.0,
+        }
+    }
+
     /// Whether the far host has everything.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {

@@ -28,6 +28,8 @@ pub struct RttEstimator {
     /// Number of doublings of the RTO since the last sample.
     backoff: u32,
     settings: RtoSettings,
+    /// The last sample that has not been taken.
+    latest: Option<Span>,
 }
 
 impl RttEstimator {
@@ -39,6 +41,7 @@ impl RttEstimator {
             estimate: None,
             backoff: 0,
             rto: Span::ZERO,
+            latest: None,
         };
         estimator.rto = estimator.timeout();
         estimator
@@ -46,6 +49,7 @@ impl RttEstimator {
 
     /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn).
     pub fn sample(&mut self, rtt: Span) {
+        self.latest = Some(rtt);
         let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX);
         self.estimate = Some(match self.estimate {
             None => (rtt, rtt / 2),
@@ -56,6 +60,12 @@ impl RttEstimator {
         });
         self.backoff = 0;
         self.rto = self.timeout();
+    }
+
+    /// The last sample, before it is rounded to the clock; `None` if there is none since it was last taken.
+    #[inline]
+    pub(crate) fn take_latest(&mut self) -> Option<Span> {
+        self.latest.take()
     }
 
     /// Rounds an RTT to whole ticks, at least one.

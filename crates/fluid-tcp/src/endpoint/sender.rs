@@ -386,6 +386,12 @@ impl Sender {
         self.rtt.srtt()
     }
 
+    /// The last RTT sample; `None` if there is none since it was last taken.
+    #[inline]
+    pub(crate) fn take_rtt_sample(&mut self) -> Option<Span> {
+        self.rtt.take_latest()
+    }
+
     /// Returns the event counts so far.
     #[must_use]
     pub fn events(&self) -> Events {

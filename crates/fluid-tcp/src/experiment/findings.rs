@@ -11,8 +11,9 @@ use crate::simulation::metrics::{Metrics, RunReport};
 /// Share of the retransmissions, in tenths, from which spurious ones are worth a warning.
 const SPURIOUS_TENTHS: u64 = 1;
 
-/// Spurious retransmissions from which they are worth a warning if reordering is not their cause.
-const LEAST_SPURIOUS: u64 = 10;
+/// Share of all transmissions, in hundredths, from which spurious ones are worth a warning if reordering is not their cause:
+/// fewer hardly take from the goodput, and Linux undoes the cuts.
+const SPURIOUS_HUNDREDTHS: u64 = 5;
 
 /// Share of the arrivals above which reordering is worth a warning.
 const REORDERED: f64 = 0.01;
@@ -32,6 +33,7 @@ impl Plan {
             self.reordering(&totals),
             self.overload(&totals),
             self.unfinished(&totals),
+            self.thin_return_path(reports),
         ];
         let warnings = warnings.into_iter().flatten().map(Note::warning);
         warnings.chain(self.unused_positions(reports)).collect()
@@ -92,7 +94,11 @@ impl Plan {
             let overtaken = if reordered > 0.0 { "hardly any" } else { "no" };
             let needless = sum(|run| run.spurious_timeouts);
             let text = self.repeated_in_vain(overtaken, timeouts, needless)?;
-            return (many && spurious >= LEAST_SPURIOUS).then(|| format!("{spurious_text}{text}"));
+            let sent = sum(|run| run.packets_sent);
+            let costs = spurious * 100 >= sent * SPURIOUS_HUNDREDTHS;
+            // Without undoing, a timeout in vain leaves a window of one packet.
+            let collapses = needless > 0 && !self.undoes();
+            return (many && (costs || collapses)).then(|| format!("{spurious_text}{text}"));
         }
         let mut seen = Vec::from_iter(many.then_some(spurious_text));
         if reordered > REORDERED {
@@ -131,6 +137,12 @@ impl Plan {
         ))
     }
 
+    /// Whether all senders undo the cuts that spurious retransmissions caused.
+    fn undoes(&self) -> bool {
+        let mut flows = self.flows.iter();
+        flows.all(|plan| plan.flow.endpoint.undo_recovery)
+    }
+
     /// The cause and the remedies of spurious retransmissions where `overtaken` packet was. `needless` of the `timeouts`
     /// were spurious, as far as F-RTO is on.
     fn repeated_in_vain(&self, overtaken: &str, timeouts: u64, needless: u64) -> Option<String> {
@@ -148,6 +160,27 @@ impl Plan {
         let timeouts = counted(timeouts, "timeout");
         Some(format!(
             ", although {overtaken} packet was overtaken: senders repeated what had arrived, after {timeouts}{remedies}"
+        ))
+    }
+
+    /// A return path that is the bottleneck: it drops ACKs, or they wait longer than a round trip.
+    fn thin_return_path(&self, reports: &[&RunReport]) -> Option<String> {
+        let waited = |run: &RunReport| run.total.ack_queueing_delay_max_s.unwrap_or(0.0);
+        let worst = reports
+            .iter()
+            .max_by(|one, other| waited(one).total_cmp(&waited(other)))?;
+        let dropped = reports.iter().map(|run| run.total.metrics.acks_dropped);
+        let dropped = dropped.max().unwrap_or(0);
+        if dropped == 0 && waited(worst) <= self.rtt.as_secs_f64() {
+            return None;
+        }
+        let used = worst.total.return_utilisation.unwrap_or(0.0);
+        Some(format!(
+            "the return path is the bottleneck: it was in use for {:.0} % of the time, ACKs waited up to {:.3} s, and its queue dropped {} of {}; `return_rate`, or fewer ACKs (`delayed_ack`)",
+            100.0 * used,
+            waited(worst),
+            dropped,
+            counted(worst.total.metrics.acks_sent, "ACK"),
         ))
     }
 

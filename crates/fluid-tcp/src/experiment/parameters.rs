@@ -145,8 +145,8 @@ parameters! {
                  list:FILE counts the packets that are served, from 0.");
     scheme: SchemeSpec; "Reliability scheme of a coupled link, e.g. harq:10/12" =>
         new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
-    feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
-        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("as in the closed forms")
+    feedback_delay: FeedbackDelay = FeedbackDelay::Decode; "Extra delay of a coupled link's feedback" =>
+        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("the receiver cannot ask earlier")
         .detail("`decode` uses the median decoding delay of the slots, `interleaver` uses `interleaver_ns` of the metadata. With \
                  less than the decoding delay a repeat leaves before the receiver can have asked for it.");
     feedback_loss: Probability; "Probability that the feedback of an attempt is lost" =>
@@ -192,11 +192,16 @@ parameters! {
                  the dropped ones count, too.");
     return_loss: SlotChannel; "Losses of ACKs on the return path" =>
         new(Group::QueueAndPath).otherwise("none", "").detail("Takes the processes of --channel; an ACK is on air while it is sent at --return-rate, else for an instant.");
-    return_rate: BitRate; "Rate of the return path, 40 B per ACK" =>
-        new(Group::QueueAndPath).otherwise("unlimited", "");
+    return_rate: BitRate; "Rate of the return path of the ACKs" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "")
+        .detail("An ACK has the headers of its flow, at least 40 B, and with SACK blocks 12 B, 20 B or 28 B more.");
+    return_buffer: BufferSize = BufferSize::Bdp(1.0); "Size of the queue before it, ACK in service included" =>
+        new(Group::QueueAndPath).value("")
+        .detail("As --buffer; here packets are ACKs. The BDP is mean rate of the return path x RTT, at least two packets of data. \
+                 What finds the queue full is dropped.");
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
-        .detail("An ACK of 40 B takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
+        .detail("An ACK takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>

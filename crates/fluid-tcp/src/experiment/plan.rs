@@ -183,6 +183,8 @@ pub struct FlowPlan {
 /// The return trace of all runs.
 #[derive(Debug)]
 pub(super) struct ReturnPlan {
+    /// Mean rate of the payload, bit/s; `None` if it is unknown.
+    pub(super) rate_bps: Option<f64>,
     pub(super) trace: ReturnTrace,
     pub(super) lldu: Bytes,
     pub(super) packing: Packing,
@@ -272,6 +274,11 @@ impl Plan {
                     .map(|process| Losses::new(process, seed, Use::Return)),
                 rate: self.resolved.return_rate,
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
+                buffer: match self.resolved.return_buffer {
+                    Some(BufferSize::Packets(packets)) => Buffer::Packets(packets),
+                    Some(BufferSize::Bytes(bytes)) => Buffer::Bytes(bytes.0),
+                    _ => Buffer::UNLIMITED,
+                },
             },
             seed,
             begin,

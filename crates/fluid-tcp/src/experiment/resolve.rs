@@ -27,7 +27,7 @@ use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
 use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
-use crate::simulation::{ACK, Flow};
+use crate::simulation::Flow;
 use link::Link;
 use packing::is_from_mahimahi;
 
@@ -147,7 +147,8 @@ impl Experiment {
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, length));
         notes.extend(self.path_notes().map(Note::from));
         notes.extend(self.window_warning(&facts, &endpoint, flows.len()));
-        let return_trace = self.return_link(storage, end, &mut notes)?;
+        let return_trace = self.return_link(storage, (endpoint.bare_ack(), end), &mut notes)?;
+        let return_buffer = self.return_queue(return_trace.as_ref(), facts.rtt, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone().into());
         let mut plan = Plan {
@@ -167,6 +168,7 @@ impl Experiment {
             settings,
             notes,
         };
+        plan.resolved.return_buffer = return_buffer;
         plan.params = plan.params(&facts.head);
         self.reduce_for_file(&mut plan.resolved);
         Ok(plan)
@@ -272,7 +274,7 @@ impl Experiment {
         let loss = self.return_loss.as_ref();
         let loss = loss.map(|loss| format!("return path: loss {}", loss.brief()));
         let rate = self.return_rate;
-        let rate = rate.map(|rate| format!("return path: {rate}, {ACK} per ACK"));
+        let rate = rate.map(|rate| format!("return path: {rate}"));
         [queue, dropped, loss, rate].into_iter().flatten()
     }
 

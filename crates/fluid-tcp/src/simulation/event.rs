@@ -213,10 +213,10 @@ impl<const LINES: usize> Schedule<LINES> {
         }
     }
 
-    /// Time of the first event and number of its line; `None` if there is none before `limit`.
+    /// Time of the first event and number of its line; `None` if there is none until `until`.
     #[inline]
     #[must_use]
-    pub fn first(&self, limit: Time) -> Option<(Time, usize)> {
+    pub fn first(&self, until: Time) -> Option<(Time, usize)> {
         let mut first = (self.first[0], 0);
         if LINES > 1 && self.first[1].at <= first.0.at && self.first[1].precedes(first.0) {
             first = (self.first[1], 1);
@@ -225,7 +225,7 @@ impl<const LINES: usize> Schedule<LINES> {
             first = self.other;
         }
         let (key, number) = first;
-        (key.at < limit).then_some((key.at, number))
+        (key.at <= until && key.sequence != NONE.sequence).then_some((key.at, number))
     }
 
     /// Removes the first event of `line`, which is that of this `number` and has events. Returns it in its slot.
@@ -300,8 +300,8 @@ mod tests {
         let (mut schedule, mut line) = (Schedule::<1>::default(), Line::default());
         assert_eq!(schedule.first(Time::MAX), None);
         schedule.schedule(0, &mut line, at(5), |slot| *slot = 'x');
-        assert_eq!(schedule.first(at(5)), None);
-        assert_eq!(schedule.first(at(6)), Some((at(5), 0)));
+        assert_eq!(schedule.first(at(4)), None);
+        assert_eq!(schedule.first(at(5)), Some((at(5), 0)));
         assert_eq!(take(&mut schedule, 0, &mut line), Some('x'));
         assert_eq!(take(&mut schedule, 0, &mut line), None);
         assert_eq!(schedule.first(Time::MAX), None);

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tmt_core::stats::distribution::Precision;
+use tmt_core::stats::distribution::{Distribution, Precision};
 use tmt_core::stats::ratio;
 use tmt_core::stats::runs::serialize_histogram;
 pub use tmt_core::types::Show;
-use tmt_core::types::{Bytes, Time, to_f64};
+use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::simulation::Setup;
 use crate::simulation::tally::{Count, FlowTally, Observed};
@@ -206,71 +206,79 @@ metrics! {
     acks_sent: u64 = o.count(Count::Acks), 11 "ACKs sent" Show::Count;
     /// ACKs that the return path lost.
     acks_lost: u64 = o.count(Count::AcksLost), 12 "ACKs lost" Show::Count;
+    /// ACKs that the full queue of the return path dropped.
+    acks_dropped: u64 = o.count(Count::AcksDropped), 13 "ACKs dropped" Show::Count;
     /// Retransmission timeouts.
-    rto_events: u64 = o.count(Count::RtoEvents), 13 "RTOs" Show::Count;
+    rto_events: u64 = o.count(Count::RtoEvents), 14 "RTOs" Show::Count;
     /// Retransmission timeouts that F-RTO found to be spurious.
-    spurious_timeouts: u64 = o.count(Count::SpuriousTimeouts), 14 "spurious RTOs" Show::Count;
+    spurious_timeouts: u64 = o.count(Count::SpuriousTimeouts), 15 "spurious RTOs" Show::Count;
     /// Fast recoveries entered.
-    fast_recoveries: u64 = o.count(Count::FastRecoveries), 15 "fast recoveries" Show::Count;
+    fast_recoveries: u64 = o.count(Count::FastRecoveries), 16 "fast recoveries" Show::Count;
     /// Share of the packets that were sent more than once.
     retransmission_probability: Option<f64> = retransmission_share(&o.retransmissions()),
-        16 "retransmission probability" Show::Decimals(6);
+        17 "retransmission probability" Show::Decimals(6);
     /// Largest number of retransmissions of a packet.
     max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
-        17 "max retransmissions" Show::Count;
+        18 "max retransmissions" Show::Count;
     /// Number of retransmissions → number of packets.
     #[serde(serialize_with = "serialize_histogram")]
     retransmissions: BTreeMap<u32, u64> = o.retransmissions();
     /// Smallest delay from sending to arrival at the receiver, over all transmissions that arrived.
-    delay_min_s: Option<f64> = o.delays.delay.min, 18 "delay min ms" Show::Milli;
+    delay_min_s: Option<f64> = o.delays.delay.min, 19 "delay min ms" Show::Milli;
     /// Mean of the delay.
-    delay_mean_s: Option<f64> = o.delays.delay.mean, 19 "delay mean ms" Show::Milli;
+    delay_mean_s: Option<f64> = o.delays.delay.mean, 20 "delay mean ms" Show::Milli;
     /// Median of the delay.
-    delay_p50_s: Option<f64> = o.delays.delay.p50, 20 "delay p50 ms" Show::Milli;
+    delay_p50_s: Option<f64> = o.delays.delay.p50, 21 "delay p50 ms" Show::Milli;
     /// 85th percentile of the delay.
-    delay_p85_s: Option<f64> = o.delays.delay.p85, 21 "delay p85 ms" Show::Milli;
+    delay_p85_s: Option<f64> = o.delays.delay.p85, 22 "delay p85 ms" Show::Milli;
     /// 95th percentile of the delay.
-    delay_p95_s: Option<f64> = o.delays.delay.p95, 22 "delay p95 ms" Show::Milli;
+    delay_p95_s: Option<f64> = o.delays.delay.p95, 23 "delay p95 ms" Show::Milli;
     /// 99th percentile of the delay.
-    delay_p99_s: Option<f64> = o.delays.delay.p99, 23 "delay p99 ms" Show::Milli;
+    delay_p99_s: Option<f64> = o.delays.delay.p99, 24 "delay p99 ms" Show::Milli;
     /// Largest delay.
-    delay_max_s: Option<f64> = o.delays.delay.max, 24 "delay max ms" Show::Milli;
+    delay_max_s: Option<f64> = o.delays.delay.max, 25 "delay max ms" Show::Milli;
     /// Propagation, mean over the transmissions that arrived. The four parts add up to the mean delay.
-    delay_propagation_mean_s: Option<f64> = o.mean_part(0), 25 "propagation delay mean ms" Show::Milli;
+    delay_propagation_mean_s: Option<f64> = o.mean_part(0), 26 "propagation delay mean ms" Show::Milli;
     /// Time in the queue until the first bit, LLDU or slot is sent, mean over the transmissions that arrived.
     /// `queueing_delay_mean_s` is over all that were served.
-    delay_queue_mean_s: Option<f64> = o.mean_part(1), 26 "queue delay (delivered) mean ms" Show::Milli;
+    delay_queue_mean_s: Option<f64> = o.mean_part(1), 27 "queue delay (delivered) mean ms" Show::Milli;
     /// Time from the first to the last bit, LLDU or slot, mean over the transmissions that arrived.
-    delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 27 "serialisation delay mean ms" Show::Milli;
+    delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 28 "serialisation delay mean ms" Show::Milli;
     /// Time for decoding, repeats and FEC, and for order, mean over the transmissions that arrived.
-    delay_wait_mean_s: Option<f64> = o.mean_part(3), 28 "link-layer delay mean ms" Show::Milli;
+    delay_wait_mean_s: Option<f64> = o.mean_part(3), 29 "link-layer delay mean ms" Show::Milli;
     /// Smallest queueing delay: arrival at the gateway to start of service, over all transmissions served.
     queueing_delay_min_s: Option<f64> = o.delays.queueing.min;
     /// Mean of the queueing delay.
-    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queue delay (served) mean ms" Show::Milli;
+    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 30 "queue delay (served) mean ms" Show::Milli;
     /// Median of the queueing delay.
     queueing_delay_p50_s: Option<f64> = o.delays.queueing.p50;
     /// 85th percentile of the queueing delay.
     queueing_delay_p85_s: Option<f64> = o.delays.queueing.p85;
     /// 95th percentile of the queueing delay.
-    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queue delay (served) p95 ms" Show::Milli;
+    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 31 "queue delay (served) p95 ms" Show::Milli;
     /// 99th percentile of the queueing delay.
     queueing_delay_p99_s: Option<f64> = o.delays.queueing.p99;
     /// Largest queueing delay.
-    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queue delay (served) max ms" Show::Milli;
+    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 32 "queue delay (served) max ms" Show::Milli;
     /// Precision of the percentiles of the delay.
     delay_percentiles: Precision = o.delays.delay_precision;
     /// Precision of the percentiles of the queueing delay.
     queueing_delay_percentiles: Precision = o.delays.queueing_precision;
+    /// Median of the RTT samples that the sender took.
+    rtt_p50_s: Option<f64> = o.delays.rtt.p50, 33 "RTT p50 ms" Show::Milli;
+    /// 95th percentile of the RTT samples.
+    rtt_p95_s: Option<f64> = o.delays.rtt.p95, 34 "RTT p95 ms" Show::Milli;
+    /// Largest RTT sample.
+    rtt_max_s: Option<f64> = o.delays.rtt.max, 35 "RTT max ms" Show::Milli;
     /// Time from the start of the flow to the in-order delivery of its last packet. In the total, the largest of the flows.
-    completion_time_s: Option<f64> = o.completion(), 32 "completion time s" Show::Decimals(6);
+    completion_time_s: Option<f64> = o.completion(), 36 "completion time s" Show::Decimals(6);
     /// Share of the transmissions that arrived at the receiver after one that was sent later (RFC 4737, Sec. 4.1).
     reordered_share: Option<f64> = ratio(o.extents().count, o.count(Count::Arrived)),
-        33 "reordered packets / arrived" Show::Decimals(6);
+        37 "reordered packets / arrived" Show::Decimals(6);
     /// Mean extent of the reordered transmissions: arrivals since the first one that was sent later (RFC 4737, Sec. 4.2.2).
-    reordering_extent_mean_packets: Option<f64> = o.extents().mean(), 34 "reordering extent mean packets" Show::Decimals(3);
+    reordering_extent_mean_packets: Option<f64> = o.extents().mean(), 38 "reordering extent mean packets" Show::Decimals(3);
     /// Largest extent; 0 if nothing was reordered.
-    reordering_extent_max_packets: u64 = o.extents().max, 35 "reordering extent max packets" Show::Count;
+    reordering_extent_max_packets: u64 = o.extents().max, 39 "reordering extent max packets" Show::Count;
 }
 
 metrics! {
@@ -279,27 +287,58 @@ metrics! {
 
     /// Share of the LLDUs, slots or time of the link that was used, by lost packets too. Of a timeline, only its data LLDUs
     /// count; on a coupled link, all slots, repeats and repair units included.
-    link_utilisation: Option<f64> = source.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
-    /// Jain's fairness index of the goodputs of the flows.
-    jain_index: Option<f64> =
-        jain_index(source.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's fairness index" Show::Decimals(4);
+    link_utilisation: Option<f64> = source.link.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
+    /// Jain's fairness index of the goodputs of the flows over the time that all of them share: from the last start to the
+    /// first completion, else to the end of the run. Null if they share no time.
+    jain_index: Option<f64> = source.shared.and_then(|shared| jain_index(shared.into_iter())),
+        2 "Jain's fairness index" Show::Decimals(4);
     /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
-    lldus_used: Option<u64> = source.usage.lldus_used;
+    lldus_used: Option<u64> = source.link.usage.lldus_used;
     /// Attempts → LLDUs that were used and delivered.
     #[serde(serialize_with = "serialize_histogram")]
-    link_attempts: BTreeMap<u32, u64> = source.usage.attempts;
+    link_attempts: BTreeMap<u32, u64> = source.link.usage.attempts.clone();
     /// Packets whose service has begun.
-    packets_served: u64 = source.packets_served;
+    packets_served: u64 = source.link.packets_served;
     /// Packets · packet size / (slots used · LLDU size). Set by the plan, which knows the slots; null for a timeline
     /// without an end line.
     mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
+    /// Share of the time or LLDUs of the return path that ACKs used. Null if it has neither a rate nor a trace.
+    return_utilisation: Option<f64> = source.link.back.as_ref().and_then(|(usage, _)| usage.utilisation),
+        4 "return path utilisation" Show::Decimals(6);
+    /// 95th percentile of the time that ACKs waited for their service on the return path. Null as above.
+    ack_queueing_delay_p95_s: Option<f64> = source.link.waited(|waits| waits.percentiles([95])[0]),
+        5 "ACK queue delay p95 ms" Show::Milli;
+    /// Longest of these times.
+    ack_queueing_delay_max_s: Option<f64> = source.link.waited(Distribution::max),
+        6 "ACK queue delay max ms" Show::Milli;
 }
 
 /// Input of the metrics of the total, in addition to the sums over the flows.
 struct TotalSource<'a> {
-    usage: Usage,
-    packets_served: u64,
-    flows: &'a [Metrics],
+    link: LinkUse<'a>,
+    /// Payload of each flow in the time that all share; `None` if they share none.
+    shared: Option<Vec<f64>>,
+}
+
+/// What a run used of its links.
+#[derive(Debug, Default)]
+pub(crate) struct LinkUse<'a> {
+    pub(crate) usage: Usage,
+    /// Packets whose service has begun.
+    pub(crate) packets_served: u64,
+    /// Use of the return path and times that ACKs waited there; `None` if ACKs meet nothing on it.
+    pub(crate) back: Option<(Usage, &'a Distribution)>,
+}
+
+impl LinkUse<'_> {
+    /// A statistic of the times that ACKs waited, s; `None` unless the return path is one where they can.
+    fn waited(&self, of: impl Fn(&Distribution) -> Option<Span>) -> Option<f64> {
+        let (usage, waits) = self.back.as_ref()?;
+        usage
+            .utilisation
+            .and_then(|_| of(waits))
+            .map(Span::as_secs_f64)
+    }
 }
 
 /// Results of a run.
@@ -333,20 +372,18 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The results of a run with this use of the link, on which the service of `packets_served` packets has begun.
-    pub(crate) fn new(
-        setup: &Setup,
-        end: Time,
-        (usage, packets_served): (Usage, u64),
-        tallies: &[&FlowTally],
-    ) -> Self {
+    /// The results of a run with this use of its links.
+    pub(crate) fn new(setup: &Setup, end: Time, link: LinkUse<'_>, tallies: &[&FlowTally]) -> Self {
         let duration = end.since(setup.begin);
-        let (flows, total) = Observed::all(setup, duration, usage.capacity_packets, tallies);
+        let capacity = link.usage.capacity_packets;
+        let (flows, total) = Observed::all(setup, duration, capacity, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
+        let shared = tallies
+            .iter()
+            .map(|tally| tally.shared_payload().map(to_f64));
         let source = TotalSource {
-            usage,
-            packets_served,
-            flows: &flows,
+            link,
+            shared: shared.collect(),
         };
         Self {
             duration_s: duration.as_secs_f64(),
@@ -401,8 +438,6 @@ fn jain_index(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::Span;
-
     use super::*;
 
     #[test]
@@ -417,7 +452,7 @@ mod tests {
     #[test]
     fn the_list_of_metrics_agrees_with_json() {
         let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
-        let report = RunReport::new(&setup, Time::ZERO, (Usage::default(), 0), &[]);
+        let report = RunReport::new(&setup, Time::ZERO, LinkUse::default(), &[]);
         let json = serde_json::to_value(&report.total).unwrap();
         let json = json.as_object().unwrap();
         let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());

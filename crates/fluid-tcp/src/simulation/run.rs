@@ -22,12 +22,12 @@ use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Context, Endpoint, Ends, Other, Outgoing, Source, Transmission};
-use crate::simulation::metrics::RunReport;
+use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
-use crate::simulation::{ACK, Flow, Setup};
+use crate::simulation::{Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
 use events::{Alarm, Events, Kind, Place};
 use gateway_events::on_served;
@@ -105,7 +105,8 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     parked_ack: Ack,
     /// Packets whose service has begun.
     served: u64,
-    /// Flows that are not complete.
+    /// Flows that have not started, and that are not complete.
+    unstarted: usize,
     unfinished: usize,
     failure: Option<RunError>,
 }
@@ -260,6 +261,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         parked: Packet::default(),
         parked_ack: Ack::default(),
         served: 0,
+        unstarted: setup.flows.len(),
         unfinished: setup.flows.len(),
         failure: None,
     };
@@ -320,10 +322,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(never)]
     fn process(&mut self) -> Time {
         let end = self.setup.end;
-        let after_end = end.saturating_add(Span::NANOSECOND);
         let mut now = self.setup.begin;
         while self.unfinished > 0 {
-            let Some((at, kind)) = self.events.first(after_end) else {
+            let Some((at, kind)) = self.events.first(end) else {
                 self.check_stalled();
                 return end;
             };
@@ -389,6 +390,12 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     fn on_start(&mut self, now: Time, flow: u32) {
         let rtt = self.round_trip(flow);
+        if !self.connections[flow as usize].started {
+            self.unstarted -= 1;
+            if self.unstarted == 0 {
+                self.mark_shared(0);
+            }
+        }
         let connection = &mut self.connections[flow as usize];
         if let Ends::Tcp(tcp) = &mut connection.ends {
             tcp.fill(now);
@@ -413,6 +420,16 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.send_answers(now, flow);
     }
 
+    /// The time that all flows share begins (0) or ends (1).
+    fn mark_shared(&mut self, side: usize) {
+        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
+            let payload = connection
+                .ends
+                .delivered(|packets| flow.payload_of(packets, self.setup.packet));
+            connection.tally.set_shared(side, payload);
+        }
+    }
+
     /// The far host of a flow has everything.
     #[inline(never)]
     fn complete(&mut self, now: Time, flow: u32) {
@@ -420,6 +437,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let elapsed = now.since(connection.start);
         if connection.tally.complete(elapsed) {
             self.unfinished -= 1;
+            if self.unfinished + 1 == self.connections.len() {
+                self.mark_shared(1);
+            }
         }
     }
 
@@ -429,9 +449,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();
         self.probe.on_ack_received(now, flow as usize, ack);
-        if let Ends::Tcp(Tcp { sender, .. }) = &mut self.connections[flow as usize].ends {
+        let Connection { ends, tally, .. } = &mut self.connections[flow as usize];
+        if let Ends::Tcp(Tcp { sender, .. }) = ends {
             let before = sender.snd_una();
             sender.on_ack(now, ack);
+            if let Some(rtt) = sender.take_rtt_sample() {
+                tally.on_rtt(rtt);
+            }
             let after = sender.snd_una();
             if after > before {
                 self.probe.on_acked(now, flow as usize, after);
@@ -530,9 +554,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
-        let elapsed = now.since(connection.start);
-        if tcp.is_complete() && connection.tally.complete(elapsed) {
-            self.unfinished -= 1;
+        if tcp.is_complete() {
+            return self.on_last_delivery(now, flow, arrival.ack);
         }
         if self.proxy.is_some() {
             // The proxy has acknowledged it.
@@ -561,6 +584,21 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if delays {
             self.watch_far(number);
         }
+    }
+
+    /// A packet reaches a far host of TCP that has everything.
+    #[inline(never)]
+    fn on_last_delivery(&mut self, now: Time, flow: usize, ack: Option<Ack>) {
+        let flow = u32::try_from(flow).unwrap_or(u32::MAX);
+        self.complete(now, flow);
+        if self.proxy.is_some() {
+            return;
+        }
+        if let Some(ack) = ack {
+            self.parked_ack = ack;
+            self.send_ack(now, flow);
+        }
+        self.watch_far(flow);
     }
 
     /// A packet of a far host that is not TCP reaches the near host.
@@ -623,7 +661,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow as usize, &ack);
         let packet = Packet {
             flow,
-            size: ACK,
+            size: self.setup.flows[flow as usize].endpoint.size_of(&ack),
             sent: now,
             enqueued: now,
             ..Packet::default()
@@ -636,14 +674,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn cross_return_path(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let path = self.return_path.as_mut();
         let left = match path.and_then(|path| path.push(now, packet)) {
-            Some(Event::Served(_, service)) => service.arrival,
-            _ => Some(now),
+            Some(Event::Served(_, service)) => service.arrival.ok_or(Count::AcksLost),
+            Some(Event::Refused(_)) => Err(Count::AcksDropped),
+            _ => Ok(now),
         };
         let connection = self.flow(packet.flow);
         connection.tally.count(Count::Acks);
-        if left.is_none() {
-            connection.tally.count(Count::AcksLost);
-        }
+        let left = left.map_err(|why| connection.tally.count(why)).ok();
         left?.checked_add(connection.ack_delay)
     }
 
@@ -658,12 +695,21 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 on_served(&mut self.connections, self.probe, served, left, false);
             }
         }
+        self.mark_shared(1);
         for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
             let payload = |packets| flow.payload_of(packets, self.setup.packet);
             connection.tally.end(&connection.ends, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
-        RunReport::new(self.setup, end, (usage, self.served), &tallies)
+        let link = LinkUse {
+            usage,
+            packets_served: self.served,
+            back: self
+                .return_path
+                .as_ref()
+                .map(|path| (path.usage(end), path.waits())),
+        };
+        RunReport::new(self.setup, end, link, &tallies)
     }
 }
 

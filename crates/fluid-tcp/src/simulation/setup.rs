@@ -152,9 +152,6 @@ impl Flow {
     }
 }
 
-/// Size of an ACK on the return path: IPv4 and TCP headers.
-pub const ACK: Bytes = Bytes(40);
-
 /// All parameters of a run except for its link.
 ///
 /// ```

@@ -26,11 +26,12 @@ const LEAST_EXACT: usize = 16;
 /// Number of buckets with which any spread of delays keeps full precision.
 const ENOUGH_BUCKETS: usize = 1 << 15;
 
-/// Distributions of the delay and of the queueing delay.
+/// Distributions of the delay, of the queueing delay, and of the RTT as senders saw it.
 #[derive(Debug)]
 pub(crate) struct DelayDistributions {
     pub(crate) delay: Distribution,
     pub(crate) queueing: Distribution,
+    pub(crate) rtt: Distribution,
 }
 
 impl DelayDistributions {
@@ -42,6 +43,7 @@ impl DelayDistributions {
         Self {
             delay: Distribution::within(exact, buckets),
             queueing: Distribution::within(exact, buckets),
+            rtt: Distribution::within(exact, buckets),
         }
     }
 }
@@ -70,8 +72,9 @@ pub(crate) enum Count {
     Delivered,
     /// Packets that the receiver has above a gap.
     AboveGap,
-    /// ACKs that the return path lost.
+    /// ACKs that the return path lost, and that its queue dropped.
     AcksLost,
+    AcksDropped,
     /// Retransmission timeouts of the sender.
     RtoEvents,
     /// Timeouts that F-RTO found to be spurious.
@@ -148,10 +151,13 @@ pub(crate) struct FlowTally {
     /// distribution is far from the processor.
     queueing: Vec<Span>,
     delay: Vec<Span>,
+    rtt: Vec<Span>,
     /// `None` if there can be none.
     reordering: Option<Box<Reordering>>,
     counts: Counts,
     distributions: Box<DelayDistributions>,
+    /// Payload delivered at the begin and at the end of the time that all flows share.
+    shared: [Option<u64>; 2],
     /// Delays of all flows; `None` if there is only one flow.
     total: Option<Rc<RefCell<DelayDistributions>>>,
 }
@@ -178,9 +184,11 @@ impl FlowTally {
         (0..flows).map(move |_| Self {
             distributions: Box::new(DelayDistributions::of(flows)),
             total: total.clone(),
+            shared: [None; 2],
             counts: Counts::default(),
             queueing: Vec::with_capacity(waiting),
             delay: Vec::with_capacity(waiting),
+            rtt: Vec::with_capacity(waiting),
             reordering: (!keeps_order).then(Box::<Reordering>::default),
         })
     }
@@ -233,6 +241,22 @@ impl FlowTally {
         settle(&mut self.queueing, &mut self.distributions.queueing, total);
     }
 
+    /// A sender takes an RTT sample.
+    #[inline]
+    pub(crate) fn on_rtt(&mut self, rtt: Span) {
+        if self.rtt.len() == self.rtt.capacity() {
+            self.settle_rtt();
+        }
+        self.rtt.push(rtt);
+    }
+
+    #[inline(never)]
+    fn settle_rtt(&mut self) {
+        let mut total = self.total.as_ref().map(|total| total.borrow_mut());
+        let total = total.as_mut().map(|total| &mut total.rtt);
+        settle(&mut self.rtt, &mut self.distributions.rtt, total);
+    }
+
     #[inline(never)]
     fn settle_delay(&mut self) {
         let mut total = self.total.as_ref().map(|total| total.borrow_mut());
@@ -264,6 +288,17 @@ impl FlowTally {
         self.delay.push(delay);
     }
 
+    /// Payload delivered when the time that all flows share begins (0) or ends (1).
+    pub(crate) fn set_shared(&mut self, side: usize, payload: u64) {
+        self.shared[side].get_or_insert(payload);
+    }
+
+    /// Payload delivered in the time that all flows share; `None` if they share none.
+    pub(super) fn shared_payload(&self) -> Option<u64> {
+        let [begin, end] = self.shared;
+        end?.checked_sub(begin?)
+    }
+
     /// Records the completion time, from the start of the flow. Returns false if it was already known.
     pub(crate) fn complete(&mut self, after: Span) -> bool {
         let first = self.counts.completion.is_none();
@@ -275,6 +310,7 @@ impl FlowTally {
     pub(crate) fn end(&mut self, ends: &Ends, bulk: impl Fn(u64) -> u64) {
         self.settle_queueing();
         self.settle_delay();
+        self.settle_rtt();
         let reordering = self.reordering.as_deref();
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         let values = &mut self.counts.values;
@@ -287,16 +323,14 @@ impl FlowTally {
                 set(Count::RtoEvents, events.timeouts);
                 set(Count::SpuriousTimeouts, events.spurious_timeouts);
                 set(Count::FastRecoveries, events.fast_recoveries);
-                let streamed = tcp.stream.as_ref().map(|stream| stream.socket.delivered.0);
-                set(Count::Payload, streamed.unwrap_or_else(|| bulk(delivered)));
             }
             Ends::Other(other) => {
                 let socket = &other.socket;
                 set(Count::Delivered, socket.packets);
                 set(Count::OtherPackets, socket.packets);
-                set(Count::Payload, socket.delivered.0);
             }
         }
+        values[Count::Payload as usize] = ends.delivered(bulk);
     }
 }
 
@@ -307,6 +341,7 @@ pub(super) struct DelayStatistics {
     pub(super) delay_precision: Precision,
     pub(super) queueing: Quantiles,
     pub(super) queueing_precision: Precision,
+    pub(super) rtt: Quantiles,
 }
 
 impl From<&DelayDistributions> for DelayStatistics {
@@ -316,6 +351,7 @@ impl From<&DelayDistributions> for DelayStatistics {
             delay_precision: distributions.delay.precision(),
             queueing: distributions.queueing.quantiles(Span::ZERO),
             queueing_precision: distributions.queueing.precision(),
+            rtt: distributions.rtt.quantiles(Span::ZERO),
         }
     }
 }

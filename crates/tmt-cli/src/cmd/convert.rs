@@ -17,10 +17,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::Carries;
 use tmt_core::format::export::{Exporter, Exporters};
 use tmt_core::format::import::{
-    self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Key, Remark, Severity,
-    Slots, ValueKind, render_keys,
+    self, Effect, Finding, Given, Import, ImportError, Importer, Importers, Remark, Severity,
+    Slots, render_keys,
 };
 use tmt_core::named::unknown_of;
+use tmt_core::named::{Kind, Parameter};
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Time, TraceKind};
 
@@ -136,7 +137,7 @@ pub(super) fn capital(text: &str) -> String {
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let keys = keys::all().into_iter().map(|known| {
-            let help = format!("{}: {}", known.formats.join(", "), known.key.help);
+            let help = format!("{}: {}", known.formats.join(", "), known.key.about);
             flag(known.key).help(help)
         });
         let (importers, exporters) = (Importers::default(), Exporters::default());
@@ -204,8 +205,8 @@ pub(super) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
             };
             let own = read.iter().chain(written).find(|key| key.name == known.key.name);
             match own {
-                Some(key) => arg.help(capital(key.help)),
-                None if known.key.kind != ValueKind::Input => arg.hide(true),
+                Some(key) => arg.help(capital(key.about)),
+                None if known.key.kind != Kind::Input => arg.hide(true),
                 None if importer.is_some() => arg.hide(true),
                 None if exporter.is_some() => {
                     arg.help("Trace of tmt, in any of its forms [default: stdin, also `-`]")
@@ -259,7 +260,7 @@ impl FromArgMatches for Args {
         let mut given = Given::default();
         for known in keys::all() {
             let key = known.key;
-            if key.kind == ValueKind::Switch {
+            if key.kind == Kind::Present {
                 if matches.get_flag(key.name) {
                     given.set(key.name, "");
                 }
@@ -281,29 +282,25 @@ impl FromArgMatches for Args {
 }
 
 /// The flag for a key.
-pub(super) fn flag(key: &'static Key) -> Arg {
-    let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.read(text)));
+pub(super) fn flag(key: &'static Parameter) -> Arg {
+    let read = |text: &str| key.kind.read(text).map(|value| value.to_string());
+    let arg = Arg::new(key.name)
+        .value_name(key.kind.value_name())
+        .value_parser(ValueParser::new(read));
     match key.kind {
-        ValueKind::Input => arg.value_name(INPUT),
-        ValueKind::File => arg.long(key.name).value_name("FILE"),
-        ValueKind::Switch => Arg::new(key.name).long(key.name).action(ArgAction::SetTrue),
-        ValueKind::Period | ValueKind::Duration | ValueKind::DurationOr(_) => {
-            arg.long(key.name).value_name("DURATION")
-        }
-        ValueKind::Size => arg.long(key.name).value_name("SIZE"),
-        ValueKind::Count => arg.long(key.name).value_name("N"),
-        ValueKind::Nodes => arg.long(key.name).value_name("A-B"),
-        ValueKind::OneOf(words) => {
-            let words = PossibleValuesParser::new(words);
-            arg.long(key.name).value_name("WORD").value_parser(words)
-        }
+        Kind::Input => arg.value_name(INPUT),
+        Kind::Present => Arg::new(key.name).long(key.name).action(ArgAction::SetTrue),
+        Kind::Words(words) => arg
+            .long(key.name)
+            .value_parser(PossibleValuesParser::new(words)),
+        _ => arg.long(key.name),
     }
 }
 
 /// A key as typed on the command line.
 pub(super) fn typed(name: &str) -> String {
     let keys = Importers::default().keys();
-    let is_input = |(key, _): &(&Key, _)| key.name == name && key.kind == ValueKind::Input;
+    let is_input = |(key, _): &(&Parameter, _)| key.name == name && key.kind == Kind::Input;
     if keys.iter().any(is_input) {
         INPUT.to_owned()
     } else {
@@ -335,7 +332,7 @@ fn importer_missing<T>(args: &Args) -> Outcome<T> {
 }
 
 /// The values of these keys among `given`.
-fn own(given: &Given, keys: &[Key]) -> Given {
+fn own(given: &Given, keys: &[Parameter]) -> Given {
     let mut own = Given::default();
     for key in keys {
         if let Some(value) = given.text(key.name) {
@@ -353,8 +350,8 @@ fn refuse_foreign_options(
 ) -> Outcome {
     let read = importer.map_or(&[][..], |importer| importer.keys);
     let written = exporter.map_or(&[][..], |exporter| exporter.keys);
-    let is_own = |key: &Key| {
-        let is_trace = importer.is_none() && key.kind == ValueKind::Input;
+    let is_own = |key: &Parameter| {
+        let is_trace = importer.is_none() && key.kind == Kind::Input;
         is_trace || read.iter().chain(written).any(|own| own.name == key.name)
     };
     let keys = keys::all();
@@ -441,8 +438,7 @@ fn start(
     }
     let mut import = open(importer, given, inputs, &mut say)?;
     let mut command = format!("tmt convert --from {}", inputs.format);
-    let is_input = |kind| matches!(kind, ValueKind::Input | ValueKind::File);
-    for key in importer.keys.iter().filter(|key| !is_input(key.kind)) {
+    for key in importer.keys.iter().filter(|key| !key.kind.is_file()) {
         match import.settings.text(key.name) {
             Some("") => command.push_str(&format!(" --{}", key.name)),
             Some(value) => command.push_str(&format!(" --{} {value}", key.name)),
@@ -494,6 +490,7 @@ fn open(
 ) -> Outcome<Import> {
     import::open(importer, given, inputs, note).map_err(|error| match error {
         ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
+        ImportError::Keys(refusal) => Failure::usage(render_keys(&refusal.to_string(), typed)),
         ImportError::Input(error) => inputs.failure(&error),
     })
 }

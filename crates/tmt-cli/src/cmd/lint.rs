@@ -9,7 +9,7 @@ mod source;
 
 use serde_json::{Value, json};
 use tmt_core::format::Unit;
-use tmt_core::format::import::{Importers, Severity, ValueKind};
+use tmt_core::format::import::{Importers, Severity};
 use tmt_core::pipeline::{LineEnds, Lint, Linted, collect};
 use tmt_core::types::{Span, TraceKind};
 
@@ -32,7 +32,7 @@ fn params(args: &Args) -> Value {
             continue;
         };
         match key.kind {
-            ValueKind::Input | ValueKind::File => inputs.push(typed(key.name)),
+            kind if kind.is_file() => inputs.push(typed(key.name)),
             // These are flags of any trace, too.
             _ if ["interval", "lldu"].contains(&key.name) => {}
             _ => options.push(json!({ "flag": typed(key.name), "value": value })),

@@ -87,8 +87,13 @@ pub(crate) fn list() -> String {
     let mut text = "Processes:\n".to_owned();
     for family in FAMILIES {
         text.push_str(&format!("  {}\n", family.form()));
-        let keys = family.keys.iter().map(|key| match key.preset {
-            Some(preset) => format!("{}: {} [default: {preset}]", key.name, key.about),
+        let keys = family.parameters.iter().map(|key| match key.default {
+            Some(_) => format!(
+                "{}: {} [default: {}]",
+                key.name,
+                key.about,
+                key.default_text()
+            ),
             None => format!("{}: {}", key.name, key.about),
         });
         let lines = std::iter::once(family.about.to_owned()).chain(keys);

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use tmt_core::format::export::{self, Exporter, Exporters, Outputs};
-use tmt_core::format::import::{Given, Rule, ValueKind};
+use tmt_core::format::import::Given;
+use tmt_core::named::{Kind, Rule};
 use tmt_core::types::{Metadata, Slot, Span, Time};
 
 /// Outputs that are written to nowhere.
@@ -41,11 +42,11 @@ fn write(exporter: &Exporter, everything: bool, choice: usize, slots: &[Slot]) {
         let is_wanted = match key.rule {
             Rule::Required(_) => true,
             Rule::Without(other) => everything && !given.has(other),
-            _ => everything || key.kind == ValueKind::File,
+            _ => everything || key.kind == Kind::File,
         };
         if is_wanted {
             let value = match key.kind {
-                ValueKind::OneOf(words) if choice == 1 => words[words.len() - 1],
+                Kind::Words(words) if choice == 1 => words[words.len() - 1],
                 kind => super::import::sample(kind),
             };
             given.set(key.name, value);

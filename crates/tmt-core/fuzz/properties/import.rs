@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, Cursor};
 
-use tmt_core::format::import::{self, Files, Given, Importers, Rule, ValueKind};
+use tmt_core::format::import::{self, Files, Given, Importers};
+use tmt_core::named::{Kind, Rule};
 use tmt_core::types::Time;
 
 /// The inputs of a format, each one part of the bytes.
@@ -33,7 +34,7 @@ pub(crate) fn check(data: &[u8]) {
         let keys = importer.keys;
         let files = keys
             .iter()
-            .filter(|key| matches!(key.kind, ValueKind::Input | ValueKind::File));
+            .filter(|key| matches!(key.kind, Kind::Input | Kind::File));
         let files: Vec<&str> = files.map(|key| key.name).collect();
         let length = data.len().div_ceil(files.len().max(1)).max(1);
         for (everything, can_reopen) in [(false, false), (false, true), (true, false), (true, true)]
@@ -77,15 +78,15 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// A valid value.
-pub(super) fn sample(kind: ValueKind) -> &'static str {
+pub(super) fn sample(kind: Kind) -> &'static str {
     match kind {
-        ValueKind::Input | ValueKind::File => "-",
-        ValueKind::Switch => "",
-        ValueKind::Period | ValueKind::Duration => "10ms",
-        ValueKind::DurationOr(_) => "1ns",
-        ValueKind::Size => "1500B",
-        ValueKind::Count => "1000",
-        ValueKind::Nodes => "0-1",
-        ValueKind::OneOf(words) => words[0],
+        Kind::Input | Kind::File => "-",
+        Kind::Duration(..) => "10ms",
+        Kind::DurationOr(_) => "1ns",
+        Kind::Size => "1500B",
+        Kind::Count(..) => "1000",
+        Kind::Nodes => "0-1",
+        Kind::Words(words) => words[0],
+        _ => "",
     }
 }

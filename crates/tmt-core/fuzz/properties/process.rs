@@ -1,7 +1,7 @@
 //! Tables of processes as they are read from files: a table is refused, or its process prints, reads back and erases the same
 //! slots in one call and in two.
 
-use tmt_core::channel::{FAMILIES, Key, SlotChannel, Use, with_files};
+use tmt_core::channel::{FAMILIES, SlotChannel, Use, with_files};
 use tmt_core::types::{Slot, Span, Time};
 
 /// Any text is refused, or is a process of each family that reads files.
@@ -11,7 +11,7 @@ pub(crate) fn check(data: &[u8]) {
     };
     let files = FAMILIES
         .iter()
-        .filter(|family| family.keys.iter().any(Key::is_file));
+        .filter(|family| family.make.content.is_some());
     for family in files {
         let named = format!("{}:table.csv", family.name);
         let read = with_files(&named, FAMILIES, &mut |_| Ok(text.to_owned()));

@@ -6,9 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::family::{Family, Fault};
+use super::family::{Family, TableError};
 use super::{ChannelError, Erasing, Process, SlotChannel, Use};
 use crate::types::Span;
+use crate::types::named::{Kind, Parameter, Value, Values};
 
 mod length;
 mod running;
@@ -55,14 +56,30 @@ pub(super) struct Chain {
     shares: Vec<f64>,
 }
 
-/// Reads a process of `family`, whose keys are a table, which `states` reads, and a first state.
+/// Name of the parameter of a family whose value is a table.
+pub(super) const TABLE: &str = "file";
+
+/// The parameter [`TABLE`]: a file, or its content in braces.
+pub(super) const fn table(about: &'static str) -> Parameter {
+    Parameter::required(TABLE, Kind::Content)
+        .without_name()
+        .described("FILE", about)
+}
+
+/// The parameter `start`: the first state, or the stationary distribution.
+pub(super) const fn start(about: &'static str) -> Parameter {
+    let kind = Kind::Text("the name of a state, or stationary");
+    Parameter::preset("start", kind, Value::text(STATIONARY)).described("STATE", about)
+}
+
+/// Reads a process of `family`, whose parameters are a table, which `states` reads, and a first state.
 pub(super) fn read(
     family: &Family,
-    text: &str,
-    states: fn(&Rows<'_>) -> Result<Vec<State>, Fault>,
+    values: &Values,
+    states: fn(&Rows<'_>) -> Result<Vec<State>, TableError>,
 ) -> Result<SlotChannel, ChannelError> {
-    let [table, start] = family.values(text)?;
-    let rows = Rows::of(table)?;
+    let start = values.text("start");
+    let rows = Rows::of(values.text(TABLE))?;
     let states = states(&rows)?;
     let mut chain = Chain::new(states, start)?;
     chain.text = format!("{}:{{{}}}", family.name, rows.in_one_line());
@@ -80,11 +97,15 @@ impl Chain {
     pub(super) fn new(states: Vec<State>, start: &str) -> Result<Self, ChannelError> {
         let base = match states.first() {
             Some(first) => first.length.base(),
-            None => return Err(ChannelError("expected at least one state".to_owned())),
+            None => {
+                return Err(ChannelError::Misfit(
+                    "expected at least one state".to_owned(),
+                ));
+            }
         };
         if let Some(other) = states.iter().find(|state| state.length.base() != base) {
             let name = &other.name;
-            return Err(ChannelError(format!(
+            return Err(ChannelError::Misfit(format!(
                 "'{name}': expected its sojourn {}, as that of '{}': all in units or all in time",
                 if base == Base::Time {
                     "in time"
@@ -103,10 +124,10 @@ impl Chain {
                     .ok_or_else(|| {
                         let names: Vec<&str> =
                             states.iter().map(|state| state.name.as_str()).collect();
-                        ChannelError(format!(
-                            "'start={name}': expected {STATIONARY}, {}",
-                            names.join(", ")
-                        ))
+                        ChannelError::value(
+                            format!("start={name}"),
+                            format!("{STATIONARY}, {}", names.join(", ")),
+                        )
                     })?,
             ),
         };
@@ -127,7 +148,7 @@ impl Chain {
             .collect();
         let total: f64 = weights.iter().sum();
         if !total.is_finite() {
-            return Err(ChannelError("found states whose shares are beyond all numbers apart, expected probabilities of the next state above 1e-100".to_owned()));
+            return Err(ChannelError::Misfit("found states whose shares are beyond all numbers apart, expected probabilities of the next state above 1e-100".to_owned()));
         }
         let shares = weights
             .iter()

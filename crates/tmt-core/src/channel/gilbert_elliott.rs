@@ -2,44 +2,29 @@
 
 use std::str::FromStr;
 
-use strum::VariantNames;
-
-use super::family::{Family, Key};
-use super::parameters::{probability, read};
+use super::family::{Family, Make};
 use super::{ChannelError, ChannelSpec, SlotChannel};
+use crate::keywords;
+use crate::types::named::{Kind, Parameter, Value, Values};
 
 pub(super) static FAMILY: Family = Family {
     name: "gilbert-elliott",
     about: "Two-state Markov channel with an erasure probability per state",
-    keys: &[
-        Key::needed(
-            "alpha",
+    parameters: &[
+        Parameter::required("alpha", Kind::Probability).described(
             "P(stay in good)",
             "probability of staying in the good state, 0 to 1",
         ),
-        Key::needed(
-            "beta",
+        Parameter::required("beta", Kind::Probability).described(
             "P(stay in bad)",
             "probability of staying in the bad state, 0 to 1",
         ),
-        Key::preset(
-            "pg",
-            "0",
-            "0",
-            "erasure probability in the good state, 0 to 1",
-        ),
-        Key::preset(
-            "pb",
-            "1",
-            "1",
-            "erasure probability in the bad state, 0 to 1",
-        ),
-        Key::preset(
-            "start",
-            "stationary|good|bad",
-            "stationary",
-            "state at the first unit",
-        ),
+        Parameter::preset("pg", Kind::Probability, Value::Number(0.0))
+            .described("0", "erasure probability in the good state, 0 to 1"),
+        Parameter::preset("pb", Kind::Probability, Value::Number(1.0))
+            .described("1", "erasure probability in the bad state, 0 to 1"),
+        Parameter::keyword("start", Start::VARIANTS)
+            .described("stationary|good|bad", "state at the first unit"),
     ],
     examples: &[
         "gilbert-elliott:alpha=0.99,beta=0.8,pg=0,pb=1",
@@ -47,10 +32,12 @@ pub(super) static FAMILY: Family = Family {
         "gilbert-elliott:alpha=0.2,beta=0.1,pg=0,pb=1,start=good",
         "gilbert-elliott:alpha=1,beta=1,pg=0,pb=1,start=bad",
     ],
-    in_steps: true,
-    read: |text| {
-        let channel = text.parse().map(ChannelSpec::GilbertElliott);
-        channel.map(SlotChannel::Steps)
+    make: Make {
+        in_steps: true,
+        ..Make::timed(|values| {
+            let channel = GilbertElliott::of(values)?;
+            Ok(SlotChannel::Steps(ChannelSpec::GilbertElliott(channel)))
+        })
     },
 };
 
@@ -83,8 +70,7 @@ pub struct GilbertElliott {
 }
 
 /// State of the channel at the first unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::Display, VariantNames)]
-#[strum(serialize_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// Drawn from the stationary distribution.
     Stationary,
@@ -93,6 +79,12 @@ pub enum Start {
     /// The bad state.
     Bad,
 }
+
+keywords!(Start {
+    Stationary => "stationary",
+    Good => "good",
+    Bad => "bad",
+});
 
 impl Start {
     /// The part of the text for this state; empty for the default.
@@ -124,26 +116,29 @@ impl GilbertElliott {
     }
 }
 
+impl GilbertElliott {
+    fn of(values: &Values) -> Result<Self, ChannelError> {
+        let channel = Self {
+            alpha: values.number("alpha"),
+            beta: values.number("beta"),
+            pg: values.number("pg"),
+            pb: values.number("pb"),
+            start: values.word("start").parse()?,
+        };
+        if channel.p_bad().is_none() && channel.start == Start::Stationary {
+            return Err(ChannelError::Misfit(
+                "alpha=1 and beta=1 never change the state, so there is no stationary distribution: add start=good or start=bad"
+                    .to_owned(),
+            ));
+        }
+        Ok(channel)
+    }
+}
+
 impl FromStr for GilbertElliott {
     type Err = ChannelError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let [alpha, beta, pg, pb, start] = FAMILY.values(text)?;
-        let first = |text: &str| {
-            let known = || format!("expected start={}", Start::VARIANTS.join("|"));
-            text.parse().map_err(|_| known())
-        };
-        let channel = Self {
-            alpha: read("alpha", alpha, probability)?,
-            beta: read("beta", beta, probability)?,
-            pg: read("pg", pg, probability)?,
-            pb: read("pb", pb, probability)?,
-            start: read("start", start, first)?,
-        };
-        if channel.p_bad().is_none() && channel.start == Start::Stationary {
-            let text = "alpha=1 and beta=1 never change the state, so there is no stationary distribution: add start=good or start=bad";
-            return Err(ChannelError(text.to_owned()));
-        }
-        Ok(channel)
+        Self::of(&FAMILY.read(Some(text))?)
     }
 }

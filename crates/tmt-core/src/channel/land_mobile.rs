@@ -3,40 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::family::{Family, Key};
-use super::{ChannelError, Erasing, Process, SlotChannel, Use};
-use crate::radio::{PARAMETERS, RadioChannel, RadioError, Words};
+use super::family::{Family, Make};
+use super::{Erasing, Process, SlotChannel, Use};
+use crate::radio::{PARAMETERS, RadioChannel, Words};
 use crate::types::{Slot, Span};
 
 pub(super) static FAMILY: Family = Family {
     name: "land-mobile",
     about: "Words of a code over a fading satellite channel to a moving terminal, from published statistics",
-    keys: &KEYS,
+    parameters: PARAMETERS,
     examples: &[
         "land-mobile:es-n0=6dB,environment=suburban,elevation=40deg,speed=60km/h,carrier=2.2GHz,implementation-loss=0dB,deep-shadow=1,word-variation=0dB,code=turbo:264-1/3,interleaver=36ms,cross-fade=1,samples-per-doppler=16",
         "land-mobile:es-n0=9.5dB,environment=p681:urban,elevation=30deg,speed=36km/h,carrier=1.5GHz,implementation-loss=1dB,deep-shadow=0.5,word-variation=0.5dB,code=dvb-s2:qpsk-1/2,interleaver=0s,cross-fade=0,samples-per-doppler=20",
         "land-mobile:es-n0=9dB,environment=lutz:rice-factor=10dB/bad-mean=-12dB/bad-deviation=4dB/good=90m/bad=30m/correlation=5m,elevation=40deg,speed=60km/h,carrier=1.54GHz,implementation-loss=0dB,deep-shadow=1,word-variation=0dB,code=turbo:264-1/3,interleaver=0s,cross-fade=1,samples-per-doppler=16",
     ],
-    in_steps: false,
-    read: |text| {
-        let channel = RadioChannel::new(&text.parse()?)?;
+    make: Make::timed(|values| {
+        let channel = RadioChannel::new(&values.try_into()?)?;
         Ok(SlotChannel::Timed(Arc::new(channel)))
-    },
-};
-
-/// The keys of [`PARAMETERS`].
-static KEYS: [Key; PARAMETERS.len()] = {
-    let mut keys = [const { Key::needed("", "", "") }; PARAMETERS.len()];
-    let mut at = 0;
-    while at < keys.len() {
-        let parameter = &PARAMETERS[at];
-        keys[at] = match parameter.preset {
-            Some(preset) => Key::preset(parameter.key, parameter.value, preset, parameter.about),
-            None => Key::needed(parameter.key, parameter.value, parameter.about),
-        };
-        at += 1;
-    }
-    keys
+    }),
 };
 
 impl fmt::Display for RadioChannel {
@@ -63,11 +47,5 @@ impl Erasing for Words {
 
     fn erase_every(&mut self, every: u64, first: u64, on_air: Span, slots: &mut [Slot]) {
         Self::erase_every(self, every, first, on_air, slots);
-    }
-}
-
-impl From<RadioError> for ChannelError {
-    fn from(error: RadioError) -> Self {
-        Self(error.0)
     }
 }

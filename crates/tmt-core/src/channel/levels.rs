@@ -6,23 +6,30 @@
 use std::sync::Arc;
 
 use super::chain::{Amount, Chain, Length, STATIONARY, State};
-use super::family::{Family, Key};
-use super::parameters::{probability, read, span};
+use super::family::{Family, Make};
 use super::{ChannelError, SlotChannel};
 use crate::types::Span;
+use crate::types::named::{Kind, Parameter, Values};
 
 pub(super) static FAMILY: Family = Family {
     name: "levels",
     about: "A share of the units, constant for a step, that then changes by a Markov chain; the others are erased",
-    keys: &[
-        Key::needed("step", "DURATION", "how long a level lasts, from 1us"),
-        Key::needed(
+    parameters: &[
+        Parameter::required("step", Kind::Duration(Span::from_micros(1), Span::MAX))
+            .described("DURATION", "how long a level lasts, from 1us"),
+        Parameter::required(
             "shares",
+            Kind::Text("shares from 0 to 1, with / between them"),
+        )
+        .described(
             "S/S/…",
             "share of units of each level that are not erased, 0 to 1",
         ),
-        Key::needed(
+        Parameter::required(
             "next",
+            Kind::Text("rows of probabilities, with / between them"),
+        )
+        .described(
             "P:P:…/…",
             "for each level the probability of each as the next one, in the order of the shares",
         ),
@@ -31,43 +38,37 @@ pub(super) static FAMILY: Family = Family {
         "levels:step=100ms,shares=0/0.25/1,next=0.6:0.4:0/0.1:0.7:0.2/0:0.3:0.7",
         "levels:step=2s,shares=0.5/1,next=0:1/1:0",
     ],
-    in_steps: false,
-    read: levels,
+    make: Make::timed(levels),
 };
 
-fn levels(text: &str) -> Result<SlotChannel, ChannelError> {
-    let [step, shares, next] = FAMILY.values(text)?;
-    let length = read("step", step, span)?;
-    if length < Span::from_micros(1) {
-        return Err(ChannelError(format!(
-            "'step={step}': expected at least 1us"
-        )));
-    }
+fn levels(values: &Values) -> Result<SlotChannel, ChannelError> {
+    let length = values.duration("step");
+    let (shares, next) = (values.text("shares"), values.text("next"));
     let shares: Vec<f64> = shares
         .split('/')
-        .map(|text| read("shares", text, probability))
+        .map(|text| probability("shares", text))
         .collect::<Result<_, _>>()?;
     let rows: Vec<&str> = next.split('/').collect();
     if rows.len() != shares.len() {
-        return Err(ChannelError(format!(
+        return Err(ChannelError::Misfit(format!(
             "'next={next}': found {} rows, expected one for each of the {} shares, with / between them",
             rows.len(),
             shares.len()
         )));
     }
     if shares.len() > MOST_LEVELS {
-        return Err(ChannelError(format!(
+        return Err(ChannelError::Misfit(format!(
             "shares: found {} levels, expected at most {MOST_LEVELS}",
             shares.len()
         )));
     }
     let states = shares.iter().zip(&rows).enumerate();
     let states = states.map(|(number, (share, row))| {
-        let next = row.split(':').map(|text| read("next", text, probability));
+        let next = row.split(':').map(|text| probability("next", text));
         let next: Vec<f64> = next.collect::<Result<_, _>>()?;
         let sum: f64 = next.iter().sum();
         if next.len() != shares.len() || (sum - 1.0).abs() > TOLERANCE {
-            return Err(ChannelError(format!(
+            return Err(ChannelError::Misfit(format!(
                 "next: found '{row}' with {} probabilities that add up to {sum}, expected {} that add up to 1, with : between them",
                 next.len(),
                 shares.len()
@@ -91,6 +92,12 @@ fn levels(text: &str) -> Result<SlotChannel, ChannelError> {
             .join("/")
     );
     Ok(SlotChannel::Timed(Arc::new(Arc::new(chain))))
+}
+
+/// Reads a probability of the list that is the value of `key`.
+fn probability(key: &str, text: &str) -> Result<f64, ChannelError> {
+    super::probability(text)
+        .map_err(|_| ChannelError::value(format!("{key}={text}"), Kind::Probability.expected()))
 }
 
 /// Most levels of a process.
@@ -154,7 +161,6 @@ mod tests {
             ("step=1s,shares=0/2,next=0:1/1:0", "'shares=2'"),
             ("step=10ns,shares=0/1,next=0:1/1:0", "at least 1us"),
             ("step=1s,shares=0/1,next=1:0/0:1", "not unique"),
-            ("shares=0/1,next=0:1/1:0", "'step' is missing"),
         ] {
             let error = format!("levels:{text}").parse::<SlotChannel>().unwrap_err();
             assert!(error.to_string().contains(words), "{text}: {error}");

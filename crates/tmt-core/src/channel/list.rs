@@ -6,30 +6,28 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::chain::{Row, Rows, content};
-use super::family::{Family, Fault, Key};
+use super::chain::{self, Row, Rows};
+use super::family::{Family, Make, TableError};
 use super::{Erasing, Process, SlotChannel, Use};
 use crate::types::{Slot, Span};
 
 pub(super) static FAMILY: Family = Family {
     name: "list",
     about: "Losses at given positions",
-    keys: &[Key::file(
-        "file",
-        "FILE",
+    parameters: &[chain::table(
         "numbers of the units that are lost, from 0: one a line, rising; a header `position` may precede them",
-        |text| content(text, positions),
     )],
     examples: &["list:{0;3;4;1999}", "list:{}"],
-    in_steps: false,
-    read: |text| {
-        let [table] = FAMILY.values(text)?;
-        let rows = Rows::of(table)?;
-        let list = List {
-            positions: positions(&rows)?.into(),
-            text: format!("{}:{{{}}}", FAMILY.name, rows.in_one_line()),
-        };
-        Ok(SlotChannel::Timed(Arc::new(list)))
+    make: Make {
+        content: Some(|text| chain::content(text, positions)),
+        ..Make::timed(|values| {
+            let rows = Rows::of(values.text(chain::TABLE))?;
+            let list = List {
+                positions: positions(&rows)?.into(),
+                text: format!("{}:{{{}}}", FAMILY.name, rows.in_one_line()),
+            };
+            Ok(SlotChannel::Timed(Arc::new(list)))
+        })
     },
 };
 
@@ -44,7 +42,7 @@ struct List {
 }
 
 /// The positions of a table.
-fn positions(rows: &Rows<'_>) -> Result<Vec<u64>, Fault> {
+fn positions(rows: &Rows<'_>) -> Result<Vec<u64>, TableError> {
     let rows = rows.without_header(HEADER);
     let mut positions: Vec<u64> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -70,7 +68,7 @@ fn positions(rows: &Rows<'_>) -> Result<Vec<u64>, Fault> {
 }
 
 /// The position on a row.
-fn position(row: &Row<'_>) -> Result<u64, Fault> {
+fn position(row: &Row<'_>) -> Result<u64, TableError> {
     const FORM: &str = "the number of a unit, from 0 to 2^63 - 1";
     let [text] = row.cells[..] else {
         let found = row.cells.len();

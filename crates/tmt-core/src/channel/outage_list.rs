@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::chain::{Row, Rows, content};
-use super::family::{Family, Fault, Key};
+use super::chain::{self, Row, Rows};
+use super::family::{Family, Make, TableError};
 use super::interval::Intervals;
 use super::{Erasing, Process, SlotChannel, Use};
 use crate::types::decimal::Decimal;
@@ -13,26 +13,24 @@ use crate::types::{Slot, Span, Time};
 pub(super) static FAMILY: Family = Family {
     name: "outage-list",
     about: "Outages at given times",
-    keys: &[Key::file(
-        "file",
-        "FILE",
+    parameters: &[chain::table(
         "table `start_s,end_s` or `start_s,end_s,erasure`: a row per outage in the order of time, its end excluded, with \
          its erasure probability",
-        |text| content(text, outages),
     )],
     examples: &[
         "outage-list:{start_s,end_s;12,12.08;27.5,27.9}",
         "outage-list:{start_s,end_s,erasure;0,1.5,0.25}",
     ],
-    in_steps: false,
-    read: |text| {
-        let [table] = FAMILY.values(text)?;
-        let rows = Rows::of(table)?;
-        let list = OutageList {
-            outages: outages(&rows)?.into(),
-            text: format!("{}:{{{}}}", FAMILY.name, rows.in_one_line()),
-        };
-        Ok(SlotChannel::Timed(Arc::new(list)))
+    make: Make {
+        content: Some(|text| chain::content(text, outages)),
+        ..Make::timed(|values| {
+            let rows = Rows::of(values.text(chain::TABLE))?;
+            let list = OutageList {
+                outages: outages(&rows)?.into(),
+                text: format!("{}:{{{}}}", FAMILY.name, rows.in_one_line()),
+            };
+            Ok(SlotChannel::Timed(Arc::new(list)))
+        })
     },
 };
 
@@ -47,7 +45,7 @@ struct OutageList {
 }
 
 /// The outages of a table.
-fn outages(rows: &Rows<'_>) -> Result<Vec<Outage>, Fault> {
+fn outages(rows: &Rows<'_>) -> Result<Vec<Outage>, TableError> {
     const FORM: &str = "start_s,end_s[,erasure]";
     let (header, rows) = rows.with_header(FORM)?;
     let has_erasure = match header.cells[..] {
@@ -86,7 +84,7 @@ fn outages(rows: &Rows<'_>) -> Result<Vec<Outage>, Fault> {
 }
 
 /// The time in cell `at`, s.
-fn time(row: &Row<'_>, at: usize) -> Result<Time, Fault> {
+fn time(row: &Row<'_>, at: usize) -> Result<Time, TableError> {
     let text = row.cells[at];
     let nanos = Decimal::exactly(text, 1, 9);
     let time = nanos.and_then(Time::from_nanos);

@@ -1,15 +1,15 @@
-//! Parameters of a process as the fields of a struct, each described once: name, type, text, default and meaning.
+//! Parameters of a process as the fields of a struct, each described once: name, type, kind, default and meaning.
 
-use super::ChannelError;
 use crate::types::Span;
+use crate::types::named::Values;
 
-/// Defines a struct of parameters with `KEYS`, which describe them, `given`, which reads them from the text of a process
-/// of the family, and `Display`, which writes that text.
+/// Defines a struct of parameters with `PARAMETERS`, which describe them, `given`, which takes their values, and `Display`,
+/// which writes the text of the process of the family.
 macro_rules! parameters {
     (
         $(#[$meta:meta])*
         $visibility:vis struct $type:ident of $family:ident {
-            $($field:ident: $value:ty, $read:path, $placeholder:literal $(= $preset:literal)?, $about:literal;)+
+            $($field:ident: $value:ty, $kind:expr, $placeholder:literal $(= $default:expr)?, $about:literal;)+
         }
     ) => {
         $(#[$meta])*
@@ -19,16 +19,15 @@ macro_rules! parameters {
         }
 
         impl $type {
-            const KEYS: &'static [Key] = &[$(
-                parameters!(@key stringify!($field), $placeholder, $about $(, $preset)?)
+            const PARAMETERS: &'static [Parameter] = &[$(
+                parameters!(@declare stringify!($field), $kind $(, $default)?).described($placeholder, $about)
             ),+];
 
-            /// Reads each parameter, without a check against the others.
-            fn given(text: &str) -> Result<Self, ChannelError> {
-                let [$($field),+] = $family.values(text)?;
-                Ok(Self {
-                    $($field: $crate::channel::parameters::read(stringify!($field), $field, $read)?,)+
-                })
+            /// Takes each parameter, without a check against the others.
+            fn given(values: &Values) -> Self {
+                Self {
+                    $($field: <$value as $crate::channel::parameters::Field>::of(values, stringify!($field)),)+
+                }
             }
         }
 
@@ -39,37 +38,30 @@ macro_rules! parameters {
             }
         }
     };
-    (@key $name:expr, $placeholder:literal, $about:literal) => {
-        Key::needed($name, $placeholder, $about)
+    (@declare $name:expr, $kind:expr) => {
+        Parameter::required($name, $kind)
     };
-    (@key $name:expr, $placeholder:literal, $about:literal, $preset:literal) => {
-        Key::preset($name, $placeholder, $preset, $about)
+    (@declare $name:expr, $kind:expr, $default:expr) => {
+        Parameter::preset($name, $kind, $default)
     };
 }
 
 pub(super) use parameters;
 
-/// Reads the value `text` of the parameter `key`.
-pub(super) fn read<T>(
-    key: &str,
-    text: &str,
-    value: fn(&str) -> Result<T, String>,
-) -> Result<T, ChannelError> {
-    value(text).map_err(|error| ChannelError(format!("'{key}={text}': {error}")))
+/// A field of a struct of parameters.
+pub(super) trait Field {
+    /// The value with this name.
+    fn of(values: &Values, name: &str) -> Self;
 }
 
-/// A duration with its unit.
-pub(super) fn span(text: &str) -> Result<Span, String> {
-    text.parse().map_err(|error| format!("{error}"))
+impl Field for f64 {
+    fn of(values: &Values, name: &str) -> Self {
+        values.number(name)
+    }
 }
 
-/// A probability, from 0 to 1.
-pub(super) fn probability(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
-    value.ok_or_else(|| "expected a probability from 0 to 1".to_owned())
-}
-
-/// A number.
-pub(super) fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| "expected a number".to_owned())
+impl Field for Span {
+    fn of(values: &Values, name: &str) -> Self {
+        values.duration(name)
+    }
 }

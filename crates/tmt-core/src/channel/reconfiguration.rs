@@ -12,73 +12,51 @@ mod running;
 
 use std::sync::Arc;
 
-use super::family::{Family, Key};
-use super::parameters::{number, parameters, probability, span};
+use super::family::{Family, Make};
+use super::parameters::parameters;
 use super::process::{Erasing, Process, Use};
 use super::{ChannelError, ChannelSpec, GilbertElliott, SlotChannel, Start};
+use crate::types::named::{Kind, Parameter, Value, Values};
 use crate::types::{Span, Time};
 use running::Running;
 
 pub(super) static FAMILY: Family = Family {
     name: "reconfiguration",
     about: "A link that changes its satellite at fixed times: disturbed for a moment, then with another delay",
-    keys: Reconfiguration::KEYS,
+    parameters: Reconfiguration::PARAMETERS,
     examples: &[
         "reconfiguration:period=15s,first=12s,shortest=20ms,longest=80ms,disturbed=0.4,loss=0.001,burst=1.2,spread=20ms,jitter=6.7ms,hold=40ms",
         "reconfiguration:period=1s,first=0s,shortest=0s,longest=50ms,disturbed=1,loss=0,burst=1,spread=0s,jitter=0s,hold=10ms",
     ],
-    in_steps: false,
-    read: |text| Ok(SlotChannel::Timed(Arc::new(Reconfiguration::read(text)?))),
+    make: Make::timed(|values| Ok(SlotChannel::Timed(Arc::new(Reconfiguration::read(values)?)))),
 };
 
 parameters! {
     /// Parameters of a link that is reconfigured at fixed times.
     pub struct Reconfiguration of FAMILY {
-        period: Span, span, "DURATION" = "15s", "time between boundaries, from 1ms";
-        first: Span, span, "DURATION" = "12s", "first boundary after the start of the trace";
-        shortest: Span, span, "DURATION" = "20ms", "shortest disturbance after a boundary";
-        longest: Span, span, "DURATION" = "80ms", "longest disturbance; lengths are uniform";
-        disturbed: f64, probability, "P" = "0.4", "erasure probability while disturbed, 0 to 1";
-        loss: f64, probability, "P" = "0.001", "share of slots erased otherwise, 0 up to 0.5";
-        burst: f64, number, "N" = "1.2", "mean length of such a burst in slots, from 1";
-        spread: Span, span, "DURATION" = "20ms", "largest delay that a period adds; uniform from 0";
-        jitter: Span, span, "DURATION" = "6.7ms", "mean difference between two delays within a period";
-        hold: Span, span, "DURATION" = "40ms", "time for which a delay lasts within a period, from 1ms";
+        period: Span, Kind::Duration(Span::from_millis(1), Span::MAX), "DURATION" = Value::Duration(Span::from_secs(15)), "time between boundaries, from 1ms";
+        first: Span, Kind::DURATION, "DURATION" = Value::Duration(Span::from_secs(12)), "first boundary after the start of the trace";
+        shortest: Span, Kind::DURATION, "DURATION" = Value::Duration(Span::from_millis(20)), "shortest disturbance after a boundary";
+        longest: Span, Kind::DURATION, "DURATION" = Value::Duration(Span::from_millis(80)), "longest disturbance; lengths are uniform";
+        disturbed: f64, Kind::Probability, "P" = Value::Number(0.4), "erasure probability while disturbed, 0 to 1";
+        loss: f64, Kind::Number(0.0, 0.5), "P" = Value::Number(0.001), "share of slots erased otherwise, 0 up to 0.5";
+        burst: f64, Kind::Number(1.0, 1e9), "N" = Value::Number(1.2), "mean length of such a burst in slots, from 1";
+        spread: Span, Kind::Duration(Span::ZERO, Span::from_secs(1)), "DURATION" = Value::Duration(Span::from_millis(20)), "largest delay that a period adds; uniform from 0";
+        jitter: Span, Kind::Duration(Span::ZERO, Span::from_secs(1)), "DURATION" = Value::Duration(Span::from_micros(6700)), "mean difference between two delays within a period";
+        hold: Span, Kind::Duration(Span::from_millis(1), Span::MAX), "DURATION" = Value::Duration(Span::from_millis(40)), "time for which a delay lasts within a period, from 1ms";
     }
 }
 
 impl Reconfiguration {
-    fn read(text: &str) -> Result<Self, ChannelError> {
-        let refuse = |error: String| Err(ChannelError(error));
-        let new = Self::given(text)?;
-        let shortest_time = Span::from_millis(1);
-        for (key, length) in [("period", new.period), ("hold", new.hold)] {
-            if length < shortest_time {
-                return refuse(format!(
-                    "'{key}={length}': expected at least {shortest_time}"
-                ));
-            }
-        }
+    fn read(values: &Values) -> Result<Self, ChannelError> {
+        let new = Self::given(values);
         if new.shortest > new.longest || new.longest > new.period {
-            return refuse(format!(
-                "'shortest={},longest={}': expected shortest at most longest, and longest at most the period of {}",
-                new.shortest, new.longest, new.period
-            ));
-        }
-        // The delay before a time depends on the periods that may still be under way.
-        let most = Span::from_secs(1);
-        for (key, length) in [("spread", new.spread), ("jitter", new.jitter)] {
-            if length > most {
-                return refuse(format!("'{key}={length}': expected at most {most}"));
-            }
-        }
-        if new.loss > 0.5 {
-            return refuse(format!("'loss={}': expected at most 0.5", new.loss));
-        }
-        if !(new.burst >= 1.0 && new.burst <= 1e9) {
-            return refuse(format!(
-                "'burst={}': expected a number from 1 to 1e9",
-                new.burst
+            return Err(ChannelError::value(
+                format!("shortest={},longest={}", new.shortest, new.longest),
+                format!(
+                    "shortest at most longest, and longest at most the period of {}",
+                    new.period
+                ),
             ));
         }
         Ok(new)

@@ -13,17 +13,17 @@ mod share;
 use std::fmt;
 use std::sync::Arc;
 
-pub use registry::{LINK, LinkKey, Origin, Scenario, Setting, scenarios};
+pub use registry::{LINK, Origin, Scenario, Setting, scenarios};
 pub use sets::{PARAMETER_SETS, ParameterSet};
 
 use self::link::slot_link;
 use self::share::Share;
-use super::family::{Family, Key};
+use super::family::{Family, Make};
 use super::process::{Erasing, Process, SlotLink, Use};
 use super::{ChannelError, FAMILIES, SlotChannel};
 use crate::radio::{RadioChannel, Series};
 use crate::types::Span;
-use crate::types::named::{pairs, parts, unknown_of};
+use crate::types::named::{Kind, Parameter, ParseError, Values, pairs, parts, unknown_of};
 
 /// Key that selects a parameter set.
 pub const SET: &str = "parameter-set";
@@ -31,37 +31,38 @@ pub const SET: &str = "parameter-set";
 pub(super) static FAMILY: Family = Family {
     name: "scenario",
     about: "A named link with its channel; `tmt synth --list` shows all",
-    keys: &[Key::needed(
-        "scenario",
-        "NAME[,KEY=VALUE…]",
-        "name of a scenario, then any of its parameters",
-    )],
+    parameters: &[Parameter::required("scenario", Kind::Rest)
+        .without_name()
+        .described(
+            "NAME[,KEY=VALUE…]",
+            "name of a scenario, then any of its parameters",
+        )],
     examples: &[
         "scenario:barakat,parameter-set=published,rate=2Mbps,every=1,lldu=25B,rtt=200ms,interleaver=0s,duration=2000s,p=0.001",
     ],
-    in_steps: false,
-    read: |text| {
-        let configured: Configured = text.parse()?;
-        if configured.scenario.withholds {
-            return Err(ChannelError(format!(
-                "scenario {}: found a link that withholds slots, expected one that erases them; `tmt synth --scenario` writes the \
-                 slots that it offers",
-                configured.scenario.name
+    make: Make::timed(|values| {
+        let configured: Configured = values.text("scenario").parse()?;
+        let scenario = configured.scenario;
+        if scenario.withholds {
+            return Err(scenario.refuse(ChannelError::Misfit(
+                "found a link that withholds slots, expected one that erases them; `tmt synth --scenario` writes the slots that it \
+                 offers"
+                    .to_owned(),
             )));
         }
         Ok(SlotChannel::Timed(Arc::new(configured)))
-    },
+    }),
 };
 
 /// The scenario called `name`.
 ///
 /// # Errors
 /// There is none. The error names all, and the nearest one.
-pub fn named(name: &str) -> Result<&'static Scenario, ChannelError> {
+pub fn named(name: &str) -> Result<&'static Scenario, ParseError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
         let names = scenarios().map(|scenario| scenario.name.as_str());
-        unknown_of("scenario", name, names).into()
+        unknown_of("scenario", name, names)
     })
 }
 
@@ -80,13 +81,22 @@ impl Scenario {
         PARAMETER_SETS.iter().filter(|set| set.fits(self))
     }
 
-    /// Names and meanings of all parameters: those of the link, then those of the process.
-    pub fn keys(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let of_process = self.family().map_or(&[][..], |family| family.keys).iter();
-        let of_process = of_process.map(|key| (key.name, key.about));
-        let in_link = |name: &str| LINK.iter().any(|key| key.name == name);
-        let link = LINK.iter().map(|key| (key.name, key.about));
-        link.chain(of_process.filter(move |(name, _)| !in_link(name)))
+    /// All parameters: those of the link, then those of the process.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
+        let of_process = self
+            .family()
+            .map_or(&[][..], |family| family.parameters)
+            .iter();
+        let in_link = |name: &str| LINK.iter().any(|parameter| parameter.name == name);
+        LINK.iter()
+            .chain(of_process.filter(move |parameter| !in_link(parameter.name)))
+    }
+
+    fn refuse(&'static self, why: impl Into<ChannelError>) -> ChannelError {
+        ChannelError::Scenario {
+            name: &self.name,
+            why: Box::new(why.into()),
+        }
     }
 
     /// The scenario's own default of a parameter; `None` if it is that of the family.
@@ -95,33 +105,36 @@ impl Scenario {
         self.settings.iter().find(|setting| setting.key == key)
     }
 
-    /// The default of a parameter, and who chose it.
-    fn default(&self, key: &str) -> (&str, Origin, &str) {
-        if let Some(setting) = self.setting(key) {
-            return (&setting.value, setting.origin, &setting.remark);
+    /// A parameter with its default, which is its value, too, and who chose it.
+    fn preset(&'static self, parameter: &'static Parameter) -> Configuration {
+        let setting = self.setting(parameter.name);
+        let default = match setting {
+            Some(setting) => setting.value.clone(),
+            None => parameter.default_text(),
+        };
+        Configuration {
+            parameter,
+            value: default.clone(),
+            default,
+            origin: setting.map_or(Origin::Ours, |setting| setting.origin),
+            remark: setting.map_or("", |setting| &setting.remark),
         }
-        let keys = self.family().map_or(&[][..], |family| family.keys);
-        let key = keys.iter().find(|known| known.name == key);
-        let value = key.and_then(|key| key.preset).unwrap_or_default();
-        (value, Origin::Ours, "")
     }
 }
 
 /// A parameter of a scenario, with its value.
 #[derive(Debug, Clone)]
-pub struct Parameter {
-    /// Name of the parameter.
-    pub key: &'static str,
+pub struct Configuration {
+    /// The parameter.
+    pub parameter: &'static Parameter,
     /// Value in use.
     pub value: String,
     /// Value without a parameter set and without a user's value.
-    pub default: &'static str,
+    pub default: String,
     /// Who chose the default.
     pub origin: Origin,
     /// Where the default is from; may be empty.
     pub remark: &'static str,
-    /// Description with the range of values.
-    pub about: &'static str,
 }
 
 /// A scenario with all its parameters. It displays as the text of the family `scenario`.
@@ -129,7 +142,7 @@ pub struct Parameter {
 pub struct Configured {
     scenario: &'static Scenario,
     set: &'static ParameterSet,
-    parameters: Vec<Parameter>,
+    parameters: Vec<Configuration>,
     link: SlotLink,
     process: SlotChannel,
 }
@@ -143,62 +156,50 @@ impl Configured {
         scenario: &'static Scenario,
         given: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ChannelError> {
-        let refuse = |error: String| ChannelError(format!("scenario {}: {error}", scenario.name));
+        let refuse = |error| scenario.refuse(error);
         let mut values: Vec<(&str, &str)> = Vec::new();
         for (key, value) in given {
             if values.iter().any(|(known, _)| *known == key) {
-                return Err(refuse(format!("'{key}' is given more than once")));
+                return Err(scenario.refuse(ParseError::Twice(key.to_owned())));
             }
-            if key != SET && scenario.keys().all(|(known, _)| known != key) {
-                let keys = scenario.keys().map(|(key, _)| key);
-                return Err(refuse(unknown_of("parameter", key, keys).to_string()));
+            let mut names = scenario.parameters().map(|parameter| parameter.name);
+            if key != SET && names.all(|known| known != key) {
+                let names = scenario.parameters().map(|parameter| parameter.name);
+                return Err(scenario.refuse(unknown_of("parameter", key, names)));
             }
             values.push((key, value));
         }
         let of = |key: &str| {
-            values
-                .iter()
-                .find(|(known, _)| *known == key)
-                .map(|(_, value)| *value)
+            let found = values.iter().find(|(known, _)| *known == key);
+            found.map(|(_, value)| *value)
         };
-        let set = ParameterSet::for_scenario(scenario, of(SET)).map_err(refuse)?;
-        let value = |key: &str| {
-            let own = || set.value(key).unwrap_or_else(|| scenario.default(key).0);
-            of(key).unwrap_or_else(own)
-        };
-        let family = scenario.family().ok_or_else(|| {
-            refuse(format!(
-                "found no family '{}', expected one",
-                scenario.family
-            ))
-        })?;
-        let mut link = slot_link(&value).map_err(refuse)?;
+        let set = ParameterSet::for_scenario(scenario, of(SET))
+            .map_err(|error| scenario.refuse(error))?;
+        let parameters: Vec<Configuration> = scenario
+            .parameters()
+            .map(|parameter| {
+                let mut one = scenario.preset(parameter);
+                if let Some(value) = of(parameter.name).or(set.value(parameter.name)) {
+                    value.clone_into(&mut one.value);
+                }
+                one
+            })
+            .collect();
+        let given = parameters
+            .iter()
+            .map(|one| (one.parameter, one.value.as_str()));
+        let values = Values::read(given).map_err(|error| scenario.refuse(error))?;
+        let mut link = slot_link(&values).map_err(refuse)?;
         link.lldu_header = scenario.lldu_header;
-        let text = match family.keys {
-            [only] => value(only.name).to_owned(),
-            keys => {
-                let pairs = keys
-                    .iter()
-                    .map(|key| format!("{}={}", key.name, value(key.name)));
-                pairs.collect::<Vec<_>>().join(",")
-            }
-        };
-        let process = (family.read)(&text).map_err(|ChannelError(error)| refuse(error))?;
-        let parameters = scenario.keys().map(|(key, about)| {
-            let (default, origin, remark) = scenario.default(key);
-            Parameter {
-                key,
-                value: value(key).to_owned(),
-                default,
-                origin,
-                remark,
-                about,
-            }
-        });
+        let family = scenario.family().ok_or_else(|| {
+            let names = FAMILIES.iter().map(|family| family.name);
+            scenario.refuse(unknown_of("process", &scenario.family, names))
+        })?;
+        let process = (family.make.process)(&values).map_err(refuse)?;
         Ok(Self {
             scenario,
             set,
-            parameters: parameters.collect(),
+            parameters,
             link,
             process,
         })
@@ -209,15 +210,14 @@ impl Configured {
     /// # Errors
     /// The scenario has no radio channel, or its error curve is not known for every Es/N0 of the fade.
     pub fn on_series(mut self, series: Series) -> Result<Self, ChannelError> {
-        let name = &self.scenario.name;
         let Some(radio) = self.process.radio() else {
-            return Err(ChannelError(format!(
-                "scenario {name}: found a channel of family {}, expected one with an Es/N0 to replace by a measured fade",
+            return Err(self.scenario.refuse(ChannelError::Misfit(format!(
+                "found a channel of family {}, expected one with an Es/N0 to replace by a measured fade",
                 self.scenario.family
-            )));
+            ))));
         };
         let radio = RadioChannel::of_series(series, radio.parameters());
-        let radio = radio.map_err(|error| ChannelError(format!("scenario {name}: {error}")))?;
+        let radio = radio.map_err(|error| self.scenario.refuse(error))?;
         self.process = SlotChannel::Timed(Arc::new(radio));
         Ok(self)
     }
@@ -236,7 +236,7 @@ impl Configured {
 
     /// All parameters, those of the link first.
     #[must_use]
-    pub fn parameters(&self) -> &[Parameter] {
+    pub fn parameters(&self) -> &[Configuration] {
         &self.parameters
     }
 
@@ -269,9 +269,7 @@ impl std::str::FromStr for Configured {
     fn from_str(text: &str) -> Result<Self, ChannelError> {
         let mut parts = parts(text);
         let scenario = named(parts.next().map_or("", |name| name.text))?;
-        let pairs = pairs(parts, "es-n0=6dB");
-        let pairs =
-            pairs.map_err(|error| ChannelError(format!("scenario {}: {error}", scenario.name)))?;
+        let pairs = pairs(parts, "es-n0=6dB").map_err(|error| scenario.refuse(error))?;
         Self::new(scenario, pairs)
     }
 }
@@ -285,7 +283,7 @@ impl fmt::Display for Configured {
         )?;
         self.parameters
             .iter()
-            .try_for_each(|Parameter { key, value, .. }| write!(f, ",{key}={value}"))
+            .try_for_each(|one| write!(f, ",{}={}", one.parameter.name, one.value))
     }
 }
 

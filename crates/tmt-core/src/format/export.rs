@@ -15,7 +15,8 @@ mod seen;
 use std::io::{self, Write};
 
 use crate::format::foreign::{Carries, ForeignFormat};
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Given, KeyError, Remark};
+use crate::types::named::{Kind, Parameter};
 use crate::types::{Bytes, Metadata, Slot, Span};
 
 /// All formats of this crate.
@@ -39,10 +40,10 @@ pub struct Exporter {
     pub about: &'static str,
     /// What of a trace its files hold.
     pub carries: Carries,
-    /// Its keys. Those of kind [`ValueKind::File`] are its outputs; without any it writes one, [`OUTPUT`].
+    /// Its keys. Those of kind [`Kind::File`] are its outputs; without any it writes one, [`OUTPUT`].
     ///
     /// A key that an importer has, too, means the same and takes the same kind of value.
-    pub keys: &'static [Key],
+    pub keys: &'static [Parameter],
     /// Starts to write a trace with a head, with given values, which have been checked against [`Self::keys`].
     ///
     /// Assumptions, and what cannot be carried whatever the slots are, are reported as [`Remark`]s, with keys between
@@ -62,7 +63,7 @@ impl Exporter {
     /// Whether the format writes several files, each with its key.
     #[must_use]
     pub fn has_several_files(&self) -> bool {
-        self.keys.iter().any(|key| key.kind == ValueKind::File)
+        self.keys.iter().any(|key| key.kind == Kind::File)
     }
 }
 
@@ -93,6 +94,9 @@ pub trait Export: Send {
 /// Why a trace cannot be written in a format.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
+    /// The keys that are given do not fit together.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
     /// The given values do not fit together or to the head; the message has keys between backticks.
     #[error("{0}")]
     Refused(String),
@@ -152,8 +156,8 @@ impl Exporters {
 
     /// The keys of all formats, each once, with the names of the formats that have it.
     #[must_use]
-    pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
-        let mut keys: Vec<(&Key, Vec<&str>)> = Vec::new();
+    pub fn keys(&self) -> Vec<(&'static Parameter, Vec<&'static str>)> {
+        let mut keys: Vec<(&Parameter, Vec<&str>)> = Vec::new();
         for exporter in self.iter() {
             for key in exporter.keys {
                 match keys.iter_mut().find(|(known, _)| known.name == key.name) {
@@ -177,9 +181,7 @@ pub fn open(
     outputs: &mut dyn Outputs,
     note: &mut dyn FnMut(Remark),
 ) -> Result<Box<dyn Export>, ExportError> {
-    given
-        .check(exporter.name, exporter.keys)
-        .map_err(ExportError::Refused)?;
+    given.check(exporter.name, exporter.keys)?;
     if head.get("scheme").is_some() {
         note(Remark::assumed(
             "the trace is a timeline: its rows are LLDUs, and those that were lost or censored count as lost",
@@ -189,16 +191,16 @@ pub fn open(
 }
 
 /// Key of the size of a slot, for traces whose head does not have it.
-const LLDU: Key = Key::new(
+const LLDU: Parameter = Parameter::optional(
     "lldu",
-    ValueKind::Size,
+    Kind::Size,
     "size of a slot [default: `lldu_bytes` of the head]",
 );
 
 /// Key of the propagation that is part of exported delays.
-const ADD_PROPAGATION: Key = Key::new(
+const ADD_PROPAGATION: Parameter = Parameter::optional(
     "add-propagation",
-    ValueKind::Duration,
+    Kind::DURATION,
     "propagation that is added to every delay [default: `propagation_removed_ns` of the head, else half of `rtt_ns`]",
 );
 
@@ -244,9 +246,9 @@ mod tests {
         for (key, formats) in Exporters::default().keys() {
             for (their, _) in theirs.iter().filter(|(their, _)| their.name == key.name) {
                 assert_eq!(their.kind, key.kind, "{formats:?} {}", key.name);
-                assert!(key.kind != ValueKind::File, "{formats:?} {}", key.name);
+                assert!(key.kind != Kind::File, "{formats:?} {}", key.name);
             }
-            assert!(key.kind != ValueKind::Input, "{formats:?} {}", key.name);
+            assert!(key.kind != Kind::Input, "{formats:?} {}", key.name);
         }
     }
 

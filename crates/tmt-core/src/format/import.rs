@@ -36,12 +36,13 @@ use std::io::{self, BufRead};
 pub use catalogue::{CATALOGUE, known};
 pub(crate) use finding::counted;
 pub use finding::{Effect, Finding, FindingKind, Place, Remark, Severity};
-pub use keys::{Given, Key, Rule, ValueKind, render_keys};
+pub use keys::{Given, KeyError, render_keys};
 pub use lines::Lines;
 pub(crate) use lines::line_ends;
 use lines::whole_lines;
 
 use crate::format::foreign::{Carries, ForeignFormat};
+use crate::types::named::{Kind, Parameter, Rule};
 use crate::types::{Bytes, Error, Metadata, Result, Slot, Span, TraceKind};
 
 /// All formats of this crate.
@@ -82,7 +83,7 @@ pub struct Importer {
     /// Its keys, in the order in which the recorded command line lists them.
     ///
     /// A key that several formats have takes the same kind of value in all of them.
-    pub keys: &'static [Key],
+    pub keys: &'static [Parameter],
     /// Whether a file that starts with these bytes, its first [`FIRST_BYTES`], decompressed, is probably of this format.
     /// Only a guess for messages: a format is never chosen by it.
     pub recognises: fn(&[u8]) -> bool,
@@ -139,6 +140,9 @@ pub trait Slots: Send {
 /// Why a conversion cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
+    /// The keys that are given do not fit together.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
     /// The given values do not fit together; the message has keys between backticks.
     #[error("{0}")]
     Refused(String),
@@ -202,8 +206,8 @@ impl Importers {
 
     /// The keys of all formats, each once, with the names of the formats that have it.
     #[must_use]
-    pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
-        let mut keys: Vec<(&Key, Vec<&str>)> = Vec::new();
+    pub fn keys(&self) -> Vec<(&'static Parameter, Vec<&'static str>)> {
+        let mut keys: Vec<(&Parameter, Vec<&str>)> = Vec::new();
         for importer in self.iter() {
             for key in importer.keys {
                 match keys.iter_mut().find(|(known, _)| known.name == key.name) {
@@ -226,9 +230,7 @@ pub fn open(
     files: &mut dyn Files,
     note: &mut dyn FnMut(Remark),
 ) -> Result<Import, ImportError> {
-    given
-        .check(importer.name, importer.keys)
-        .map_err(ImportError::Refused)?;
+    given.check(importer.name, importer.keys)?;
     let mut import = (importer.open)(given, files, note)?;
     let mut head = Metadata::new();
     head.set(TraceKind::KEY, importer.kind.to_string());
@@ -240,23 +242,20 @@ pub fn open(
 }
 
 /// Key of the input of a format that reads one file.
-const TRACE: Key = Key::new(
-    "trace",
-    ValueKind::Input,
-    "the trace [default: stdin, also `-`]",
-);
+const TRACE: Parameter =
+    Parameter::optional("trace", Kind::Input, "the trace [default: stdin, also `-`]");
 
 /// Key of the delay of received slots if the input contains none.
-const DECODE_DELAY: Key = Key::new(
+const DECODE_DELAY: Parameter = Parameter::optional(
     "decode-delay",
-    ValueKind::Period,
+    Kind::PERIOD,
     "delay of received slots if the input contains no delays [default: 1ns]",
 );
 
 /// Key of the round-trip time of the link.
-const RTT: Key = Key::new(
+const RTT: Parameter = Parameter::optional(
     "rtt",
-    ValueKind::Duration,
+    Kind::DURATION,
     "round-trip time of the link, written as `rtt_ns` [default: 2 P if P is known]",
 );
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::math::num::floor_u64;
-use crate::types::named::{pairs, parts, unknown_of};
+use crate::types::named::{Entry, Values};
 use crate::types::{NANOS_PER_SECOND, Span, to_f64};
 
 use super::environment::{self, Environment, Sequence, Surroundings};
@@ -13,7 +13,7 @@ use super::{ErrorCurve, RadioError, from_db};
 
 mod parameters;
 
-pub use parameters::{PARAMETERS, Parameter};
+pub use parameters::PARAMETERS;
 
 /// Shortest time between samples; the Doppler frequencies of satellite terminals stay far below.
 const SHORTEST_STEP: Span = Span::from_micros(1);
@@ -175,14 +175,15 @@ impl LandMobile {
     /// # Errors
     /// A parameter is outside its range.
     pub(super) fn check_ranges(&self) -> Result<(), RadioError> {
-        for parameter in PARAMETERS {
-            (parameter.check)(self).then_some(()).ok_or_else(|| {
-                let value = (parameter.show)(self);
-                RadioError(format!(
-                    "'{}={value}': expected {}",
-                    parameter.key, parameter.range
-                ))
-            })?;
+        for (parameter, value) in self.values() {
+            let is_known = parameter.name != "environment" || self.environment.is_valid();
+            if !is_known || !parameter.kind.accepts(&value) {
+                return Err(RadioError(format!(
+                    "'{}': expected {}",
+                    parameter.show(&value),
+                    parameter.kind.expected()
+                )));
+            }
         }
         Ok(())
     }
@@ -206,11 +207,20 @@ impl LandMobile {
     }
 }
 
+/// The land-mobile channel as an entry, by which its texts are read.
+static ENTRY: Entry<()> = Entry {
+    name: "land-mobile",
+    about: "",
+    parameters: PARAMETERS,
+    examples: &[],
+    make: (),
+};
+
 impl fmt::Display for LandMobile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, parameter) in PARAMETERS.iter().enumerate() {
+        for (at, (parameter, value)) in self.values().enumerate() {
             let mark = if at == 0 { "" } else { "," };
-            write!(f, "{mark}{}={}", parameter.key, (parameter.show)(self))?;
+            write!(f, "{mark}{}", parameter.show(&value))?;
         }
         Ok(())
     }
@@ -220,42 +230,17 @@ impl FromStr for LandMobile {
     type Err = RadioError;
 
     fn from_str(text: &str) -> Result<Self, RadioError> {
-        // Not a number, so that it is found missing.
-        let mut channel = Self::new(f64::NAN, parameters::default_code()?);
-        let given = pairs(parts(text), "es-n0=6dB")?;
-        for (key, value) in &given {
-            channel.set_parameter(key, value)?;
-        }
-        let is_given = |key: &str| given.iter().any(|(given, _)| *given == key);
-        let missing = PARAMETERS
-            .iter()
-            .find(|parameter| parameter.preset.is_none() && !is_given(parameter.key));
-        if let Some(Parameter { key, range, .. }) = missing {
-            return Err(RadioError(format!("'{key}' is missing: expected {range}")));
-        }
-        channel.check()?;
-        Ok(channel)
+        Self::try_from(&ENTRY.read(Some(text))?)
     }
 }
 
-impl LandMobile {
-    /// Sets the parameter `key` from its text, without a check against the others.
-    ///
-    /// # Errors
-    /// The key is unknown, or the text is not a value of it.
-    pub fn set_parameter(&mut self, key: &str, value: &str) -> Result<(), RadioError> {
-        let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.key == key) else {
-            let known = PARAMETERS.iter().map(|parameter| parameter.key);
-            return Err(unknown_of("key", key, known).into());
-        };
-        (parameter.read)(self, value)?;
-        if (parameter.check)(self) {
-            Ok(())
-        } else {
-            Err(RadioError(format!(
-                "'{key}={value}': expected {}",
-                parameter.range
-            )))
-        }
+impl TryFrom<&Values> for LandMobile {
+    type Error = RadioError;
+
+    /// The channel with these values of [`PARAMETERS`].
+    fn try_from(values: &Values) -> Result<Self, RadioError> {
+        let channel = Self::of(values)?;
+        channel.check()?;
+        Ok(channel)
     }
 }

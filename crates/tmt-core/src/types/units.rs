@@ -225,6 +225,12 @@ impl QuantityError {
         }
     }
 
+    /// What is accepted.
+    #[must_use]
+    pub const fn expected(&self) -> &'static str {
+        self.expected
+    }
+
     /// The question whether the number with a known unit is meant, in parentheses after a space; empty if the unit found
     /// resembles none.
     #[must_use]

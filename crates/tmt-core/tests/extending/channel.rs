@@ -2,58 +2,49 @@ use std::fmt;
 use std::sync::Arc;
 
 use tmt_core::channel::{
-    ChannelError, ChannelSpec, Erasing, Family, GilbertElliott, Key, Process, SlotChannel, Start,
-    Use,
+    ChannelSpec, Erasing, Family, GilbertElliott, Make, Process, SlotChannel, Start, Use,
 };
+use tmt_core::named::{Kind, Parameter};
 use tmt_core::{Slot, Span};
 
 pub(crate) static BURSTS: Family = Family {
     name: "bursts",
     about: "Bursts of a mean length",
-    keys: &[
-        Key::needed("length", "UNITS", "mean length of a burst, units, from 1"),
-        Key::preset(
-            "every",
-            "UNITS",
-            "100",
-            "mean distance of bursts, units, from 1",
-        ),
+    parameters: &[
+        Parameter::required("length", Kind::Number(1.0, 1e9))
+            .described("UNITS", "mean length of a burst, units, from 1"),
+        Parameter::number("every", 100.0, 1.0, 1e9)
+            .described("UNITS", "mean distance of bursts, units, from 1"),
     ],
     examples: &["bursts:length=2,every=50"],
-    in_steps: true,
-    read: |text| {
-        let [length, every] = BURSTS.values(text)?;
-        let channel = GilbertElliott {
-            alpha: stay(every)?,
-            beta: stay(length)?,
-            pg: 0.0,
-            pb: 1.0,
-            start: Start::Stationary,
-        };
-        Ok(SlotChannel::Steps(ChannelSpec::GilbertElliott(channel)))
+    make: Make {
+        in_steps: true,
+        ..Make::timed(|values| {
+            // The probability of staying in a state of this mean length.
+            let stay = |mean: &str| 1.0 - 1.0 / values.number(mean);
+            let channel = GilbertElliott {
+                alpha: stay("every"),
+                beta: stay("length"),
+                pg: 0.0,
+                pb: 1.0,
+                start: Start::Stationary,
+            };
+            Ok(SlotChannel::Steps(ChannelSpec::GilbertElliott(channel)))
+        })
     },
 };
-
-/// The probability of staying in a state of this mean length.
-fn stay(mean: &str) -> Result<f64, ChannelError> {
-    let mean: Option<f64> = mean.parse().ok();
-    let stay = mean
-        .filter(|mean| *mean >= 1.0)
-        .map(|mean| 1.0 - 1.0 / mean);
-    stay.ok_or_else(|| ChannelError("expected a mean of 1 or more".to_owned()))
-}
 
 pub(crate) static SUNSET: Family = Family {
     name: "sunset",
     about: "Nothing is received from a time on",
-    keys: &[Key::needed("at", "DURATION", "time of the sunset")],
+    parameters: &[Parameter::required("at", Kind::DURATION)
+        .without_name()
+        .described("DURATION", "time of the sunset")],
     examples: &["sunset:8h"],
-    in_steps: false,
-    read: |text| {
-        let at = text.parse::<Span>();
-        let at = at.map_err(|error| ChannelError(error.to_string()))?;
+    make: Make::timed(|values| {
+        let at = values.duration("at");
         Ok(SlotChannel::Timed(Arc::new(Sunset { at })))
-    },
+    }),
 };
 
 #[derive(Debug, Clone, Copy)]

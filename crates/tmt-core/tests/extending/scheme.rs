@@ -1,11 +1,12 @@
-use tmt_core::scheme::{Combining, Family, Rounds};
+use tmt_core::scheme::{Combining, Family, Rounds, Rules};
 
 pub(crate) static TWICE: Family = Family {
     name: "twice",
     about: "ARQ that repeats a unit once",
-    codeword: false,
-    options: &[],
-    default_rounds: Rounds::AtMost(1),
-    combining: Combining::Incremental,
+    parameters: &[],
     examples: &["twice", "twice,in-order"],
+    make: Rules {
+        default_rounds: Rounds::AtMost(1),
+        combining: Combining::Incremental,
+    },
 };

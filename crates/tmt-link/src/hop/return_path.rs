@@ -1,14 +1,22 @@
-//! Return path of the ACKs: a rate, or a timeline of its own (`--return-trace`), and losses. Its queue is unlimited. ACKs
-//! take the LLDUs of a timeline as packets take those of a timeline link (docs/simulator.md, Sec. 2.1).
+//! Return path of the ACKs: a rate, or a timeline of its own (`--return-trace`), with a queue before it, and losses. ACKs take
+//! the LLDUs of a timeline as packets take those of a timeline link (docs/simulator.md, Sec. 2.1).
+
+use std::collections::VecDeque;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::{BitRate, Span, Time};
+use tmt_core::stats::distribution::Distribution;
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::{Event, Hop};
-use crate::link::{Link as _, Service, TimelineLink};
+use crate::link::{Link as _, Service, TimelineLink, Usage};
 use crate::packet::Packet;
 use crate::packing::Segmentation;
+use crate::queue::Buffer;
 use crate::timeline::Timeline;
+
+/// Values up to which the waiting times are exact, and buckets above it.
+const EXACT_WAITS: usize = 1 << 16;
+const BUCKETS_OF_WAITS: usize = 1 << 13;
 
 /// Timeline of the return link, and what an ACK takes of it.
 #[derive(Debug, Clone)]
@@ -27,10 +35,12 @@ pub struct ReturnPath {
     /// Process that loses ACKs, each on air while it is sent at the rate, or for an instant; they have used the path
     /// nevertheless.
     pub loss: Option<Losses>,
-    /// Rate of the path, with an unlimited queue; `None` for no limit.
+    /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
     pub trace: Option<ReturnTrace>,
+    /// Buffer of the drop-tail queue before rate or timeline, the ACK in service included.
+    pub buffer: Buffer,
 }
 
 impl ReturnPath {
@@ -56,8 +66,16 @@ enum Carrier {
 pub struct ReturnHop {
     carrier: Carrier,
     loss: Option<Losses>,
+    buffer: Buffer,
+    begin: Time,
     /// End of the last service.
     free: Time,
+    /// ACKs in the buffer: the end of the service and the size of each, and all their bytes.
+    held: VecDeque<(Time, Bytes)>,
+    bytes: u64,
+    /// Sum of the times of service on a path with a rate.
+    busy: Span,
+    waits: Distribution,
 }
 
 impl ReturnHop {
@@ -77,8 +95,38 @@ impl ReturnHop {
         Self {
             carrier,
             loss: path.loss.clone(),
+            buffer: path.buffer,
+            begin,
             free: begin,
+            held: VecDeque::new(),
+            bytes: 0,
+            busy: Span::ZERO,
+            waits: Distribution::within(EXACT_WAITS, BUCKETS_OF_WAITS),
         }
+    }
+
+    /// Times that ACKs have waited for their service.
+    #[must_use]
+    pub fn waits(&self) -> &Distribution {
+        &self.waits
+    }
+
+    /// Whether there is room for an ACK at `now`. Those whose service is over have left.
+    fn has_room(&mut self, now: Time, size: Bytes) -> bool {
+        while let Some((_, left)) = self.held.pop_front_if(|(end, _)| *end <= now) {
+            self.bytes -= left.0;
+        }
+        self.buffer
+            .has_room(self.held.len() as u64, self.bytes, size)
+    }
+
+    /// An ACK waits from `now` until the begin of its service.
+    fn hold(&mut self, now: Time, size: Bytes, service: &Service) {
+        self.free = service.end;
+        self.held.push_back((service.end, size));
+        self.bytes += size.0;
+        self.waits.push(service.start.since(now));
+        self.busy = self.busy.saturating_add(service.end.since(service.start));
     }
 }
 
@@ -88,6 +136,9 @@ impl Hop for ReturnHop {
     }
 
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
+        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
+            return Some(Event::Refused(packet));
+        }
         let start = now.max(self.free);
         let mut service = Service {
             start: now,
@@ -104,12 +155,14 @@ impl Hop for ReturnHop {
                 let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
                 let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
                 (service.start, service.end, service.arrival) = (start, end, Some(end));
-                self.free = end;
+                self.hold(now, packet.size, &service);
             }
             Carrier::Trace(link) => {
                 let served = link.as_mut().and_then(|link| link.serve(start, &packet));
                 service.arrival = served.and_then(|served| served.arrival);
-                self.free = served.map_or(self.free, |served| served.end);
+                if let Some(served) = served {
+                    self.hold(now, packet.size, &served);
+                }
             }
         }
         let on_air = service.end.since(service.start);
@@ -127,6 +180,23 @@ impl Hop for ReturnHop {
     fn due(&self) -> Option<Time> {
         None
     }
+
+    fn usage(&self, end: Time) -> Usage {
+        match &self.carrier {
+            Carrier::Free | Carrier::Trace(None) => Usage::default(),
+            Carrier::Trace(Some(link)) => link.usage(end),
+            Carrier::Rate(_) => {
+                // What is served after the end is no use of the run.
+                let later = self.free.since(end.max(self.begin)).as_nanos();
+                let busy = self.busy.as_nanos().saturating_sub(later);
+                let length = end.since(self.begin).as_nanos();
+                Usage {
+                    utilisation: (length > 0).then(|| to_f64(busy) / to_f64(length)),
+                    ..Usage::default()
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +209,37 @@ mod tests {
     use super::*;
     use crate::packing::Packing;
     use crate::timeline::Builder;
+
+    #[test]
+    fn a_full_queue_refuses_acks_until_one_is_served() {
+        // 8 kbps: an ACK of 50 B takes 50 ms.
+        let path = ReturnPath {
+            rate: Some(BitRate(8000)),
+            buffer: Buffer::Bytes(120),
+            ..ReturnPath::default()
+        };
+        let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
+        let mut hop = ReturnHop::new(&path, Time::ZERO);
+        let mut push = |millis| {
+            let ack = Packet {
+                size: Bytes(50),
+                ..Packet::default()
+            };
+            match hop.push(at(millis), ack) {
+                Some(Event::Served(_, service)) => service.arrival,
+                _ => None,
+            }
+        };
+        assert_eq!(
+            [0, 0, 0].map(&mut push),
+            [Some(at(50)), Some(at(100)), None]
+        );
+        assert_eq!([49, 50].map(&mut push), [None, Some(at(150))]);
+        // Of 100 ms all, of 200 ms three in four.
+        assert_eq!(hop.usage(at(100)).utilisation, Some(1.0));
+        assert_eq!(hop.usage(at(200)).utilisation, Some(0.75));
+        assert_eq!(hop.waits().max(), Some(Span::from_millis(50)));
+    }
 
     proptest! {
         /// Compares with the rule applied to a list of bytes, or of whole LLDUs: an ACK takes the first free ones and needs

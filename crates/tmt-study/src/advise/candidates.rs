@@ -1,6 +1,7 @@
 //! The candidates: those that every link may have, or a list of the caller.
 
-use tmt_core::scheme::{Family, OptionKey, Rounds, SchemeSpec, families};
+use tmt_core::named::Parameter;
+use tmt_core::scheme::{EXTRA, Family, INTERLEAVE, ROUNDS, Rounds, SchemeSpec, families};
 
 use crate::values;
 
@@ -17,7 +18,7 @@ const REDUNDANCY_PERCENT: [u32; 7] = [3, 7, 10, 20, 30, 50, 100];
 const DEPTHS: [u32; 2] = [8, 64];
 
 /// Limits of rounds that are tried besides that of the family.
-const ROUNDS: [u32; 1] = [1];
+const LIMITS: [u32; 1] = [1];
 
 /// Reads a list of schemes as `tmt sweep --scheme` takes it: with commas and ranges. Repeated ones count once.
 ///
@@ -67,7 +68,7 @@ pub fn candidates() -> Vec<SchemeSpec> {
 pub(super) fn around(scheme: &SchemeSpec) -> Vec<SchemeSpec> {
     let family = scheme.family();
     let (data, units) = (scheme.data_units(), scheme.units());
-    if !family.codeword {
+    if !family.has_codeword() {
         return Vec::new();
     }
     let repair = units - data;
@@ -77,7 +78,7 @@ pub(super) fn around(scheme: &SchemeSpec) -> Vec<SchemeSpec> {
     }
     let depth = scheme.interleave();
     let mut depths = vec![depth];
-    if family.options.contains(&OptionKey::Interleave) {
+    if family.options().any(|option| *option == INTERLEAVE) {
         depths.extend([depth / 2, 2 * depth]);
     }
     let text = |(data, repair): (u32, u32), depth: u32| {
@@ -101,30 +102,31 @@ pub(super) fn around(scheme: &SchemeSpec) -> Vec<SchemeSpec> {
 
 fn of_family(family: &'static Family) -> Vec<SchemeSpec> {
     let mut texts = vec![family.name.to_owned()];
-    if family.codeword {
+    if family.has_codeword() {
         texts = codewords(family.repeats());
         for text in &mut texts {
             *text = format!("{}:{text}", family.name);
         }
     }
     let mut texts: Vec<(String, bool)> = texts.into_iter().map(|text| (text, false)).collect();
-    for option in family.options {
+    for option in family.options() {
         let tried: &[u32] = match option {
-            OptionKey::Interleave => &DEPTHS,
-            OptionKey::Rounds => &ROUNDS,
-            OptionKey::Extra => &[1],
+            option if *option == INTERLEAVE => &DEPTHS,
+            option if *option == ROUNDS => &LIMITS,
+            option if *option == EXTRA => &[1],
+            _ => &[],
         };
         let plain = texts.clone();
         for value in tried {
             // One option at a time: their effects are nearly independent, and the list stays short.
             let given = plain.iter().filter(|(_, has_option)| !has_option);
-            texts.extend(given.map(|(text, _)| (with(text, *option, *value), true)));
+            texts.extend(given.map(|(text, _)| (with(text, option, *value), true)));
         }
     }
     let schemes = texts.into_iter().filter_map(|(text, _)| text.parse().ok());
     let schemes: Vec<SchemeSpec> = schemes.collect();
     // Without codewords and repeats nothing is ever out of order.
-    let is_reordered = family.codeword || family.repeats();
+    let is_reordered = family.has_codeword() || family.repeats();
     let both = |scheme: SchemeSpec| {
         let ordered = is_reordered.then(|| scheme.clone().with_order());
         std::iter::once(scheme).chain(ordered)
@@ -133,10 +135,9 @@ fn of_family(family: &'static Family) -> Vec<SchemeSpec> {
 }
 
 /// `text` with a further option.
-fn with(text: &str, option: OptionKey, value: u32) -> String {
+fn with(text: &str, option: &Parameter, value: u32) -> String {
     let mark = if text.contains(':') { ',' } else { ':' };
-    let name: &str = option.into();
-    format!("{text}{mark}{name}={value}")
+    format!("{text}{mark}{}={value}", option.name)
 }
 
 /// Sizes ND/N of codewords, with one without redundancy for families that repeat them.
@@ -163,7 +164,7 @@ trait Repeats {
 
 impl Repeats for Family {
     fn repeats(&self) -> bool {
-        self.default_rounds == Rounds::Unlimited
+        self.make.default_rounds == Rounds::Unlimited
     }
 }
 
@@ -181,9 +182,8 @@ mod tests {
                 .filter(|scheme| scheme.family() == family)
                 .collect();
             assert!(!own.is_empty(), "{}", family.name);
-            for option in family.options {
-                let name: &str = (*option).into();
-                let mark = format!("{name}=");
+            for option in family.options() {
+                let mark = format!("{}=", option.name);
                 assert!(own.iter().any(|scheme| scheme.text().contains(&mark)));
             }
             if family.repeats() {
@@ -224,7 +224,7 @@ mod tests {
             ["arq", "harq:5/7,extra=1,in-order"]
         );
         assert_eq!(texts("frame-arq:10/10..14:3,in-order").len(), 3);
-        assert!(read("").unwrap_err().contains("is not a scheme"));
+        assert!(read("").unwrap_err().contains("unknown scheme ''"));
         assert!(
             read("arq,hrq:1/2")
                 .unwrap_err()

@@ -104,8 +104,11 @@ impl<S: Storage> Search<'_, S> {
         channel.is_some_and(SlotChannel::is_random)
     }
 
-    /// The best, and those of the frontier.
+    /// All if they are few, else the best and those of the frontier.
     fn finalists(&self, ranked: &[usize]) -> Vec<usize> {
+        if ranked.len() <= MOST {
+            return ranked.to_vec();
+        }
         let objective = self.question.objective;
         let point_of = |number: &usize| point(&self.candidates[*number].samples(), objective);
         let points: Vec<[f64; 3]> = ranked.iter().map(point_of).collect();
@@ -126,7 +129,7 @@ impl<S: Storage> Search<'_, S> {
             let candidate = &mut self.candidates[*number];
             if candidate.fate != Fate::Final {
                 candidate.fate = Fate::Final;
-                candidate.runs.clear();
+                candidate.race = std::mem::take(&mut candidate.runs);
             }
         }
         self.evaluate(chosen, runs, advanced)
@@ -206,9 +209,7 @@ impl<S: Storage> Search<'_, S> {
             let schemes: Vec<_> = schemes.iter().collect();
             let outcomes = bench.samples(&schemes, &numbers, advanced).into_iter();
             let values = outcomes.map(|outcome| match outcome {
-                Ok(outcome) => {
-                    Ok(sampling.estimate(&outcome.samples, |sample| objective.of(sample)))
-                }
+                Ok(outcome) => Ok(sampling.varied(&outcome.samples, |sample| objective.of(sample))),
                 Err(Refusal::Refused(_)) => Ok(None),
                 Err(Refusal::Storage(why)) => Err(AdviceError::Failed(why)),
             });

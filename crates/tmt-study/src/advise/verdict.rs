@@ -33,8 +33,10 @@ pub struct Candidate {
     pub scheme: SchemeSpec,
     /// How far it came.
     pub fate: Fate,
-    /// Its runs with their numbers, in ascending order: those on fresh seeds or starts, or those of the race, from 0.
+    /// Its runs with their numbers, in ascending order: on fresh seeds or starts if it is [`Fate::Final`], else those of the race.
     pub runs: Vec<(u64, Sample)>,
+    /// The runs of the race of a candidate that ran again.
+    pub(super) race: Vec<(u64, Sample)>,
     /// Data LLDUs delivered per slot by the closed forms, at most; `None` if all candidates are evaluated.
     pub efficiency_bound: Option<f64>,
     /// Warnings of its runs, with parameters in backticks.
@@ -48,9 +50,24 @@ impl Candidate {
             scheme,
             fate: Fate::Dropped,
             runs: Vec::new(),
+            race: Vec::new(),
             efficiency_bound: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Mean of the objective over the runs of the race, by which it was chosen to run again; `None` if one lacks it, or without
+    /// runs. It is the best of many, so that the best ones are too good.
+    #[must_use]
+    pub fn race_mean(&self, objective: Objective) -> Option<f64> {
+        let runs = if self.race.is_empty() {
+            &self.runs
+        } else {
+            &self.race
+        };
+        let values = runs.iter().map(|(_, sample)| objective.of(sample));
+        let values: Vec<f64> = values.collect::<Option<_>>()?;
+        Some(estimate(&values)?.mean)
     }
 
     pub(super) fn samples(&self) -> Vec<Sample> {
@@ -90,23 +107,32 @@ impl Sampling {
     }
 
     /// Mean of a number over runs, by the block bootstrap over starts in one trace, by Student's t over seeds; `None` if a run
-    /// does not have it, or without runs. Values without variation have no interval: they say nothing of what they are a sample of.
+    /// does not have it, or without runs.
     pub(super) fn estimate(
         &self,
         samples: &[Sample],
         of: impl Fn(&Sample) -> Option<f64>,
     ) -> Option<Estimate> {
         let values: Vec<f64> = samples.iter().map(of).collect::<Option<_>>()?;
-        let all = match self.runs {
+        match self.runs {
             Runs::Starts { .. } => {
                 let starts = (0..).zip(samples);
                 let starts = starts
                     .map(|(number, sample)| (f64::from(number) * self.spacing_s, sample.length_s));
                 let shared = overlap(&starts.collect::<Vec<_>>());
-                bootstrap(&[&values], self.seed, shared).pop()??
+                bootstrap(&[&values], self.seed, shared).pop()?
             }
-            Runs::Seeds { .. } => estimate(&values)?,
-        };
+            Runs::Seeds { .. } => estimate(&values),
+        }
+    }
+
+    /// The same; values without variation have no interval, since they say nothing of what they are a sample of.
+    pub(super) fn varied(
+        &self,
+        samples: &[Sample],
+        of: impl Fn(&Sample) -> Option<f64>,
+    ) -> Option<Estimate> {
+        let all = self.estimate(samples, of)?;
         Some(Estimate {
             ci95: all.ci95.filter(|half| *half > 0.0),
             ..all
@@ -119,8 +145,7 @@ impl Sampling {
 pub struct Difference {
     /// Mean difference, in the unit of the objective; 0 or above.
     pub mean: f64,
-    /// Half-width of its 95 % interval; `None` for a single run, for a number of the whole trace, or if it is the same in all
-    /// runs.
+    /// Half-width of its 95 % interval; `None` for a single run, or for a number of the whole trace.
     pub ci95: Option<f64>,
 }
 
@@ -128,7 +153,7 @@ impl Difference {
     /// Whether the interval excludes zero.
     #[must_use]
     pub fn is_clear(&self) -> bool {
-        self.ci95.map_or(self.mean > 0.0, |half| self.mean > half)
+        self.ci95.is_some_and(|half| self.mean > half)
     }
 }
 
@@ -230,7 +255,7 @@ impl Advice {
         let Some(pairs) = pairs else {
             return Difference {
                 mean: f64::INFINITY,
-                ci95: None,
+                ci95: Some(0.0),
             };
         };
         let estimate = self.sampling().estimate(&pairs, |pair| pair.goodput_bps);
@@ -336,27 +361,36 @@ mod tests {
             ..Sample::default()
         };
         Candidate {
-            scheme: text.parse().unwrap(),
-            fate: Fate::Evaluated,
+            fate: Fate::Final,
             runs: (0..).zip(goodputs.iter().map(sample)).collect(),
-            efficiency_bound: None,
-            warnings: Vec::new(),
+            ..Candidate::new(text.parse().unwrap())
         }
     }
 
     fn advice(candidates: Vec<Candidate>) -> Result<Advice, AdviceError> {
+        let runs = Runs::Seeds { count: 4 };
         let question = Question {
             experiment: Experiment::default(),
             candidates: Vec::new(),
             objective: Objective::Goodput,
-            runs: Runs::Seeds { count: 4 },
+            runs,
             exhaustive: false,
+            refine: false,
+            fresh: 4,
         };
+        let finals = Finals {
+            runs,
+            seed: 1,
+            changed: Vec::new(),
+            params: fluid_tcp::experiment::Params::new(),
+        };
+        let experiment = Experiment::default();
         Advice::new(
             &question,
-            (Experiment::default(), LinkFacts::default()),
+            experiment,
+            LinkFacts::default(),
             candidates,
-            None,
+            (None, finals),
         )
     }
 
@@ -378,7 +412,7 @@ mod tests {
         assert!((clear.mean - 10.0).abs() < 1e-12 && clear.is_clear());
         assert!((clear.ci95.unwrap() - 1.2992).abs() < 1e-3);
         assert!(!advice.differences[1].is_clear());
-        assert_eq!(advice.alike, 2);
+        assert_eq!(advice.alike(), [1, 2]);
         // fec has less goodput and more delay than none.
         assert_eq!(advice.frontier, [1, 0]);
     }

@@ -412,9 +412,7 @@ impl Flights {
     }
 
     fn pop_until(&mut self, until: Time) -> Option<(Time, Flight)> {
-        let (at, _) = self
-            .schedule
-            .first(until.saturating_add(Span::NANOSECOND))?;
+        let (at, _) = self.schedule.first(until)?;
         Some((at, *self.schedule.take(0, &mut self.line)))
     }
 }

@@ -2,13 +2,14 @@
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::{Rounds, SchemeSpec};
-use tmt_core::types::{Note, Span, Time, to_f64};
+use tmt_core::types::{Bytes, Note, Span, Time, to_f64};
 
 use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::plan::LinkPlan;
+use crate::experiment::plan::{LinkPlan, ReturnPlan};
+use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
 use crate::simulation::{Path, SplitWindow};
 use tmt_link::queue::Buffer;
@@ -70,6 +71,38 @@ impl Experiment {
                 Ok((packets, BufferSize::Packets(packets), note))
             }
         }
+    }
+
+    /// Size of the queue of the return path, and a note on it; `None` without a rate or trace.
+    pub(super) fn return_queue(
+        &self,
+        trace: Option<&ReturnPlan>,
+        rtt: Span,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<BufferSize>> {
+        let origin = origin(self.return_buffer.is_some(), "`return_buffer`");
+        let given = self.return_rate.map(|rate| to_f64(rate.0));
+        if given.is_none() && trace.is_none() {
+            return match self.return_buffer {
+                None => Ok(None),
+                Some(_) => refused(
+                    "return_buffer",
+                    "`return_buffer`: found a return path on which ACKs never wait, expected `return_rate` or `return_trace`",
+                ),
+            };
+        }
+        let size = match self.return_buffer() {
+            BufferSize::Bdp(products) => {
+                let rate = given.or(trace.and_then(|trace| trace.rate_bps)).ok_or_else(|| {
+                    data("found a return path of unknown rate, expected a size of `return_buffer` in packets or bytes")
+                })?;
+                let bytes = floor_u64((products * rate * rtt.as_secs_f64() / 8.0).ceil());
+                BufferSize::Bytes(Bytes(bytes.max(MIN_BDP * self.packet().0)))
+            }
+            size => size,
+        };
+        notes.push(format!("return path: queue {} ({origin})", size.text()).into());
+        Ok(Some(size))
     }
 
     /// The path over `link`, for `flows` flows and a buffer of `buffer` packets, and notes on it.

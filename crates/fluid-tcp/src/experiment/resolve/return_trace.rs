@@ -1,6 +1,6 @@
 //! The return link's own PHY trace or timeline.
 
-use tmt_core::types::{Bytes, Note, Time};
+use tmt_core::types::{Bytes, Note, Time, to_f64};
 
 use super::packing::{fill_warning, packing_text};
 use super::rows::{keep_known, loop_period};
@@ -10,7 +10,6 @@ use crate::experiment::error::{Result, data};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
-use crate::simulation::ACK;
 use tmt_link::Packing;
 use tmt_link::hop::ReturnTrace;
 
@@ -19,7 +18,7 @@ impl Experiment {
     pub(super) fn return_link(
         &self,
         storage: &impl Storage,
-        end_of_run: Time,
+        (ack, end_of_run): (Bytes, Time),
         notes: &mut Vec<Note>,
     ) -> Result<Option<ReturnPlan>> {
         let Some(file) = &self.return_trace else {
@@ -39,7 +38,7 @@ impl Experiment {
             .unwrap_or_else(|| self.lldu_header());
         let payload = Self::payload((lldu, header), &format!("{name}: "), "ACKs")?;
         let (packing, packing_origin) = self.packing_of(&head);
-        let segmentation = packing.segmentation(ACK, payload);
+        let segmentation = packing.segmentation(ack, payload);
         let lldus = segmentation.lldus();
         let looped = self.looped();
         if let Some(end) = read.end.filter(|_| looped) {
@@ -47,7 +46,7 @@ impl Experiment {
         }
         if rows.len() < lldus {
             return Err(data(format!(
-                "{name}: found {}, expected at least {lldus}, which an ACK of {ACK} needs",
+                "{name}: found {}, expected at least {lldus}, which an ACK of {ack} needs",
                 counted(rows.len(), "LLDU")
             )));
         }
@@ -58,21 +57,23 @@ impl Experiment {
                 counted(rows.len(), "LLDU"),
                 packing_text(packing, &packing_origin),
                 match packing {
-                    Packing::Packet => format!("{} per ACK of {ACK}", counted(lldus, "LLDU")),
+                    Packing::Packet => format!("{} per ACK of {ack}", counted(lldus, "LLDU")),
                     Packing::Bytes => format!("{payload} B per LLDU for ACKs"),
                 }
             )
             .into(),
         );
         let remedy = "share them with `packing` bytes";
-        notes.extend(fill_warning(packing, "an ACK", ACK, payload, remedy));
+        notes.extend(fill_warning(packing, "an ACK", ack, payload, remedy));
         if let Some(last) = rows
             .last()
             .filter(|last| period.is_none() && *last < end_of_run)
         {
             notes.push(Note::warning(format!("the return trace ends at {last}, before the run: later ACKs never arrive (`loop` repeats it)")));
         }
+        let rate_bps = rows.rate().map(|rate| rate * to_f64(payload.get()) * 8.0);
         Ok(Some(ReturnPlan {
+            rate_bps,
             trace: ReturnTrace {
                 timeline: rows.into(),
                 segmentation,

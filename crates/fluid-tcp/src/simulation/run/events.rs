@@ -98,10 +98,10 @@ kinds! {
 }
 
 impl<D> Events<D> {
-    /// Time and kind of the first event; `None` if there is none before `limit`.
+    /// Time and kind of the first event; `None` if there is none until `until`.
     #[inline]
-    pub(super) fn first(&self, limit: Time) -> Option<(Time, Kind)> {
-        let (at, number) = self.schedule.first(limit)?;
+    pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {
+        let (at, number) = self.schedule.first(until)?;
         Some((at, Kind::of(number)?))
     }
 

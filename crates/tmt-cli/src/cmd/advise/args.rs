@@ -77,7 +77,7 @@ pub(crate) struct Args {
     ///
     /// What is printed comes from these runs alone. Over a channel, seeds are added until the interval is stable, up to four
     /// times as many.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(2, 100_000))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(1, 100_000))]
     pub(super) fresh: u32,
     /// Run every candidate completely: nothing is pruned or dropped by the race
     #[arg(long)]

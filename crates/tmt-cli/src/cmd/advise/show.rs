@@ -120,7 +120,7 @@ fn change_text(change: &Change) -> String {
     match change {
         Change::Queue(size) => format!("--buffer {}", size.text()),
         Change::Control(control) => format!("--cc {}", control.short()),
-        Change::TwiceTheLosses => "twice the losses".to_owned(),
+        Change::TwiceTheLosses => "losses x 2".to_owned(),
     }
 }
 
@@ -144,6 +144,7 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
         })
         .value("rank", |(number, _)| Some(place(number)? + 1))
         .value("runs", |(_, one)| one.runs.len())
+        .value("race_mean", |(_, one)| one.race_mean(advice.objective))
         .value("runs_incomplete", |(_, one)| one.incomplete())
         .value("efficiency_bound", |(_, one)| one.efficiency_bound);
     for objective in [
@@ -356,9 +357,13 @@ fn ranking(advice: &Advice) -> String {
         .estimate(format!("{name}{unit}"), show, |(_, (number, _))| {
             advice.estimate(&advice.candidates[**number], advice.objective)
         })
-        .plain(format!("behind the winner{unit}"), |(place, (_, by))| {
+        .plain(format!("behind{unit}"), |(place, (_, by))| {
             let finite = (*place > 0 && by.mean.is_finite()).then_some(by)?;
-            Some(with_interval(finite.mean, finite.ci95, show))
+            Some(with_interval(
+                finite.mean,
+                finite.ci95.filter(|half| *half > 0.0),
+                show,
+            ))
         })
         .number("%", Show::Decimals(2), |(place, (_, by))| {
             percent(advice, **by).filter(|_| *place > 0)

@@ -7,8 +7,9 @@ use std::fs::File;
 use std::io::{self, Seek as _, Write};
 
 use tmt_core::format::export::{self, Export, ExportError, Exporter, Exporters, OUTPUT, Outputs};
-use tmt_core::format::import::{Effect, Given, ValueKind, render_keys};
+use tmt_core::format::import::{Effect, Given, render_keys};
 use tmt_core::format::{Compression, Options, Rows};
+use tmt_core::named::Kind;
 use tmt_core::named::unknown_of;
 use tmt_core::types::{Metadata, TraceKind};
 use tmt_core::{Error, ErrorKind};
@@ -72,10 +73,7 @@ impl Target {
         let given = own(&args.given, exporter.keys);
         let output = args.output.output.as_deref();
         let paths: Vec<(&str, Option<&str>)> = if exporter.has_several_files() {
-            let files = exporter
-                .keys
-                .iter()
-                .filter(|key| key.kind == ValueKind::File);
+            let files = exporter.keys.iter().filter(|key| key.kind == Kind::File);
             let files: Vec<&str> = files.map(|key| key.name).collect();
             if output.is_some() {
                 let files: Vec<String> = files.iter().map(|key| typed(key)).collect();
@@ -85,10 +83,7 @@ impl Target {
                 )));
             }
             let path = |key: &'static str| Some((key, Some(args.given.text(key)?)));
-            let keys = exporter
-                .keys
-                .iter()
-                .filter(|key| key.kind == ValueKind::File);
+            let keys = exporter.keys.iter().filter(|key| key.kind == Kind::File);
             keys.filter_map(|key| path(key.name)).collect()
         } else {
             vec![(OUTPUT, output)]
@@ -247,6 +242,7 @@ impl Target {
 fn failure(name: &str, error: &ExportError) -> Failure {
     match error {
         ExportError::Refused(refusal) => Failure::usage(render_keys(refusal, typed)),
+        ExportError::Keys(refusal) => Failure::usage(render_keys(&refusal.to_string(), typed)),
         ExportError::Trace(refusal) => {
             // What is between backticks here may be a command.
             let text = render_keys(refusal, |key| {

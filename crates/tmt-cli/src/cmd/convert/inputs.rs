@@ -6,8 +6,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal as _, Read};
 use tempfile::NamedTempFile;
 use tmt_core::ErrorKind;
 use tmt_core::format::compression::Decompressor;
-use tmt_core::format::import::{self, Files, Given, Importer, Importers, Key, ValueKind};
+use tmt_core::format::import::{self, Files, Given, Importer, Importers};
 use tmt_core::format::{FileKind, recognise};
+use tmt_core::named::{Kind, Parameter};
 
 use super::typed;
 use crate::exit::{Failure, Outcome};
@@ -20,7 +21,7 @@ const BUFFER: usize = 1 << 16;
 /// Input files of a format, each with its key and its path as typed; `-` is stdin.
 pub(super) struct Inputs<'a> {
     pub(super) format: &'static str,
-    pub(super) files: Vec<(&'static Key, &'a str)>,
+    pub(super) files: Vec<(&'static Parameter, &'a str)>,
     /// Keeps what pipes give, so that they can be read again; `None` if they are read once.
     kept: Option<Vec<(&'static str, NamedTempFile)>>,
 }
@@ -28,9 +29,9 @@ pub(super) struct Inputs<'a> {
 impl<'a> Inputs<'a> {
     /// The inputs of a format; with `keep` each can be opened more than once.
     pub(super) fn new(importer: &Importer, given: &'a Given, keep: bool) -> Self {
-        let path = |key: &'static Key| match key.kind {
-            ValueKind::Input => Some((key, given.text(key.name).unwrap_or("-"))),
-            ValueKind::File => Some((key, given.text(key.name)?)),
+        let path = |key: &'static Parameter| match key.kind {
+            Kind::Input => Some((key, given.text(key.name).unwrap_or("-"))),
+            Kind::File => Some((key, given.text(key.name)?)),
             _ => None,
         };
         Self {
@@ -68,10 +69,7 @@ impl<'a> Inputs<'a> {
 
     /// Name of the whole input in messages: its file if it has only one, else the format.
     pub(super) fn name(&self) -> &str {
-        let input = self
-            .files
-            .iter()
-            .find(|(key, _)| key.kind == ValueKind::Input);
+        let input = self.files.iter().find(|(key, _)| key.kind == Kind::Input);
         input.map_or(self.format, |(_, path)| input::shown(Some(path)))
     }
 
@@ -125,9 +123,7 @@ impl Files for Inputs<'_> {
 /// The files that were given for keys of any format, and stdin if there are none and it is no terminal.
 fn given_files(given: &Given) -> Vec<String> {
     let keys = Importers::default().keys();
-    let files = keys
-        .iter()
-        .filter(|(key, _)| matches!(key.kind, ValueKind::Input | ValueKind::File));
+    let files = keys.iter().filter(|(key, _)| key.kind.is_file());
     let paths: Vec<String> = files
         .filter_map(|(key, _)| given.text(key.name).map(str::to_owned))
         .collect();

@@ -1,11 +1,12 @@
 //! The keys of all formats, of which each is a flag.
 
 use tmt_core::format::export::Exporters;
-use tmt_core::format::import::{Importers, Key};
+use tmt_core::format::import::Importers;
+use tmt_core::named::Parameter;
 
 /// A key with the formats that have it.
 pub(super) struct FormatKey {
-    pub(super) key: &'static Key,
+    pub(super) key: &'static Parameter,
     /// Names of formats that are read, and `--to NAME` for those that are written.
     pub(super) formats: Vec<String>,
 }

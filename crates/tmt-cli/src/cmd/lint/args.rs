@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Command, FromArgMatches};
-use tmt_core::format::import::{Given, Importers, Key, ValueKind};
+use tmt_core::format::import::{Given, Importers};
+use tmt_core::named::{Kind, Parameter};
 
 use crate::cmd::convert::{FormatParser, capital, flag};
 use crate::input::ReadArgs;
@@ -46,7 +47,7 @@ impl Args {
         let keys = Importers::default().keys();
         let files: Vec<&'static str> = keys
             .iter()
-            .filter(|(key, _)| key.kind == ValueKind::File)
+            .filter(|(key, _)| key.kind == Kind::File)
             .map(|(key, _)| key.name)
             .collect();
         let given = files.into_iter().filter_map(|key| self.given.text(key));
@@ -55,7 +56,7 @@ impl Args {
 }
 
 /// The keys of formats that are no flags of this command otherwise.
-fn own_keys() -> Vec<(&'static Key, Vec<&'static str>)> {
+fn own_keys() -> Vec<(&'static Parameter, Vec<&'static str>)> {
     let known = ReadArgs::augment(Command::new("lint"));
     let known = Common::augment(known);
     let mut keys = Importers::default().keys();
@@ -63,7 +64,7 @@ fn own_keys() -> Vec<(&'static Key, Vec<&'static str>)> {
         let is_flag = known
             .get_arguments()
             .any(|arg| arg.get_long() == Some(key.name));
-        key.kind != ValueKind::Input && !is_flag
+        key.kind != Kind::Input && !is_flag
     });
     keys
 }
@@ -81,7 +82,7 @@ impl Group for Common {}
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let keys = own_keys().into_iter().map(|(key, formats)| {
-            let help = format!("{}: {}", formats.join(", "), key.help);
+            let help = format!("{}: {}", formats.join(", "), key.about);
             flag(key).help(help)
         });
         let command = Common::augment(command);
@@ -112,7 +113,7 @@ pub(crate) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
             }
             let own = importer.map_or(&[][..], |importer| importer.keys).iter();
             match own.into_iter().find(|key| arg.get_id() == key.name) {
-                Some(key) => arg.help(capital(key.help)),
+                Some(key) => arg.help(capital(key.about)),
                 None => arg.hide(true),
             }
         })
@@ -123,7 +124,7 @@ impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Given::default();
         for (key, _) in own_keys() {
-            if key.kind == ValueKind::Switch {
+            if key.kind == Kind::Present {
                 if matches.get_flag(key.name) {
                     given.set(key.name, "");
                 }

@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use tmt_core::ErrorKind;
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::import::{
-    self, Files, Finding, Given, Import, ImportError, Importer, Importers, Rule, render_keys,
+    self, Files, Finding, Given, Import, ImportError, Importer, Importers, render_keys,
 };
 use tmt_core::format::{FileKind, recognise};
+use tmt_core::named::{Kind, Rule};
 use tmt_core::pipeline::Lint;
 use tmt_core::types::{Metadata, Slot};
 
@@ -82,7 +83,7 @@ pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> 
         || !importer
             .keys
             .iter()
-            .any(|known| given.has(known.name) && known.kind == import::ValueKind::File)
+            .any(|known| given.has(known.name) && known.kind == Kind::File)
     {
         given.set(key, path.unwrap_or("-"));
     }
@@ -101,7 +102,7 @@ pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> 
     let mut import = import::open(importer, &given, &mut files, &mut |_| {});
     let has_interval = importer.keys.iter().any(|key| key.name == "interval");
     let can_retry = has_interval && !given.has("interval") && path.is_some_and(is_file);
-    if matches!(import, Err(ImportError::Refused(_))) && can_retry {
+    if matches!(import, Err(ImportError::Refused(_) | ImportError::Keys(_))) && can_retry {
         // The refusal is that the file has no times.
         given.set("interval", STAND_IN);
         let again = import::open(importer, &given, &mut files, &mut |_| {});
@@ -111,7 +112,8 @@ pub(super) fn look(importer: &'static Importer, args: &Args, source: Source) -> 
     }
     let import = match import {
         Ok(import) => import,
-        Err(ImportError::Refused(refusal)) => {
+        Err(refusal @ (ImportError::Refused(_) | ImportError::Keys(_))) => {
+            let refusal = refusal.to_string();
             return Err(Failure::usage(render_keys(&refusal, typed)));
         }
         Err(ImportError::Input(error)) => return Err(files.failure(&error)),

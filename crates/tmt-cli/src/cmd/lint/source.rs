@@ -3,8 +3,9 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use tmt_core::format::compression::Decompressor;
-use tmt_core::format::import::{FIRST_BYTES, Importer, Importers, ValueKind};
+use tmt_core::format::import::{FIRST_BYTES, Importer, Importers};
 use tmt_core::format::{FileKind, Format, recognise};
+use tmt_core::named::Kind;
 use tmt_core::named::unknown_of;
 
 use super::Args;
@@ -179,9 +180,9 @@ fn guessed(name: &str, first: &[u8]) -> Outcome<Content> {
 /// The key of the file of a format without a positional one that a recognised file is: the losses, or the first.
 pub(super) fn key_of_file(importer: &Importer) -> &'static str {
     let keys = importer.keys;
-    let input = keys.iter().find(|key| key.kind == ValueKind::Input);
+    let input = keys.iter().find(|key| key.kind == Kind::Input);
     let losses = || keys.iter().find(|key| key.name == "loss");
-    let first = || keys.iter().find(|key| key.kind == ValueKind::File);
+    let first = || keys.iter().find(|key| key.kind == Kind::File);
     let key = input.or_else(losses).or_else(first);
     key.map_or("trace", |key| key.name)
 }

@@ -162,7 +162,10 @@ fn code_flag(args: &Args) -> Option<&'static str> {
 
 /// Warns that the code that was given decides the symbol rate, and nothing else.
 fn warn_of_symbol_rate(args: &Args, configured: &Configured, symbols_per_s: f64) {
-    let code = configured.parameters().iter().find(|of| of.key == "code");
+    let code = configured
+        .parameters()
+        .iter()
+        .find(|of| of.parameter.name == "code");
     let changed = code.filter(|code| code.value != code.default);
     if let (Some(flag), Some(code)) = (code_flag(args), changed) {
         warning!(

@@ -1,7 +1,7 @@
 //! `tmt synth --list` and `--show-parameters`.
 
 use serde_json::{Value, json as value};
-use tmt_core::channel::scenario::{Configured, Parameter, scenarios};
+use tmt_core::channel::scenario::{Configuration, Configured, scenarios};
 use tmt_core::radio::ErrorCurve;
 
 use super::{Args, scenario};
@@ -82,14 +82,14 @@ fn on_lines(value: &str) -> String {
 /// One scenario: source, parameters, load and notes.
 fn parameters(one: &Configured) -> String {
     let scenario = one.scenario();
-    let meaning = |parameter: &Parameter| match parameter.remark {
-        "" => parameter.about.to_owned(),
-        remark => format!("{} ({remark})", parameter.about),
+    let meaning = |parameter: &Configuration| match parameter.remark {
+        "" => parameter.parameter.about.to_owned(),
+        remark => format!("{} ({remark})", parameter.parameter.about),
     };
     let table = Table::of(one.parameters())
-        .words("parameter", |parameter| parameter.key)
+        .words("parameter", |parameter| parameter.parameter.name)
         .plain("value", |parameter| on_lines(&parameter.value))
-        .plain("default", |parameter| parameter.default)
+        .plain("default", |parameter| parameter.default.as_str())
         .plain("origin", |parameter| parameter.origin.name())
         .wrapped("meaning", |parameter| meaning(parameter));
     let lines = [
@@ -113,12 +113,12 @@ fn parameters(one: &Configured) -> String {
 fn described(one: &Configured) -> Value {
     let scenario = one.scenario();
     let parameters = Table::of(one.parameters())
-        .value("key", |parameter| parameter.key)
+        .value("key", |parameter| parameter.parameter.name)
         .value("value", |parameter| parameter.value.as_str())
-        .value("default", |parameter| parameter.default)
+        .value("default", |parameter| parameter.default.as_str())
         .value("origin", |parameter| parameter.origin.name())
         .value("remark", |parameter| parameter.remark)
-        .value("about", |parameter| parameter.about);
+        .value("about", |parameter| parameter.parameter.about);
     let sets = scenario
         .sets()
         .map(|set| value!({"name": set.name, "about": set.about}));

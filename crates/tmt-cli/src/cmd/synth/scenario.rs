@@ -198,9 +198,10 @@ const OF_THE_MODEL: &[&str] = &[
 fn warn_of_idle(args: &Args, configured: &Configured, attenuation: bool) {
     let idle = |key: &str| OF_THE_MODEL.contains(&key) || (key == "es-n0" && !attenuation);
     let changed = configured.parameters().iter();
-    let changed = changed.filter(|known| idle(known.key) && known.value != known.default);
+    let changed =
+        changed.filter(|known| idle(known.parameter.name) && known.value != known.default);
     let changed: Vec<String> = changed
-        .map(|known| format!("{}={}", known.key, known.value))
+        .map(|known| format!("{}={}", known.parameter.name, known.value))
         .collect();
     if let (Some(file), false) = (args.radio.measured(), changed.is_empty()) {
         warning!(
@@ -218,8 +219,8 @@ pub(super) fn command(args: &Args, configured: &Configured, seed: u64) -> Outcom
         configured.scenario().name,
         configured.parameter_set().name
     );
-    for parameter in configured.parameters() {
-        command.push_str(&format!(" --set {}={}", parameter.key, parameter.value));
+    for one in configured.parameters() {
+        command.push_str(&format!(" --set {}={}", one.parameter.name, one.value));
     }
     command.push_str(&args.radio.recorded()?);
     command.push_str(&format!(" --seed {seed}"));

@@ -2,14 +2,14 @@
 
 use super::table::Rows;
 use super::{Length, MOST_STATES, STATIONARY, State};
-use crate::channel::family::Fault;
+use crate::channel::family::TableError;
 
 /// How far the probabilities of a row may be from adding up to one.
 const TOLERANCE: f64 = 1e-9;
 
 impl Rows<'_> {
     /// The states, whose lengths are in the third column if the table `has_lengths`.
-    pub(in crate::channel) fn states(&self, has_lengths: bool) -> Result<Vec<State>, Fault> {
+    pub(in crate::channel) fn states(&self, has_lengths: bool) -> Result<Vec<State>, TableError> {
         let columns: &[&str] = if has_lengths {
             &["state", "erasure", "sojourn"]
         } else {
@@ -19,7 +19,7 @@ impl Rows<'_> {
         let (header, rows) = self.with_header(&form)?;
         if rows.len() > MOST_STATES {
             let found = rows.len();
-            return Err(Fault::whole(format!(
+            return Err(TableError::whole(format!(
                 "found {found} states, expected at most {MOST_STATES}"
             )));
         }
@@ -71,7 +71,7 @@ impl Rows<'_> {
             };
             let next = (columns.len()..row.cells.len())
                 .map(|at| row.number(at, "a probability", 0.0, 1.0));
-            let next: Vec<f64> = next.collect::<Result<_, Fault>>()?;
+            let next: Vec<f64> = next.collect::<Result<_, TableError>>()?;
             let sum: f64 = next.iter().sum();
             if (sum - 1.0).abs() > TOLERANCE {
                 return Err(row.wrong(format!(

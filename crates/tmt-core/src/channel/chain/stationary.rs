@@ -19,20 +19,20 @@ pub(super) fn visits(states: &[State], start: Option<usize>) -> Result<Vec<f64>,
     let other = (0..states.len()).find(|at| closed(*at) && !reach[first][*at]);
     if let Some(start) = start {
         if let Some(never) = (0..states.len()).find(|at| !reach[start][*at]) {
-            return Err(ChannelError(format!(
+            return Err(ChannelError::Misfit(format!(
                 "state '{}' cannot be reached from the start '{}': remove it, or start elsewhere",
                 name(never),
                 name(start)
             )));
         }
     } else if let Some(other) = other {
-        return Err(ChannelError(format!(
+        return Err(ChannelError::Misfit(format!(
             "'{}' and '{}' cannot be reached from each other, so the stationary distribution is not unique: add start=STATE",
             name(first),
             name(other)
         )));
     } else if let Some(never) = (0..states.len()).find(|at| !closed(*at)) {
-        return Err(ChannelError(format!(
+        return Err(ChannelError::Misfit(format!(
             "state '{}' is left for good, so the stationary distribution never visits it: remove it, or add start=STATE",
             name(never)
         )));

@@ -1,6 +1,6 @@
 //! The tables of processes: comma-separated rows with a header, from a file or in one line with `;` between the rows.
 
-use crate::channel::family::Fault;
+use crate::channel::family::TableError;
 
 /// Longest content, bytes. It becomes part of a trace's head.
 const LONGEST: usize = 256 * 1024;
@@ -20,9 +20,9 @@ pub(in crate::channel) struct Row<'t> {
 
 impl<'t> Rows<'t> {
     /// Splits a table.
-    pub(in crate::channel) fn of(text: &'t str) -> Result<Self, Fault> {
+    pub(in crate::channel) fn of(text: &'t str) -> Result<Self, TableError> {
         if text.len() > LONGEST {
-            return Err(Fault::whole(format!(
+            return Err(TableError::whole(format!(
                 "found {} bytes, expected at most {LONGEST}",
                 text.len()
             )));
@@ -49,10 +49,10 @@ impl<'t> Rows<'t> {
     pub(in crate::channel) fn with_header(
         &self,
         form: &str,
-    ) -> Result<(&Row<'t>, &[Row<'t>]), Fault> {
+    ) -> Result<(&Row<'t>, &[Row<'t>]), TableError> {
         match self.rows.split_first() {
             Some((header, rows)) if !rows.is_empty() => Ok((header, rows)),
-            _ => Err(Fault::whole(format!(
+            _ => Err(TableError::whole(format!(
                 "found no rows, expected a header {form} and a row below it"
             ))),
         }
@@ -81,17 +81,16 @@ fn unfit(character: char) -> bool {
 
 impl Row<'_> {
     /// A fault of the row as a whole.
-    pub(in crate::channel) fn wrong(&self, message: impl Into<String>) -> Fault {
-        Fault {
+    pub(in crate::channel) fn wrong(&self, message: impl Into<String>) -> TableError {
+        TableError {
             line: self.line,
-            column: 0,
-            message: message.into(),
+            ..TableError::whole(message)
         }
     }
 
     /// A fault of cell `at`, from 0.
-    pub(in crate::channel) fn fault(&self, at: usize, message: impl Into<String>) -> Fault {
-        Fault {
+    pub(in crate::channel) fn fault(&self, at: usize, message: impl Into<String>) -> TableError {
+        TableError {
             column: at + 1,
             ..self.wrong(message)
         }
@@ -104,7 +103,7 @@ impl Row<'_> {
         what: &str,
         least: f64,
         most: f64,
-    ) -> Result<f64, Fault> {
+    ) -> Result<f64, TableError> {
         let text = self.cells.get(at).copied().unwrap_or_default();
         let number = text.parse::<f64>().ok();
         let number = number.filter(|number| (least..=most).contains(number));
@@ -120,8 +119,8 @@ impl Row<'_> {
 /// The content of a file in one line, if `read` reads it.
 pub(in crate::channel) fn content<T>(
     text: &str,
-    read: impl FnOnce(&Rows<'_>) -> Result<T, Fault>,
-) -> Result<String, Fault> {
+    read: impl FnOnce(&Rows<'_>) -> Result<T, TableError>,
+) -> Result<String, TableError> {
     let rows = Rows::of(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     read(&rows)?;
     Ok(rows.in_one_line())

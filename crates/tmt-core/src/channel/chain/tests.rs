@@ -249,11 +249,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "markov:weather.csv",
-        "'weather.csv': found the name of a file",
-    ),
-    (
-        "markov:{state,erasure,a;a,0,1},begin=a",
-        "expected FILE[,start=STATE]",
+        "found 'weather.csv', expected the content of a file in braces",
     ),
     (
         "markov:{state,erasure,a;a,0,1},start=b",

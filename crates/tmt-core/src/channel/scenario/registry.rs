@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
 use crate::types::Bytes;
+use crate::types::named::{Kind, Parameter};
 
 /// Files of scenarios, in the order in which lists show them.
 pub(super) const FILES: [&str; 6] = [
@@ -91,34 +92,31 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
-/// A parameter of every scenario: one of its link.
-#[derive(Debug)]
-pub struct LinkKey {
-    /// Name of the parameter.
-    pub name: &'static str,
-    /// Description with the range of values.
-    pub about: &'static str,
-}
-
-const fn link(name: &'static str, about: &'static str) -> LinkKey {
-    LinkKey { name, about }
-}
-
 /// The parameters of the link, in the order in which they are printed.
-pub static LINK: &[LinkKey] = &[
-    link("rate", "rate of all slots, LLDU headers included"),
+pub static LINK: &[Parameter] = &[
+    link(
+        "rate",
+        Kind::Rate,
+        "rate of all slots, LLDU headers included",
+    ),
     link(
         "every",
+        Kind::Count(1, 1_000_000),
         "one slot in this many belongs to the user, from slot 0 on; 1: all. The user's rate is the rate over this number",
     ),
-    link("lldu", "size of an LLDU"),
-    link("rtt", "RTT of the link, propagation only"),
+    link("lldu", Kind::Size, "size of an LLDU"),
+    link("rtt", Kind::DURATION, "RTT of the link, propagation only"),
     link(
         "interleaver",
+        Kind::DURATION,
         "depth of the physical-layer interleaver; 0s: none",
     ),
-    link("duration", "length of the trace"),
+    link("duration", Kind::PERIOD, "length of the trace"),
 ];
+
+const fn link(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter::required(name, kind).described("", about)
+}
 
 /// Who chose a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]

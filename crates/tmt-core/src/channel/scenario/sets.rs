@@ -1,6 +1,7 @@
 //! Parameter sets: named values of some parameters, fitted or published as a whole. A new one is an entry here.
 
 use super::registry::Scenario;
+use crate::types::named::{ParseError, unknown_of};
 
 /// Values that belong together, for the scenarios that have all of these parameters.
 #[derive(Debug)]
@@ -68,20 +69,12 @@ impl ParameterSet {
     pub(super) fn for_scenario(
         scenario: &Scenario,
         name: Option<&str>,
-    ) -> Result<&'static Self, String> {
-        let mut sets = PARAMETER_SETS.iter().filter(|set| set.fits(scenario));
-        let found = match name {
-            None => sets.next(),
-            Some(name) => sets.find(|set| set.name == name),
-        };
-        found.ok_or_else(|| {
-            let sets = PARAMETER_SETS.iter().filter(|set| set.fits(scenario));
-            let names: Vec<&str> = sets.map(|set| set.name).collect();
-            format!(
-                "found parameter set '{}', expected one of {}",
-                name.unwrap_or_default(),
-                names.join(", ")
-            )
+    ) -> Result<&'static Self, ParseError> {
+        let sets = || PARAMETER_SETS.iter().filter(|set| set.fits(scenario));
+        let named = |set: &&Self| name.is_none_or(|name| set.name == name);
+        sets().find(named).ok_or_else(|| {
+            let name = name.unwrap_or_default();
+            unknown_of("parameter set", name, sets().map(|set| set.name))
         })
     }
 }

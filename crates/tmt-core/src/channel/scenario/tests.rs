@@ -48,8 +48,8 @@ fn every_scenario_has_a_value_for_every_parameter_and_reads_its_own_text() {
         }
         for setting in &scenario.settings {
             let known = scenario
-                .keys()
-                .filter(|(key, _)| *key == setting.key)
+                .parameters()
+                .filter(|parameter| parameter.name == setting.key)
                 .count();
             assert_eq!(known, 1, "{name}: {}", setting.key);
             let twice = scenario
@@ -63,7 +63,7 @@ fn every_scenario_has_a_value_for_every_parameter_and_reads_its_own_text() {
                 setting.key
             );
         }
-        for key in family.keys.iter().filter(|key| key.preset.is_none()) {
+        for key in family.parameters.iter().filter(|key| key.is_required) {
             assert!(scenario.setting(key.name).is_some(), "{name}: {}", key.name);
         }
         for set in scenario.sets() {
@@ -163,14 +163,14 @@ fn invalid_scenarios_are_refused_with_the_remedy() {
         ("internet,rate=2.63", "rate"),
         ("internet,rate=2.63Mbps,every=7", "7 users"),
         ("internet,every=0", "1 to 1000000"),
-        ("internet,duration=0s", "no slot"),
+        ("internet,duration=0s", "above zero"),
         (
             "internet-interleaved,duration=35ms",
             "found a trace of 35ms",
         ),
         ("barakat,es-n0=6dB", "unknown parameter 'es-n0'"),
         ("barakat,p=2", "probability"),
-        ("barakat,lldu=0B", "at least 1 ns"),
+        ("barakat,lldu=0B", "a size above zero"),
     ] {
         let error = text.parse::<Configured>().unwrap_err().to_string();
         assert!(error.contains(words), "{text}: {error}");

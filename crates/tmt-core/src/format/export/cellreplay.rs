@@ -11,7 +11,8 @@ use super::seen::Seen;
 use super::{ADD_PROPAGATION, Export, ExportError, Exporter, LLDU, Outputs, propagation};
 use crate::format::foreign::Carries;
 use crate::format::import::cellreplay::OPPORTUNITY;
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Given, Remark};
+use crate::types::named::{Kind, Parameter, Rule};
 use crate::types::{Metadata, Slot, Span, Time};
 
 const HEAVY: &str = "to-heavy";
@@ -23,29 +24,25 @@ const LEAST_LINES: u64 = 3;
 /// Nanoseconds per millisecond.
 const MILLISECOND: u64 = 1_000_000;
 
-const EVERY: Key = Key::new(
+const EVERY: Parameter = Parameter::optional(
     "train-every",
-    ValueKind::Period,
+    Kind::PERIOD,
     "time between two trains of the light file [default: 200ms]",
 )
-.when(crate::format::import::Rule::With(LIGHT));
+.when(Rule::With(LIGHT));
 
-const TRAIN: Key = Key::new(
+const TRAIN: Parameter = Parameter::optional(
     "train",
-    ValueKind::Count,
+    Kind::Count(1, u64::MAX),
     "packets of a train: as many slots that are received from its time on, but before the next train [default: 10]",
 )
-.when(crate::format::import::Rule::With(LIGHT));
+.when(Rule::With(LIGHT));
 
-const KEYS: [Key; 8] = [
-    Key::new(
-        HEAVY,
-        ValueKind::File,
-        "file for the delivery opportunities, ms",
-    ),
-    Key::new(
+const KEYS: [Parameter; 8] = [
+    Parameter::optional(HEAVY, Kind::File, "file for the delivery opportunities, ms"),
+    Parameter::optional(
         LIGHT,
-        ValueKind::File,
+        Kind::File,
         "file for the trains: time, delay and opportunities, ms",
     ),
     EVERY,

@@ -6,23 +6,20 @@ use std::io::{BufWriter, Write};
 use super::seen::Seen;
 use super::{ADD_PROPAGATION, Export, ExportError, Exporter, propagation};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Remark};
+use crate::types::named::{Kind, Parameter};
 use crate::types::{Slot, Span};
 
 const DELAY: &str = "to-delay";
 const LOSS: &str = "to-loss";
 
-const KEYS: [Key; 3] = [
-    Key::new(
+const KEYS: [Parameter; 3] = [
+    Parameter::optional(
         DELAY,
-        ValueKind::File,
+        Kind::File,
         "file for the delays, ns; 0 for a lost packet",
     ),
-    Key::new(
-        LOSS,
-        ValueKind::File,
-        "file for the losses, 1 for a lost packet",
-    ),
+    Parameter::optional(LOSS, Kind::File, "file for the losses, 1 for a lost packet"),
     ADD_PROPAGATION,
 ];
 

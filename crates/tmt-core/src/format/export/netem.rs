@@ -21,8 +21,9 @@ use std::io::{BufWriter, Write};
 use super::seen::Seen;
 use super::{ADD_PROPAGATION, Export, ExportError, Exporter, LLDU, OUTPUT, lldu, propagation};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Remark};
 use crate::stats::distribution::{Distribution, EXACT_UP_TO};
+use crate::types::named::{Kind, Parameter};
 use crate::types::{Metadata, Slot, Span, Time};
 use losses::Losses;
 use table::Table;
@@ -30,16 +31,16 @@ use table::Table;
 /// Name of the table in the `tc` line.
 const NAME: &str = "tmt";
 
-const TABLE: Key = Key::new(
+const TABLE: Parameter = Parameter::optional(
     "table",
-    ValueKind::OneOf(&["delay", "slot"]),
+    Kind::Words(&["delay", "slot"]),
     "what the table has: delay, one-way delays for `distribution`, or slot, times between slots for `slot distribution` \
      [default: delay]",
 );
 
-const LOSS_MODEL: Key = Key::new(
+const LOSS_MODEL: Parameter = Parameter::optional(
     "loss-model",
-    ValueKind::OneOf(&["gemodel", "state", "random", "none"]),
+    Kind::Words(&["gemodel", "state", "random", "none"]),
     "losses of the tc line: gemodel (two states), state (four states), random (independent) or none [default: gemodel]",
 );
 

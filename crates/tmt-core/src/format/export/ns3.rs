@@ -6,15 +6,16 @@ use std::io::{BufWriter, Write};
 use super::seen::Seen;
 use super::{Export, ExportError, Exporter, OUTPUT};
 use crate::format::foreign::Carries;
-use crate::format::import::{Finding, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Remark};
 use crate::types::Slot;
+use crate::types::named::{Kind, Parameter};
 
 /// Ordinals per line.
 const PER_LINE: u64 = 16;
 
-const AS: Key = Key::new(
+const AS: Parameter = Parameter::optional(
     "as",
-    ValueKind::OneOf(&["list", "cpp"]),
+    Kind::Words(&["list", "cpp"]),
     "form of the list: list, numbers that a C++ initialiser list can include, or cpp, a snippet that makes the model [default: list]",
 );
 

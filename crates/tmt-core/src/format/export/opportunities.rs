@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write};
 use super::seen::Seen;
 use super::{ExportError, LLDU, lldu};
 use crate::format::import::finding::counted;
-use crate::format::import::{Finding, Given, Key, Remark, ValueKind};
+use crate::format::import::{Finding, Given, Remark};
+use crate::types::named::{Kind, Parameter};
 use crate::types::{Bytes, Metadata, Slot, Span};
 
 /// Nanoseconds per millisecond.
@@ -15,16 +16,16 @@ const MILLISECOND: u64 = 1_000_000;
 const LARGEST_SLOT: Bytes = Bytes(1_000_000);
 
 /// Key of what becomes of erased slots.
-pub(super) const ERASED: Key = Key::new(
+pub(super) const ERASED: Parameter = Parameter::optional(
     "erased",
-    ValueKind::OneOf(&["leave-out", "keep"]),
+    Kind::Words(&["leave-out", "keep"]),
     "erased slots: leave-out, so that their packets wait, or keep, so that nothing is lost on them [default: leave-out]",
 );
 
 /// Key of opportunities of another size than the slots.
-pub(super) const RESCALE: Key = Key::new(
+pub(super) const RESCALE: Parameter = Parameter::optional(
     "rescale",
-    ValueKind::Switch,
+    Kind::Present,
     "give one opportunity whenever the slots add up to its size, if slots have another size",
 );
 

@@ -11,7 +11,7 @@ use std::io::BufRead;
 use super::mahimahi::Mahimahi;
 use super::over_time::{Points, Sampled, Step};
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
-use super::{Files, Finding, Given, Importer, Key, Lines, RTT, Remark, ValueKind, whole_lines};
+use super::{Files, Finding, Given, Importer, Kind, Lines, Parameter, RTT, Remark, whole_lines};
 use crate::format::foreign::Carries;
 use crate::format::text::shown;
 use crate::types::{Bytes, Error, ErrorKind, Result, Span, TraceKind};
@@ -22,16 +22,12 @@ const HEAVY: &str = "heavy";
 /// Size of a delivery opportunity, bytes.
 pub const OPPORTUNITY: Bytes = Bytes(1400);
 
-const KEYS: [Key; 5] = [
-    Key::new(
-        LIGHT,
-        ValueKind::File,
-        "file of trains (light), `-` for stdin",
-    )
-    .when(super::Rule::Required("it has the delays")),
-    Key::new(
+const KEYS: [Parameter; 5] = [
+    Parameter::optional(LIGHT, Kind::File, "file of trains (light), `-` for stdin")
+        .when(super::Rule::Required("it has the delays")),
+    Parameter::optional(
         HEAVY,
-        ValueKind::File,
+        Kind::File,
         "file of delivery opportunities (heavy), which then are the slots, `-` for stdin",
     ),
     PROPAGATION,

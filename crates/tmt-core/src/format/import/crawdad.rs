@@ -10,7 +10,7 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PACKETS, Record, Records, Shape, Totals};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, Importer, Key, Lines, RTT, Rule, TRACE, ValueKind,
+    DECODE_DELAY, Files, Finding, Given, Importer, Kind, Lines, Parameter, RTT, Rule, TRACE,
     whole_lines,
 };
 use crate::format::foreign::Carries;
@@ -21,9 +21,9 @@ use crate::types::{Error, ErrorKind, Result, TraceKind};
 /// RSSI of a frame with an error.
 const ERROR: u8 = 128;
 
-const KEYS: [Key; 6] = [
+const KEYS: [Parameter; 6] = [
     TRACE,
-    Key::new("interval", ValueKind::Period, "time between two frames")
+    Parameter::optional("interval", Kind::PERIOD, "time between two frames")
         .when(Rule::Required("the file contains no send times")),
     PACKETS,
     DECODE_DELAY,

@@ -10,7 +10,7 @@ use super::probe::{
     self, DELAY_UNIT, Fate, LLDU, LOST, PROPAGATION, ROUND_TRIP, Record, Records, Shape,
 };
 use super::{
-    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Rule, ValueKind,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Kind, Lines, Parameter, RTT, Rule,
     whole_lines,
 };
 use crate::format::foreign::Carries;
@@ -22,21 +22,21 @@ use crate::types::{Error, ErrorKind, Result, TraceKind};
 const DELAY: &str = "delay";
 const LOSS: &str = "loss";
 
-const KEYS: [Key; 10] = [
-    Key::new(DELAY, ValueKind::File, "file of delays, `-` for stdin"),
-    Key::new(LOSS, ValueKind::File, "file of losses, `-` for stdin"),
-    Key::new("interval", ValueKind::Period, "time between two packets")
+const KEYS: [Parameter; 10] = [
+    Parameter::optional(DELAY, Kind::File, "file of delays, `-` for stdin"),
+    Parameter::optional(LOSS, Kind::File, "file of losses, `-` for stdin"),
+    Parameter::optional("interval", Kind::PERIOD, "time between two packets")
         .when(Rule::Required("the files contain no send times")),
-    Key::new(
+    Parameter::optional(
         DELAY_UNIT,
-        ValueKind::OneOf(&["s", "ms", "us", "ns"]),
+        Kind::Words(&["s", "ms", "us", "ns"]),
         "unit of the delays [default: ns, as written by ebpf-trace-emu]",
     ),
     PROPAGATION.when(Rule::With(DELAY)),
     DECODE_DELAY.when(Rule::Without(DELAY)),
-    Key::new(
+    Parameter::optional(
         LOST,
-        ValueKind::OneOf(&["0", "1"]),
+        Kind::Words(&["0", "1"]),
         "digit that means lost: 1, or 0 as in Link'Em [default: 1]",
     )
     .when(Rule::With(LOSS)),

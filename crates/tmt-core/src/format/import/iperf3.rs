@@ -12,8 +12,8 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, Record, Records, Shape};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Remark, Rule,
-    TRACE, ValueKind, whole_lines,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Kind, Lines, Parameter, RTT,
+    Remark, Rule, TRACE, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{LOSSES_OUT_OF_RANGE, SILENT_INTERVALS};
@@ -26,20 +26,20 @@ const SEED: &str = "seed";
 /// Most datagrams of a report: each is a row, and a number in the report may be wrong.
 const MOST: u64 = 100_000_000;
 
-const KEYS: [Key; 6] = [
+const KEYS: [Parameter; 6] = [
     TRACE,
-    Key::new(
+    Parameter::optional(
         SPREAD,
-        ValueKind::OneOf(&["even", "random", "together"]),
+        Kind::Words(&["even", "random", "together"]),
         "where the lost datagrams of an interval are put: at equal distances, at random, or in one burst at its begin",
     )
     .when(Rule::Required(
         "iperf3 counts the losses of an interval and does not say which datagrams were lost; bursts and gaps of the trace \
          follow from what you state",
     )),
-    Key::new(
+    Parameter::optional(
         SEED,
-        ValueKind::Count,
+        Kind::Count(1, u64::MAX),
         "seed of `spread` random [default: 1]",
     ),
     DECODE_DELAY,

@@ -9,12 +9,12 @@ use std::io::BufRead;
 
 use super::json;
 use super::probe::{self, DIRECTION, Direction, INTERVAL, LLDU, PROPAGATION, Shape};
-use super::{ImportError, Importer, Key, RTT, TRACE};
+use super::{ImportError, Importer, Parameter, RTT, TRACE};
 use crate::format::foreign::Carries;
 use crate::types::TraceKind;
 use packets::Packets;
 
-const KEYS: [Key; 6] = [TRACE, DIRECTION, INTERVAL, PROPAGATION, RTT, LLDU];
+const KEYS: [Parameter; 6] = [TRACE, DIRECTION, INTERVAL, PROPAGATION, RTT, LLDU];
 
 /// Importer of JSON of irtt.
 pub static FORMAT: Importer = Importer {

@@ -9,7 +9,7 @@ use std::io::BufRead;
 use super::probe::{
     self, DIRECTION, Direction, LLDU, Lost, PROPAGATION, Record, Records, Shape, Trip, Ways,
 };
-use super::{Files, Finding, Given, Importer, Key, Lines, RTT, Remark, TRACE, whole_lines};
+use super::{Files, Finding, Given, Importer, Lines, Parameter, RTT, Remark, TRACE, whole_lines};
 use crate::format::foreign::Carries;
 use crate::format::text::{nanos, shown};
 use crate::format::unit::Unit;
@@ -18,7 +18,7 @@ use crate::types::{Error, ErrorKind, Result, TraceKind};
 /// Columns of a header, in their order.
 const COLUMNS: [&str; 4] = ["timestamp", "rtt", "uplink", "downlink"];
 
-const KEYS: [Key; 5] = [TRACE, DIRECTION, PROPAGATION, RTT, LLDU];
+const KEYS: [Parameter; 5] = [TRACE, DIRECTION, PROPAGATION, RTT, LLDU];
 
 /// Importer of tables of LENS.
 pub static FORMAT: Importer = Importer {

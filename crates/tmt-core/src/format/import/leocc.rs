@@ -7,25 +7,25 @@
 
 use super::leoreplayer::{self, BANDWIDTH, DELAY};
 use super::probe::PROPAGATION;
-use super::{Importer, Key, RTT, Rule, ValueKind};
+use super::{Importer, Kind, Parameter, RTT, Rule};
 use crate::format::foreign::Carries;
 use crate::types::{Span, TraceKind};
 
 const BIN: &str = "bin";
 
-const KEYS: [Key; 5] = [
-    Key::new(
+const KEYS: [Parameter; 5] = [
+    Parameter::optional(
         BANDWIDTH,
-        ValueKind::File,
+        Kind::File,
         "file of delivery opportunities, in ms, as of mahimahi; `-` for stdin",
     )
     .when(Rule::Required("the delays alone say nothing of the slots")),
-    Key::new(DELAY, ValueKind::File, "file of delays, `-` for stdin").when(Rule::Required(
+    Parameter::optional(DELAY, Kind::File, "file of delays, `-` for stdin").when(Rule::Required(
         "without delays the trace is one of mahimahi: convert it as such",
     )),
-    Key::new(
+    Parameter::optional(
         BIN,
-        ValueKind::Period,
+        Kind::PERIOD,
         "time that a line of the delay file covers [default: 10ms, as in the traces of LeoCC]",
     ),
     PROPAGATION,

@@ -10,8 +10,8 @@ use super::mahimahi::{Mahimahi, OPPORTUNITY};
 use super::over_time::{Points, Sampled, Step};
 use super::probe::{self, Fate, INTERVAL, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Lines, RTT, Remark, Rule, ValueKind,
-    whole_lines,
+    Files, Finding, Given, Import, ImportError, Importer, Kind, Lines, Parameter, RTT, Remark,
+    Rule, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::text::shown;
@@ -20,17 +20,17 @@ use crate::types::{Error, ErrorKind, Result, Span, TraceKind};
 pub(super) const DELAY: &str = "delay";
 pub(super) const BANDWIDTH: &str = "bandwidth";
 
-const KEYS: [Key; 6] = [
-    Key::new(DELAY, ValueKind::File, "file of delays, ms, `-` for stdin")
+const KEYS: [Parameter; 6] = [
+    Parameter::optional(DELAY, Kind::File, "file of delays, ms, `-` for stdin")
         .when(Rule::Required("it has the delays")),
-    Key::new(
+    Parameter::optional(
         BANDWIDTH,
-        ValueKind::File,
+        Kind::File,
         "file of delivery opportunities in the form of mahimahi, which then are the slots, `-` for stdin",
     ),
-    Key::new(
-        INTERVAL.name,
-        ValueKind::Period,
+    Parameter::optional(
+        "interval",
+        Kind::PERIOD,
         "how long a delay holds [default: 10ms]",
     ),
     PROPAGATION,

@@ -9,7 +9,7 @@ use super::finding::counted;
 use super::over_time::MOST;
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Key, RTT, Rule, ValueKind,
+    DECODE_DELAY, Files, Finding, Given, ImportError, Importer, Kind, Parameter, RTT, Rule,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{CRLF, DELAYS_LEFT, DELAYS_REPEATED};
@@ -22,14 +22,14 @@ const LOSS: &str = "loss";
 /// Longest number, digits.
 const LONGEST: usize = 20;
 
-const KEYS: [Key; 7] = [
-    Key::new(DELAY, ValueKind::File, "file of delays, ms, `-` for stdin"),
-    Key::new(
+const KEYS: [Parameter; 7] = [
+    Parameter::optional(DELAY, Kind::File, "file of delays, ms, `-` for stdin"),
+    Parameter::optional(
         LOSS,
-        ValueKind::File,
+        Kind::File,
         "file of losses, 0 for a lost packet, `-` for stdin",
     ),
-    Key::new("interval", ValueKind::Period, "time between two packets")
+    Parameter::optional("interval", Kind::PERIOD, "time between two packets")
         .when(Rule::Required("the files contain no send times")),
     PROPAGATION.when(Rule::With(DELAY)),
     DECODE_DELAY.when(Rule::Without(DELAY)),

@@ -12,7 +12,7 @@ use std::io::BufRead;
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    Files, Finding, Given, Importer, Key, Lines, RTT, Remark, Rule, TRACE, ValueKind, whole_lines,
+    Files, Finding, Given, Importer, Kind, Lines, Parameter, RTT, Remark, Rule, TRACE, whole_lines,
 };
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{ARRIVALS_UNSENT, QUEUE_DROPS};
@@ -34,11 +34,11 @@ const SHOWN: usize = 8;
 /// Columns of a line, and of a line of a satellite link.
 const COLUMNS: [usize; 2] = [12, 16];
 
-const KEYS: [Key; 5] = [
+const KEYS: [Parameter; 5] = [
     TRACE,
-    Key::new(
+    Parameter::optional(
         LINK,
-        ValueKind::Nodes,
+        Kind::Nodes,
         "the link whose packets are taken, as the numbers of its nodes",
     )
     .when(Rule::Required("the file has the packets of all links")),

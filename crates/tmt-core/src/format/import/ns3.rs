@@ -7,7 +7,7 @@ use std::io::{BufRead, Read as _};
 
 use super::finding::counted;
 use super::probe::{self, Fate, LLDU, PACKETS, Record, Records, Shape, Totals};
-use super::{DECODE_DELAY, Files, Finding, Given, Importer, Key, RTT, Rule, TRACE, ValueKind};
+use super::{DECODE_DELAY, Files, Finding, Given, Importer, Kind, Parameter, RTT, Rule, TRACE};
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::{DUPLICATES, RECEIVED_AT_END_UNKNOWN};
 use crate::format::text::shown;
@@ -16,13 +16,13 @@ use crate::types::{Error, ErrorKind, Position, Result, TraceKind};
 /// Longest list, bytes: it is sorted, and so held in memory.
 const LONGEST: u64 = 1 << 26;
 
-const KEYS: [Key; 6] = [
+const KEYS: [Parameter; 6] = [
     TRACE,
-    Key::new("interval", ValueKind::Period, "time between two packets")
+    Parameter::optional("interval", Kind::PERIOD, "time between two packets")
         .when(Rule::Required("the list contains no send times")),
-    Key::new(
-        PACKETS.name,
-        ValueKind::Count,
+    Parameter::optional(
+        "packets",
+        Kind::Count(1, u64::MAX),
         "number of packets [default: those up to the last lost one]",
     ),
     DECODE_DELAY,

@@ -7,7 +7,7 @@
 use super::over_time::{Points, Step};
 use super::probe::{self, Fate, INTERVAL, LLDU, PROPAGATION, Record, Records, Shape};
 use super::{
-    Files, Finding, Given, ImportError, Importer, Key, Lines, RTT, Remark, Rule, TRACE, ValueKind,
+    Files, Finding, Given, ImportError, Importer, Kind, Lines, Parameter, RTT, Remark, Rule, TRACE,
     whole_lines,
 };
 use crate::format::foreign::Carries;
@@ -18,27 +18,27 @@ const STEP: &str = "step";
 const VALUES: &str = "values";
 const HOLD: &str = "hold";
 
-const KEYS: [Key; 7] = [
+const KEYS: [Parameter; 7] = [
     TRACE,
-    Key::new(
+    Parameter::optional(
         VALUES,
-        ValueKind::OneOf(&["delay", "attenuation"]),
+        Kind::Words(&["delay", "attenuation"]),
         "what the file has: delay in ms, or attenuation in dB, which is no trace",
     )
     .when(Rule::Required(
         "the file does not say whether it has delays or attenuations",
     )),
-    Key::new(
+    Parameter::optional(
         STEP,
-        ValueKind::Period,
+        Kind::PERIOD,
         "refresh period, which the first column counts",
     )
     .when(Rule::Required(
         "the file counts steps of the refresh period",
     )),
-    Key::new(
+    Parameter::optional(
         HOLD,
-        ValueKind::Switch,
+        Kind::Present,
         "hold each delay until the next line instead of interpolating as OpenSAND does",
     ),
     PROPAGATION,

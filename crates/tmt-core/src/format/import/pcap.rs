@@ -10,7 +10,7 @@ mod pairs;
 use std::collections::BTreeMap;
 
 use super::probe::{self, LLDU, PROPAGATION, Shape};
-use super::{Files, Given, ImportError, Importer, Key, RTT, Remark, Rule, ValueKind};
+use super::{Files, Given, ImportError, Importer, Kind, Parameter, RTT, Remark, Rule};
 use crate::format::foreign::Carries;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 use capture::Capture;
@@ -27,18 +27,18 @@ const MOST_FLOWS: usize = 1 << 16;
 /// Flows that a message lists.
 const LISTED: usize = 4;
 
-const KEYS: [Key; 6] = [
-    Key::new(SENDER, ValueKind::File, "capture at the sender")
+const KEYS: [Parameter; 6] = [
+    Parameter::optional(SENDER, Kind::File, "capture at the sender")
         .when(Rule::Required("it says what was sent and when")),
-    Key::new(
+    Parameter::optional(
         RECEIVER,
-        ValueKind::File,
+        Kind::File,
         "capture at the receiver, `-` for stdin",
     )
     .when(Rule::Required("it says what arrived and when")),
-    Key::new(
+    Parameter::optional(
         FLOW,
-        ValueKind::Count,
+        Kind::Count(1, u64::MAX),
         "which flow, by the bytes that the sender's capture has of it: 1 is the largest [default: 1]",
     ),
     PROPAGATION,

@@ -10,13 +10,13 @@ mod stamp;
 use std::io::BufRead;
 
 use super::probe::{self, INTERVAL, LLDU, PROPAGATION, ROUND_TRIP, Record, Records, Shape, Totals};
-use super::{Files, Finding, Given, Importer, Key, Lines, RTT, TRACE, whole_lines};
+use super::{Files, Finding, Given, Importer, Lines, Parameter, RTT, TRACE, whole_lines};
 use crate::format::foreign::Carries;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 use answers::Answers;
 use log::Log;
 
-const KEYS: [Key; 6] = [TRACE, INTERVAL, PROPAGATION, ROUND_TRIP, RTT, LLDU];
+const KEYS: [Parameter; 6] = [TRACE, INTERVAL, PROPAGATION, ROUND_TRIP, RTT, LLDU];
 
 /// Importer of output of ping.
 pub static FORMAT: Importer = Importer {

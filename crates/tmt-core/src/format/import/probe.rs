@@ -9,7 +9,7 @@ mod direction;
 mod sequence;
 
 use super::{
-    Files, Finding, Given, Import, ImportError, Importer, Key, Remark, Slots, ValueKind,
+    Files, Finding, Given, Import, ImportError, Importer, Kind, Parameter, Remark, Slots,
     decode_delay, rate_bps, set_rtt,
 };
 use crate::format::import::catalogue::{POLARITY_SUSPECTED, RATE_OF_PROBES};
@@ -19,9 +19,9 @@ pub(super) use direction::{DIRECTION, Direction, Lost, Trip, Ways};
 use sequence::Sequence;
 
 /// Key of the time between packets.
-pub(super) const INTERVAL: Key = Key::new(
+pub(super) const INTERVAL: Parameter = Parameter::optional(
     "interval",
-    ValueKind::Period,
+    Kind::PERIOD,
     "time between two packets; the times of the file are then not used [default: the times of the file]",
 );
 
@@ -35,31 +35,31 @@ const OFFSET: &str = "offset-ns";
 pub(super) const LOST: &str = "lost";
 
 /// Key of the propagation.
-pub(super) const PROPAGATION: Key = Key::new(
+pub(super) const PROPAGATION: Parameter = Parameter::optional(
     "propagation",
-    ValueKind::DurationOr("min"),
+    Kind::DurationOr("min"),
     "propagation P, removed from every delay: a duration, or `min` for the smallest delay of a received \
      packet [default: min; a pipe needs a duration]",
 );
 
 /// Key of delays that are round trips.
-pub(super) const ROUND_TRIP: Key = Key::new(
+pub(super) const ROUND_TRIP: Parameter = Parameter::optional(
     "round-trip",
-    ValueKind::Switch,
+    Kind::Present,
     "the delays are round trips; half of each is the one-way delay",
 );
 
 /// Key of the size of a packet.
-pub(super) const LLDU: Key = Key::new(
+pub(super) const LLDU: Parameter = Parameter::optional(
     "lldu",
-    ValueKind::Size,
+    Kind::Size,
     "size of a packet, written as `lldu_bytes` and, with an interval, used for `rate_bps`",
 );
 
 /// Key of the number of packets sent, of formats whose files do not have it.
-pub(super) const PACKETS: Key = Key::new(
+pub(super) const PACKETS: Parameter = Parameter::optional(
     "packets",
-    ValueKind::Count,
+    Kind::Count(1, u64::MAX),
     "number of packets sent, the first of which has number 0: those before the first and after the last one in the file \
      are lost [default: unknown]",
 );
@@ -148,7 +148,7 @@ impl<'a, R> Shape<'a, R> {
         delays: Option<&'static str>,
         make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
     ) -> Self {
-        let is_input = |key: &&Key| matches!(key.kind, ValueKind::Input | ValueKind::File);
+        let is_input = |key: &&Parameter| matches!(key.kind, Kind::Input | Kind::File);
         let inputs = format.keys.iter().filter(is_input);
         Self {
             format,

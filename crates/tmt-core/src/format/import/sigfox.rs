@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::finding::counted;
 use super::json::{self, Elements};
 use super::probe::{self, Fate, INTERVAL, LLDU, Record, Records, Shape, Totals};
-use super::{DECODE_DELAY, Files, Finding, Given, Importer, Key, RTT, Remark, TRACE};
+use super::{DECODE_DELAY, Files, Finding, Given, Importer, Parameter, RTT, Remark, TRACE};
 use crate::format::foreign::Carries;
 use crate::format::import::catalogue::PAYLOAD_DIFFERS;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
 
-const KEYS: [Key; 5] = [TRACE, INTERVAL, DECODE_DELAY, RTT, LLDU];
+const KEYS: [Parameter; 5] = [TRACE, INTERVAL, DECODE_DELAY, RTT, LLDU];
 
 /// Importer of lists of frames.
 pub static FORMAT: Importer = Importer {

@@ -64,7 +64,10 @@ pub(super) fn try_convert(
     let mut given = Given::default();
     for (key, value) in keys {
         let known = format.keys.iter().find(|known| known.name == *key);
-        let value = known.map_or_else(|| Ok((*value).to_owned()), |known| known.read(value));
+        let value = known.map_or_else(
+            || Ok((*value).to_owned()),
+            |known| known.kind.read(value).map(|value| value.to_string()),
+        );
         given.set(key, value.unwrap());
     }
     let mut remarks = Vec::new();

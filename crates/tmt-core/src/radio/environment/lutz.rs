@@ -5,9 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Environment, ExponentialState, Loo, Sequence};
-use crate::radio::number::number;
 use crate::radio::{RadioError, from_db, to_db};
-use crate::types::named::in_parentheses;
+use crate::types::named::{Entry, Kind, Parameter, Quantity, Value, in_parentheses};
 
 /// Start of its text.
 pub(super) const NAME: &str = "lutz:";
@@ -45,59 +44,39 @@ pub struct Lutz {
     pub correlation_m: f64,
 }
 
-/// A key of the text.
-struct Field {
-    key: &'static str,
-    unit: &'static str,
-    lowest: f64,
-    highest: f64,
-    of: fn(&mut Lutz) -> &mut f64,
-}
+/// The model as an entry, whose parameters are in the order in which they are printed.
+static ENTRY: Entry<()> = Entry {
+    name: "lutz",
+    about: "two states of exponential lengths, Rician and Suzuki",
+    parameters: &[
+        Parameter::required("rice-factor", Kind::Quantity(&RICE_FACTOR)),
+        Parameter::required("bad-mean", Kind::Quantity(&BAD_MEAN)),
+        Parameter::required("bad-deviation", Kind::Quantity(&BAD_DEVIATION)),
+        Parameter::required("good", Kind::Quantity(&LENGTH)),
+        Parameter::required("bad", Kind::Quantity(&LENGTH)),
+        Parameter::required("correlation", Kind::Quantity(&CORRELATION)),
+    ],
+    examples: &[],
+    make: (),
+};
 
-const fn field(
-    key: &'static str,
-    unit: &'static str,
-    [lowest, highest]: [f64; 2],
-    of: fn(&mut Lutz) -> &mut f64,
-) -> Field {
-    Field {
-        key,
-        unit,
-        lowest,
-        highest,
-        of,
-    }
-}
+static RICE_FACTOR: Quantity = quantity("a value from 0dB to 40dB", 0.0, 40.0, DB);
+static BAD_MEAN: Quantity = quantity("a value from -40dB to 0dB", -40.0, 0.0, DB);
+static BAD_DEVIATION: Quantity = quantity("a value from 0dB to 20dB", 0.0, 20.0, DB);
+static LENGTH: Quantity = quantity("a value from 0.1m to 1000000m", 0.1, 1e6, METRES);
+static CORRELATION: Quantity = quantity("a value from 0.1m to 1000m", 0.1, 1000.0, METRES);
 
-/// The keys, in the order in which they are printed.
-static FIELDS: [Field; 6] = [
-    field("rice-factor", "dB", [0.0, 40.0], |lutz| {
-        &mut lutz.rice_factor_db
-    }),
-    field("bad-mean", "dB", [-40.0, 0.0], |lutz| &mut lutz.bad_mean_db),
-    field("bad-deviation", "dB", [0.0, 20.0], |lutz| {
-        &mut lutz.bad_deviation_db
-    }),
-    field("good", "m", [0.1, 1e6], |lutz| &mut lutz.good_m),
-    field("bad", "m", [0.1, 1e6], |lutz| &mut lutz.bad_m),
-    field("correlation", "m", [0.1, 1000.0], |lutz| {
-        &mut lutz.correlation_m
-    }),
-];
+const DB: Units = &[("dB", 1.0, 1.0)];
+const METRES: Units = &[("m", 1.0, 1.0)];
 
-impl Field {
-    fn includes(&self, value: f64) -> bool {
-        (self.lowest..=self.highest).contains(&value)
-    }
+type Units = &'static [(&'static str, f64, f64)];
 
-    fn range(&self) -> String {
-        let Self {
-            unit,
-            lowest,
-            highest,
-            ..
-        } = self;
-        format!("a value from {lowest}{unit} to {highest}{unit}")
+const fn quantity(expected: &'static str, least: f64, most: f64, units: Units) -> Quantity {
+    Quantity {
+        expected,
+        least,
+        most,
+        units,
     }
 }
 
@@ -142,20 +121,31 @@ impl Lutz {
     }
 
     /// Whether every value is in its range.
-    pub(super) fn is_valid(mut self) -> bool {
-        FIELDS
-            .iter()
-            .all(|field| field.includes(*(field.of)(&mut self)))
+    pub(super) fn is_valid(self) -> bool {
+        let mut values = self.values();
+        values.all(|(parameter, value)| parameter.kind.accepts(&value))
+    }
+
+    /// Each parameter with its value.
+    fn values(self) -> impl Iterator<Item = (&'static Parameter, Value)> {
+        let values = [
+            self.rice_factor_db,
+            self.bad_mean_db,
+            self.bad_deviation_db,
+            self.good_m,
+            self.bad_m,
+            self.correlation_m,
+        ];
+        ENTRY.parameters.iter().zip(values.map(Value::Number))
     }
 }
 
 impl fmt::Display for Lutz {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lutz = *self;
         f.write_str(NAME)?;
-        for (at, Field { key, unit, of, .. }) in FIELDS.iter().enumerate() {
+        for (at, (parameter, value)) in self.values().enumerate() {
             let mark = if at == 0 { "" } else { "/" };
-            write!(f, "{mark}{key}={}{unit}", of(&mut lutz))?;
+            write!(f, "{mark}{}", parameter.show(&value))?;
         }
         Ok(())
     }
@@ -165,54 +155,21 @@ impl FromStr for Lutz {
     type Err = RadioError;
 
     fn from_str(text: &str) -> Result<Self, RadioError> {
-        let keys = || FIELDS.iter().map(|field| field.key);
-        let mut lutz = Self {
-            rice_factor_db: f64::NAN,
-            bad_mean_db: f64::NAN,
-            bad_deviation_db: f64::NAN,
-            good_m: f64::NAN,
-            bad_m: f64::NAN,
-            correlation_m: f64::NAN,
-        };
         // In parentheses commas separate the keys, as everywhere; after `lutz:` they would end the value.
         let (inside, mark) = match in_parentheses(text) {
             Some((_, inside)) => (inside, ','),
             None => (text.strip_prefix(NAME).unwrap_or(text), '/'),
         };
-        for part in inside.split(mark).filter(|part| !part.is_empty()) {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            let field = FIELDS.iter().find(|field| field.key == key);
-            let field = field.ok_or_else(|| {
-                let keys: Vec<&str> = keys().collect();
-                RadioError(format!(
-                    "'{NAME}{part}': expected {NAME}KEY=VALUE/… with the keys {}",
-                    keys.join(", ")
-                ))
-            })?;
-            let place = (field.of)(&mut lutz);
-            if !place.is_nan() {
-                return Err(RadioError(format!(
-                    "'{key}' of {NAME}… is given more than once"
-                )));
-            }
-            let found = number(key, value, field.unit, &field.range())?;
-            if !field.includes(found) {
-                return Err(RadioError(format!(
-                    "'{key}={value}' of {NAME}…: expected {}",
-                    field.range()
-                )));
-            }
-            *place = found;
-        }
-        match FIELDS.iter().find(|field| (field.of)(&mut lutz).is_nan()) {
-            None => Ok(lutz),
-            Some(missing) => Err(RadioError(format!(
-                "'{}' of {NAME}… is missing: expected {}; all of {} are needed",
-                missing.key,
-                missing.range(),
-                keys().collect::<Vec<_>>().join(", ")
-            ))),
-        }
+        let parts: Vec<&str> = inside.split(mark).filter(|part| !part.is_empty()).collect();
+        let values = ENTRY.read(Some(&parts.join(",")))?;
+        Ok(Self {
+            rice_factor_db: values.number("rice-factor"),
+            bad_mean_db: values.number("bad-mean"),
+            bad_deviation_db: values.number("bad-deviation"),
+            good_m: values.number("good"),
+            bad_m: values.number("bad"),
+            correlation_m: values.number("correlation"),
+        })
     }
 }
 
@@ -255,17 +212,17 @@ mod tests {
             (
                 "/bad=30m",
                 "",
-                "'bad' of lutz:… is missing: expected a value from 0.1m to 1000000m; all of rice-factor, bad-mean,",
+                "found no bad, expected lutz:rice-factor,bad-mean,",
             ),
             (
                 "bad=30m",
                 "bad=30",
-                "'bad=30': expected a value from 0.1m to 1000000m",
+                "found 'bad=30', expected a value from 0.1m to 1000000m",
             ),
             (
                 "good=90m",
                 "good=0m",
-                "'good=0m' of lutz:…: expected a value from 0.1m to 1000000m",
+                "found 'good=0m', expected a value from 0.1m to 1000000m",
             ),
             ("rice-factor=10dB", "rice-factor=-1dB", "from 0dB to 40dB"),
             ("bad-mean=-12.5dB", "bad-mean=1dB", "from -40dB to 0dB"),
@@ -275,16 +232,8 @@ mod tests {
                 "from 0dB to 20dB",
             ),
             ("correlation=5m", "correlation=0.01m", "from 0.1m to 1000m"),
-            (
-                "bad=30m",
-                "good=30m",
-                "'good' of lutz:… is given more than once",
-            ),
-            (
-                "bad=30m",
-                "share=0.25",
-                "with the keys rice-factor, bad-mean,",
-            ),
+            ("bad=30m", "good=30m", "expected good at most once"),
+            ("bad=30m", "share=0.25", "expected one of these parameters"),
         ] {
             let text = TEXT.replace(from, to);
             let error = text.parse::<Lutz>().unwrap_err().to_string();

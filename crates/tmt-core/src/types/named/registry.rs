@@ -1,138 +1,17 @@
 //! Registries of things that are selected by name with parameters, such as `cubic:beta=0.8,c=0.4`.
 //!
-//! A family (congestion controls, queue disciplines) lists its entries. A program adds its own with [`Choice::register`], or
-//! passes them to [`Choice::parse_with`]. Names, forms, parsing and display are derived from the entries.
+//! A family (congestion controls, queue disciplines, schemes, erasure processes) lists its entries. A program adds its own
+//! with [`Choice::register`], or passes them to [`Choice::parse_with`]. Names, forms, parsing and display are derived from the
+//! entries.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::unknown::alternatives;
-use super::{Named, Own, ParseError, Part, RegisterError, head, parts, suggestion, unknown_of};
-use crate::types::Span;
-use derive_more::{Display, From};
-
-/// Parameter of an entry: a number, a switch, a duration, or one of some words.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameter {
-    /// Name of the parameter, as it is written before the `=`.
-    pub name: &'static str,
-    /// Default value. `None` for a number that must be given, with or without its name: `fixed:20`.
-    pub default: Option<Value>,
-    /// Smallest and largest accepted value of a number.
-    pub range: (f64, f64),
-    /// Accepted words; empty unless the parameter takes words.
-    pub words: &'static [&'static str],
-}
-
-/// Value of a parameter, as parsed and as displayed. Numbers, switches, spans and words convert into one.
-#[derive(Debug, Clone, Copy, PartialEq, Display, From)]
-pub enum Value {
-    /// Number within the range of its parameter.
-    Number(f64),
-    /// `on` or `off`; displayed only if it differs from the default.
-    #[display("{}", if *_0 { "on" } else { "off" })]
-    Switch(bool),
-    /// Duration above zero, with its unit: `5ms`.
-    Duration(Span),
-    /// One of the words of its parameter; displayed only if it differs from the default.
-    Word(&'static str),
-}
-
-impl Parameter {
-    const fn new(name: &'static str, default: Option<Value>, range: (f64, f64)) -> Self {
-        Self {
-            name,
-            default,
-            range,
-            words: &[],
-        }
-    }
-
-    /// Declares a number from `least` to `most`, both included.
-    #[must_use]
-    pub const fn number(name: &'static str, default: f64, least: f64, most: f64) -> Self {
-        Self::new(name, Some(Value::Number(default)), (least, most))
-    }
-
-    /// Declares a switch, `on` or `off`.
-    #[must_use]
-    pub const fn switch(name: &'static str, default: bool) -> Self {
-        Self::new(name, Some(Value::Switch(default)), (0.0, 1.0))
-    }
-
-    /// Declares a number without a default, which is given with or without its name.
-    #[must_use]
-    pub const fn bare(name: &'static str, least: f64, most: f64) -> Self {
-        Self::new(name, None, (least, most))
-    }
-
-    /// Declares a duration above zero.
-    #[must_use]
-    pub const fn duration(name: &'static str, default: Span) -> Self {
-        Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
-    }
-
-    /// Declares a parameter that takes one of these words; the first is the default.
-    #[must_use]
-    pub const fn keyword(name: &'static str, words: &'static [&'static str]) -> Self {
-        let default = Some(Value::Word(words[0]));
-        let range = (0.0, 0.0);
-        Self {
-            name,
-            default,
-            range,
-            words,
-        }
-    }
-
-    /// Whether the parameter takes `value`.
-    fn accepts(&self, value: &Value) -> bool {
-        match (self.default, value) {
-            (Some(Value::Switch(_)), Value::Switch(_)) => true,
-            (Some(Value::Duration(_)), Value::Duration(span)) => !span.is_zero(),
-            (Some(Value::Word(_)), Value::Word(word)) => self.words.contains(word),
-            (None | Some(Value::Number(_)), Value::Number(number)) => {
-                let (least, most) = self.range;
-                (least..=most).contains(number)
-            }
-            _ => false,
-        }
-    }
-
-    /// What the parameter accepts, in words.
-    fn expected(&self) -> String {
-        let (least, most) = self.range;
-        match self.default {
-            Some(Value::Switch(_)) => "on or off".to_owned(),
-            Some(Value::Duration(_)) => "a duration above zero, such as 5ms".to_owned(),
-            Some(Value::Word(_)) => alternatives(self.words),
-            _ => format!("a number from {least} to {most}"),
-        }
-    }
-
-    fn parse(&self, text: &str) -> Option<Value> {
-        let value = match (self.default, text) {
-            (Some(Value::Switch(_)), "on") => Some(Value::Switch(true)),
-            (Some(Value::Switch(_)), "off") => Some(Value::Switch(false)),
-            (Some(Value::Switch(_)), _) => None,
-            (Some(Value::Duration(_)), _) => text.parse().ok().map(Value::Duration),
-            (Some(Value::Word(_)), _) => {
-                let known = self.words.iter().find(|word| **word == text);
-                known.map(|word| Value::Word(word))
-            }
-            _ => text.parse().ok().map(Value::Number),
-        };
-        value.filter(|value| self.accepts(value))
-    }
-
-    /// Formats the parameter with this value, as a user types it.
-    fn show(&self, value: Value) -> String {
-        match self.default {
-            None => value.to_string(),
-            Some(_) => format!("{}={value}", self.name),
-        }
-    }
-}
+use super::{
+    Kind, Named, Own, Parameter, ParseError, Part, RegisterError, Value, head, parts, suggestion,
+    unknown_of,
+};
+use crate::types::{BitRate, Bytes, Span};
 
 /// Entry of a registry: a name, its parameters, and a constructor.
 #[derive(Debug)]
@@ -150,68 +29,105 @@ pub struct Entry<M: 'static> {
 }
 
 impl<M> Entry<M> {
-    /// Name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
+    /// Name and parameters: `cubic[:beta=0.7,c=0.4]`, `outages:every=DURATION,length=DURATION[,offset=DURATION]`.
     #[must_use]
     pub fn form(&self) -> String {
-        let show = |parameter: &Parameter| match parameter.default {
-            Some(default) => parameter.show(default),
-            None => parameter.name.to_owned(),
-        };
-        let parameters: Vec<String> = self.parameters.iter().map(show).collect();
-        let (name, parameters) = (self.name, parameters.join(","));
-        match self.parameters {
-            [] => name.to_owned(),
-            all if all.iter().all(|p| p.default.is_some()) => format!("{name}[:{parameters}]"),
-            _ => format!("{name}:{parameters}"),
+        let is_required = |parameter: &&Parameter| parameter.is_required;
+        let (required, optional): (Vec<_>, Vec<_>) = self.parameters.iter().partition(is_required);
+        let forms =
+            |parameters: Vec<&Parameter>| parameters.into_iter().map(Parameter::form).collect();
+        let (required, optional): (Vec<String>, Vec<String>) = (forms(required), forms(optional));
+        match (required.join(","), optional) {
+            (required, optional) if required.is_empty() && optional.is_empty() => {
+                self.name.to_owned()
+            }
+            (required, optional) if required.is_empty() => {
+                format!("{}[:{}]", self.name, optional.join(","))
+            }
+            (required, optional) => {
+                let optional = optional.iter().map(|form| format!("[,{form}]"));
+                format!("{}:{required}{}", self.name, optional.collect::<String>())
+            }
         }
     }
 
-    /// Parses the values of its parameters in `text`, the part after `name:`.
-    fn values(&self, text: Option<&str>) -> Result<Values, ParseError> {
-        let mut given = Vec::new();
-        for part in text.into_iter().flat_map(parts) {
-            let is_meant = |known: &&Parameter| match part.key {
-                Some(name) => known.name == name,
-                None => known.default.is_none(),
-            };
-            let parameter = self.parameters.iter().find(is_meant);
-            let value = parameter.and_then(|known| known.parse(part.value));
-            given.push((part.text.to_owned(), parameter, value));
-        }
-        self.fill(given)
+    /// The parts of `text`, what follows the name, each with the parameter that it is for, if that is known, and its value.
+    pub fn parts<'t>(
+        &self,
+        text: &'t str,
+    ) -> impl Iterator<Item = (Option<&'static Parameter>, &'t str, &'t str)> {
+        let bare = self.parameters.iter().find(|known| known.is_bare);
+        let whole = bare.filter(|bare| bare.kind == Kind::Rest);
+        let split = parts(text)
+            .enumerate()
+            .map(move |(at, Part { text, key, value })| {
+                let named = self.parameters.iter().find(|known| Some(known.name) == key);
+                // The name of a file may have a `=`.
+                let is_file = at == 0 && bare.is_some_and(|bare| bare.kind == Kind::Content);
+                match named {
+                    None if key.is_none() || is_file => (bare, text, text),
+                    named => (named, text, value),
+                }
+            });
+        let split = whole.is_none().then_some(split).into_iter().flatten();
+        whole
+            .map(|whole| (Some(whole), text, text))
+            .into_iter()
+            .chain(split)
+    }
+
+    /// Reads the values of its parameters in `text`, the part after `name:`.
+    ///
+    /// # Errors
+    /// A part is for no parameter, a value is not accepted or given twice, or one is missing.
+    pub fn read(&self, text: Option<&str>) -> Result<Values, ParseError> {
+        let parts = text.into_iter().flat_map(|text| self.parts(text));
+        self.fill(parts.map(|(parameter, part, value)| {
+            let value = parameter.map(|parameter| parameter.kind.read(value));
+            (part.to_owned(), parameter, value)
+        }))
     }
 
     /// The given values, each with its text for errors, and the defaults of the other parameters.
     fn fill(
         &self,
-        all: Vec<(String, Option<&'static Parameter>, Option<Value>)>,
+        all: impl Iterator<
+            Item = (
+                String,
+                Option<&'static Parameter>,
+                Option<Result<Value, ParseError>>,
+            ),
+        >,
     ) -> Result<Values, ParseError> {
         let mut given = Values(Vec::new());
         for (text, parameter, value) in all {
-            let refuse = |expected: &str| {
-                ParseError(format!(
-                    "found '{text}', expected {expected}: {}",
-                    self.form()
-                ))
-            };
-            let parameter = parameter.ok_or_else(|| {
+            let Some((parameter, value)) = parameter.zip(value) else {
                 let known = self.parameters.iter().map(|known| known.name);
                 let suggestion = suggestion(Part::of(&text).name(), known);
-                refuse(&format!("one of these parameters{suggestion}"))
-            })?;
-            let value = value.ok_or_else(|| refuse(&parameter.expected()))?;
+                let expected = format!("one of these parameters{suggestion}: {}", self.form());
+                return Err(ParseError::mismatch(text, expected));
+            };
+            let value = value.map_err(|error| error.of(text.clone(), Some(self.form())))?;
             if given.get(parameter.name).is_some() {
-                return Err(refuse(&format!("{} at most once", parameter.name)));
+                let expected = format!("{} at most once: {}", parameter.name, self.form());
+                return Err(ParseError::mismatch(text, expected));
             }
             given.0.push((parameter, value));
         }
-        let filled = self.parameters.iter().map(|known| {
-            let missing =
-                || ParseError(format!("found no {}, expected {}", known.name, self.form()));
-            let value = given.get(known.name).or(known.default);
-            Ok((known, value.ok_or_else(missing)?))
-        });
-        filled.collect::<Result<_, _>>().map(Values)
+        let mut values = Values(Vec::new());
+        for known in self.parameters {
+            match given.get(known.name).or(known.default.as_ref()) {
+                Some(value) => values.0.push((known, value.clone())),
+                None if known.is_required => {
+                    return Err(ParseError::Missing {
+                        name: known.name.to_owned(),
+                        form: self.form(),
+                    });
+                }
+                None => {}
+            }
+        }
+        Ok(values)
     }
 }
 
@@ -229,6 +145,14 @@ pub trait Family: Copy + 'static {
     /// Entries that the program has registered.
     fn own() -> &'static Own<Entry<Self>>;
 }
+
+impl<M> PartialEq for Entry<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl<M> Eq for Entry<M> {}
 
 impl<M: 'static> Named for Entry<M> {
     fn name(&self) -> &'static str {
@@ -248,7 +172,7 @@ impl<M> Choice<M> {
     #[must_use]
     pub fn with_defaults(entry: &'static Entry<M>) -> Self {
         let defaults = entry.parameters.iter();
-        let values = defaults.filter_map(|known| Some((known, known.default?)));
+        let values = defaults.filter_map(|known| Some((known, known.default.clone()?)));
         Self {
             entry,
             values: Values(values.collect()),
@@ -280,10 +204,18 @@ impl<M> Choice<M> {
     ) -> Result<Self, ParseError> {
         let given = values.into_iter().map(|(name, value)| {
             let parameter = entry.parameters.iter().find(|known| known.name == name);
-            let taken = parameter.filter(|known| known.accepts(&value));
-            (format!("{name}={value}"), parameter, taken.map(|_| value))
+            let text = format!("{name}={value}");
+            let taken = parameter.map(|known| {
+                let wrong = || ParseError::mismatch(&*text, known.kind.expected());
+                known
+                    .kind
+                    .accepts(&value)
+                    .then_some(value)
+                    .ok_or_else(wrong)
+            });
+            (text, parameter, taken)
         });
-        let values = entry.fill(given.collect())?;
+        let values = entry.fill(given)?;
         Ok(Self { entry, values })
     }
 }
@@ -292,17 +224,17 @@ impl<M> Choice<M> {
     /// The name, with the parameters that differ from their defaults: `cubic` for `cubic:beta=0.7,c=0.4`.
     #[must_use]
     pub fn short(&self) -> String {
-        self.text(|parameter, value| parameter.default != Some(value))
+        self.text(|parameter, value| parameter.default.as_ref() != Some(value))
     }
 
     /// The name, with the parameters that are shown.
-    fn text(&self, is_shown: impl Fn(&Parameter, Value) -> bool) -> String {
+    fn text(&self, is_shown: impl Fn(&Parameter, &Value) -> bool) -> String {
         let mut text = self.entry.name.to_owned();
         let mut separator = ':';
         for (parameter, value) in &self.values.0 {
-            if is_shown(parameter, *value) {
+            if is_shown(parameter, value) {
                 text.push(separator);
-                text += &parameter.show(*value);
+                text += &parameter.show(value);
                 separator = ',';
             }
         }
@@ -348,7 +280,7 @@ impl<M: Family> Choice<M> {
             .ok_or_else(|| unknown_of(M::KIND, name, entries.iter().map(|entry| entry.name)))?;
         Ok(Self {
             entry,
-            values: entry.values(rest)?,
+            values: entry.read(rest)?,
         })
     }
 
@@ -375,7 +307,7 @@ impl<M> fmt::Display for Choice<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(|parameter, value| {
             let is_quiet = matches!(value, Value::Switch(_) | Value::Word(_));
-            !is_quiet || parameter.default != Some(value)
+            !is_quiet || parameter.default.as_ref() != Some(value)
         }))
     }
 }
@@ -399,57 +331,67 @@ impl<M: Family> FromStr for Choice<M> {
 pub struct Values(Vec<(&'static Parameter, Value)>);
 
 impl Values {
-    fn get(&self, name: &str) -> Option<Value> {
+    /// Reads the values of these parameters, whose names are known.
+    ///
+    /// # Errors
+    /// A value that its parameter does not take.
+    pub fn read<'t>(
+        given: impl IntoIterator<Item = (&'static Parameter, &'t str)>,
+    ) -> Result<Self, ParseError> {
+        let read = |(parameter, text): (&'static Parameter, &str)| match parameter.kind.read(text) {
+            Ok(value) => Ok((parameter, value)),
+            Err(error) => Err(error.of(parameter.named(text), None)),
+        };
+        given
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// The value of the parameter with this name; `None` if there is none.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
         let mut values = self.0.iter();
         let (_, value) = values.find(|(known, _)| known.name == name)?;
-        Some(*value)
+        Some(value)
     }
+}
 
+/// Implements methods that return a value of one type.
+macro_rules! values {
+    ($($(#[$meta:meta])* $method:ident: $variant:ident($value:ident) => $type:ty, $result:expr, $what:literal;)+) => {
+        impl Values {$(
+            $(#[$meta])*
+            ///
+            /// # Panics
+            #[doc = concat!("The entry does not declare ", $what, " with this name, or it has no value.")]
+            #[must_use]
+            pub fn $method(&self, name: &str) -> $type {
+                match self.get(name) {
+                    Some(Value::$variant($value)) => $result,
+                    other => panic!("{name} is {other:?}, not {}", $what),
+                }
+            }
+        )+}
+    };
+}
+
+values! {
     /// Value of the number with this name.
-    ///
-    /// # Panics
-    /// The entry does not declare a number with this name.
-    #[must_use]
-    pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(number)) => number,
-            other => panic!("{name} is {other:?}, not a number"),
-        }
-    }
-
+    number: Number(number) => f64, *number, "a number";
+    /// Value of the whole number with this name.
+    count: Count(count) => u64, *count, "a whole number";
     /// Whether the switch with this name is on.
-    ///
-    /// # Panics
-    /// The entry does not declare a switch with this name.
-    #[must_use]
-    pub fn is_on(&self, name: &str) -> bool {
-        match self.get(name) {
-            Some(Value::Switch(on)) => on,
-            other => panic!("{name} is {other:?}, not a switch"),
-        }
-    }
-
+    is_on: Switch(on) => bool, *on, "a switch";
     /// Value of the duration with this name.
-    ///
-    /// # Panics
-    /// The entry does not declare a duration with this name.
-    #[must_use]
-    pub fn duration(&self, name: &str) -> Span {
-        match self.get(name) {
-            Some(Value::Duration(span)) => span,
-            other => panic!("{name} is {other:?}, not a time"),
-        }
-    }
-
+    duration: Duration(span) => Span, *span, "a duration";
+    /// Value of the size with this name.
+    size: Size(size) => Bytes, *size, "a size";
+    /// Value of the rate with this name.
+    rate: Rate(rate) => BitRate, *rate, "a rate";
     /// The word that the parameter with this name has.
-    ///
-    /// # Panics
-    /// The entry does not declare a parameter with this name that takes words.
-    #[must_use]
-    pub fn word(&self, name: &str) -> &'static str {
-        match self.get(name) {
-            Some(Value::Word(word)) => word,
-            other => panic!("{name} is {other:?}, not a word"),
-        }
-    }
+    word: Word(word) => &'static str, word, "a word";
+    /// The text that the parameter with this name has.
+    text: Text(text) => &str, text, "a text";
 }

@@ -89,11 +89,12 @@ pub fn pairs<'t>(
 ) -> Result<Vec<(&'t str, &'t str)>, ParseError> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for Part { text, key, value } in parts {
-        let key = key.ok_or_else(|| {
-            ParseError(format!("'{text}': expected KEY=VALUE, such as {example}"))
+        let key = key.ok_or_else(|| ParseError::NoKey {
+            part: text.to_owned(),
+            example: example.to_owned(),
         })?;
         if pairs.iter().any(|(known, _)| *known == key) {
-            return Err(ParseError(format!("'{key}' is given more than once")));
+            return Err(ParseError::Twice(key.to_owned()));
         }
         pairs.push((key, value));
     }

@@ -17,20 +17,21 @@ pub fn unknown_of<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> ParseError {
-    let known: Vec<&str> = known.into_iter().collect();
-    let suggestion = suggestion(name, known.iter().copied());
-    let known = known.join(", ");
-    ParseError(format!(
-        "unknown {kind} '{name}'{suggestion}; expected one of {known}"
-    ))
+    ParseError::Unknown {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        known: known.into_iter().map(str::to_owned).collect(),
+    }
 }
 
-/// Error message for `text`, which is not one of `names`.
+/// The refusal of `text`, which is not one of `names`.
 #[must_use]
 pub fn unknown(text: &str, names: &[&str]) -> ParseError {
-    let suggestion = suggestion(text, names.iter().copied());
-    let expected = alternatives(names);
-    ParseError(format!("found '{text}'{suggestion}, expected {expected}"))
+    ParseError::Mismatch {
+        found: text.to_owned(),
+        suggestion: suggestion(text, names.iter().copied()),
+        expected: alternatives(names),
+    }
 }
 
 /// `names` as a list whose last item follows `or`.

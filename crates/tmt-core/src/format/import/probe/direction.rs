@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::super::finding::{Finding, counted};
-use super::super::{Given, Key, Remark, ValueKind};
+use super::super::{Given, Kind, Parameter, Remark};
 use super::{Fate, ROUND_TRIP, Record};
 use crate::format::import::catalogue::{
     CLOCK_OFFSET, DELAYS_UNKNOWN, LOSS_DIRECTION_UNKNOWN, NEVER_SENT,
@@ -11,9 +11,9 @@ use crate::format::import::catalogue::{
 use crate::types::{ErrorKind, Metadata, Span};
 
 /// Key of the direction.
-pub(in super::super) const DIRECTION: Key = Key::new(
+pub(in super::super) const DIRECTION: Parameter = Parameter::optional(
     "direction",
-    ValueKind::OneOf(&["up", "down", "round-trip"]),
+    Kind::Words(&["up", "down", "round-trip"]),
     "which packets are probes: those to the server (up), its answers (down), with one-way delays, which need synchronised \
      clocks; or both (round-trip), with half of the round trip as the delay [default: round-trip]",
 );
