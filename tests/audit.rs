@@ -1,6 +1,6 @@
 //! `tmt audit` on logs of `tmt tcp`: unchanged ones pass, changed ones are detected.
 
-use crate::common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, tmt, trace, version_1};
 
 /// A folder with a bursty timeline and the log of a run over it.
 fn logged() -> Folder {
@@ -337,4 +337,72 @@ fn another_timeline_than_that_of_the_run_is_detected() {
         .within(&folder)
         .run()
         .fails(1, &["no-such.csv: No such file or directory"]);
+}
+
+/// What no rule can tell: the end line has the number of rows and a checksum of all before it. Logs of version 1 have none.
+#[test]
+fn every_change_of_a_log_is_noticed_and_version_1_is_still_read() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(3000, 9));
+    tmt("tcp --link coupled --scheme arq --packets packets.csv --slots slots.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let (packets, slots) = (folder.read("packets.csv"), folder.read("slots.csv"));
+    let audit = |packets: &str, slots: &str| {
+        folder.write("p.csv", packets);
+        folder.write("s.csv", slots);
+        tmt("audit --slots s.csv p.csv").within(&folder).run()
+    };
+    audit(&packets, &slots).ok();
+    // Without its last row, and an end line that knows it.
+    let cut = |log: &str| {
+        let (before, end) = log.trim_end().rsplit_once('\n').unwrap();
+        let (before, _) = before.rsplit_once('\n').unwrap();
+        let rows = before.lines().filter(|line| !line.starts_with('#')).count();
+        format!(
+            "{before}\n{}\n",
+            end.replace(&format!("rows={rows}"), &format!("rows={}", rows - 1))
+        )
+    };
+    let sets = |log: &str, key: &str, value: &str| {
+        let line = log
+            .lines()
+            .find(|line| line.starts_with(&format!("# {key}: ")))
+            .unwrap();
+        log.replace(line, &format!("# {key}: {value}"))
+    };
+    let end = |log: &str| log.replace(" crc32=", " crc32=0");
+    for (packets, slots) in [
+        (cut(&packets), slots.clone()),
+        (packets.clone(), cut(&slots)),
+        (
+            sets(&packets, "scheme", "harq:4/7"),
+            sets(&slots, "scheme", "harq:4/7"),
+        ),
+        (
+            sets(&packets, "packet_bytes", "1501"),
+            sets(&slots, "packet_bytes", "1501"),
+        ),
+        (sets(&packets, "command", "tmt"), slots.clone()),
+        (end(&packets), slots.clone()),
+        (packets.clone(), end(&slots)),
+    ] {
+        audit(&packets, &slots).fails(1, &[": form: found '# end: rows="]);
+    }
+    // The same logs as before there were checksums, in which a codeword of ARQ must still be one unit.
+    let (packets, slots) = (version_1(&packets), version_1(&slots));
+    audit(&packets, &slots).ok();
+    let rows: Vec<&str> = slots
+        .lines()
+        .filter(|line| line.contains(",data,"))
+        .collect();
+    for (place, step) in [(20, 1), (20, -1), (40, 1), (63, -1)] {
+        let mut fields: Vec<String> = rows[place].split(',').map(str::to_owned).collect();
+        fields[6] = (fields[6].parse::<i64>().unwrap() + step).to_string();
+        audit(&packets, &slots.replace(rows[place], &fields.join(",")))
+            .fails(1, &["s.csv:", "repeats"]);
+    }
+    let repair = rows[20].replace(",data,", ",repair,");
+    audit(&packets, &slots.replace(rows[20], &repair)).fails(1, &["s.csv:"]);
 }

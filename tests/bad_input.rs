@@ -353,3 +353,19 @@ fn the_largest_and_the_smallest_of_every_scheme_are_taken() {
             .ok();
     }
 }
+
+#[test]
+fn text_that_is_not_utf8_is_named_with_its_line() {
+    let folder = Folder::new();
+    folder.write("x", b"# one\n# two\n\xff\n");
+    for command in [
+        "sweep x",
+        "tcp --params x",
+        "advise --candidates @x --channel bernoulli:0.05 --rate 1Mbps --lldu 100B --rtt 40ms",
+        "synth --scenario hybrid-fading --fading-format sns3 --fading-in x",
+        "synth --scenario hybrid-fading --error-curve x",
+    ] {
+        let ran = tmt(command).within(&folder).run();
+        ran.fails(1, &["x:3: found bytes that are not UTF-8, expected text"]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Folder, bash, plain, project, tmt};
+use crate::common::{Folder, bash, plain, project, tmt, trace};
 
 /// Time and delay of each row, ns.
 fn slots(text: &str) -> Vec<(u64, u64)> {
@@ -147,4 +147,41 @@ fn strict_conversions_name_what_an_importer_assumes() {
     }
     run("convert --strict --from lens --direction up --propagation 1ms lens.csv").ok();
     run("convert --strict --from leocc --bin 10ms --propagation 7ms --bandwidth bandwidth.txt --delay delay.txt").ok();
+}
+
+/// A few bytes that would become millions of rows are refused with the limit.
+#[test]
+fn a_small_input_does_not_become_an_endless_output() {
+    let folder = Folder::new();
+    folder.write("list", "4294967290\n");
+    folder.write(
+        "iperf",
+        "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+         [  5]   0.00-1.00   sec   119 KBytes   976 Kbits/sec  0.043 ms  0/4294967290 (0%)\n",
+    );
+    folder.write(
+        "big.csv",
+        trace(10, 1).replace("# lldu_bytes: 33", "# lldu_bytes: 4294967295"),
+    );
+    for (command, code, limit) in [
+        (
+            "--from ns3 --interval 1ms --decode-delay 1ms list",
+            1,
+            "expected positions below 100000000, or the number of packets",
+        ),
+        (
+            "--from iperf3 --spread even --decode-delay 1ms iperf",
+            1,
+            "found more than 100000000 datagrams",
+        ),
+        (
+            "--to mahimahi --rescale big.csv",
+            2,
+            "found slots of 4294967295B, expected at most 1000000B (--lldu)",
+        ),
+    ] {
+        let ran = tmt(&format!("convert {command}")).within(&folder).run();
+        assert!(ran.stdout.len() < 1 << 20, "{command}");
+        ran.fails(code, &[limit]);
+    }
 }

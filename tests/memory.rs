@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Folder, Ran, TMT, bash, finish};
+use crate::common::{Folder, Ran, TMT, bash, finish, tmt, trace};
 use tmt_core::format::Compression;
 use tmt_core::format::compression::Compressor;
 
@@ -168,5 +168,48 @@ fn tcp_over_a_timeline_that_is_too_long_for_memory_takes_little_of_it() {
             ran.json()["results"]["runs"][0]["total"]["packets_delivered"].as_u64() > Some(1000)
         );
         assert!(highest > 0 && highest < TCP_LIMIT, "{flags}: {highest} kB");
+    }
+}
+
+#[test]
+fn every_reader_refuses_a_small_file_of_one_endless_line_in_little_memory() {
+    let folder = Folder::new();
+    let mut zstd = Vec::new();
+    let mut compressor = Compressor::new(Compression::Zstd).unwrap();
+    compressor.block(&vec![b'0'; 1 << 20], &mut zstd).unwrap();
+    folder.write("x.zst", zstd.repeat(GIGABYTE >> 20));
+    folder.write("phy.csv", trace(1000, 9));
+    let coupled = "tcp --link coupled --scheme arq --packets packets.csv phy.csv";
+    tmt(coupled).within(&folder).run().ok();
+    // A field in quotes may have line ends.
+    folder.write(
+        "quoted.csv",
+        [b"a,b\n\"".to_vec(), vec![b'\n'; 1 << 22]].concat(),
+    );
+    let row = "a row of more than 1048576 bytes";
+    let commands = [
+        ("summarise x.zst", row),
+        ("summarise quoted.csv", row),
+        ("audit x.zst", row),
+        ("audit packets.csv --slots x.zst", row),
+        (
+            "synth FADES --fading-in x.zst",
+            "more than 100000000B of text",
+        ),
+        (
+            "synth FADES --error-curve x.zst",
+            "more than 1048576B of text",
+        ),
+        (
+            "advise --candidates @/dev/zero --channel bernoulli:0.05 --rate 1Mbps --lldu 100B --rtt 40ms",
+            "more than 4194304B of text",
+        ),
+        ("sweep /dev/zero", "more than 4194304B of text"),
+        ("tcp --params /dev/zero", "more than 4194304B of text"),
+    ];
+    for (command, limit) in commands {
+        let command = command.replace("FADES", "--scenario hybrid-fading");
+        let script = format!("ulimit -d 262144; tmt --jobs 2 {command}");
+        bash(&folder, &script).fails(1, &[limit]);
     }
 }

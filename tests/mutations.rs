@@ -1,5 +1,5 @@
-//! Logs of every kind of link with one thing changed at random: the auditor notices each change, or
-//! docs/simulator.md, Sec. 13, says why it cannot.
+//! Logs of every kind of link with one thing changed at random: the rules of the auditor notice each change, without a checksum,
+//! or docs/simulator.md, Sec. 13, says why they cannot.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use fluid_tcp::audit::{audit, audit_with_slots};
 use test_support::{depth, seed};
 use tmt_core::format::{Options, TraceReader};
 
-use crate::common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, tmt, trace, version_1};
 
 /// Columns of the packet log.
 const SENT: usize = 3;
@@ -175,13 +175,13 @@ fn logs() -> Vec<Logged> {
     .into_iter()
     .flat_map(|(name, run)| {
         tmt(&run).arg_list("--packets log.csv").within(&folder).run().ok();
-        let log = folder.read("log.csv");
+        let log = version_1(&folder.read("log.csv"));
         let timeline = match name {
             "timeline" | "shared LLDUs" => Some(folder.read("lossy.csv")),
             "split timeline" => Some(folder.read("timeline.csv")),
             _ => None,
         };
-        let slots = run.contains("--slots").then(|| folder.read("slots.csv"));
+        let slots = run.contains("--slots").then(|| version_1(&folder.read("slots.csv")));
         let alone = (timeline.is_some() || slots.is_some()).then(|| Logged {
             name: "alone",
             log: log.clone(),

@@ -488,3 +488,91 @@ fn flags_of_an_engine_are_checked() {
     ran.fails(1, &["found no sbatch on PATH", "tmt sweep --shard K/N"]);
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
+
+/// What a sweep did not make in its folder is refused before anything runs, and is still there afterwards.
+#[test]
+#[cfg(unix)]
+fn a_folder_with_anything_else_is_refused_and_left_as_it_is() {
+    let plan =
+        "sweep --link synthetic --rate 1Mbps --rtt 40ms --duration 1s --cc newreno,cubic -o a.csv";
+    for make in [
+        "mkdir a.csv.partial; echo x > a.csv.partial/notes.txt",
+        "mkdir a.csv.partial; echo x > a.csv.partial/run.sh",
+        "mkdir -p a.csv.partial/sub",
+        "mkdir a.csv.partial; echo x > a.csv.partial/task.sh",
+        "mkdir a.csv.partial; ln -s target a.csv.partial/lock",
+        "mkdir a.csv.partial; mkfifo a.csv.partial/sweep-0003.jsonl",
+        "mkdir a.csv.partial; mkfifo a.csv.partial/plan.txt",
+        "mkdir other; ln -s other a.csv.partial",
+        "touch a.csv.partial",
+        "mkdir a.csv.partial.removed; touch a.csv.partial.removed/notes.txt",
+    ] {
+        let folder = Folder::new();
+        let list = "find . | sort";
+        let before = bash(&folder, &format!("{make}; {list}")).ok().stdout;
+        for more in ["", "--resume", "--shard 1/2"] {
+            let ran = tmt(&format!("{plan} {more}")).within(&folder).run();
+            ran.fails(
+                1,
+                &[
+                    "a.csv.partial",
+                    "found ",
+                    "expected only files that a sweep makes",
+                ],
+            );
+        }
+        assert_eq!(bash(&folder, list).ok().stdout, before, "{make}");
+    }
+    // An empty one, and what a sweep leaves that is killed at once, are taken.
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "mkdir a.csv.partial; touch a.csv.partial/lock a.csv.partial/plan.txt.17",
+    )
+    .ok();
+    tmt(plan).within(&folder).run().ok();
+    assert_eq!(folder.names(), ["a.csv"]);
+}
+
+#[test]
+fn records_that_were_changed_or_are_of_another_plan_are_refused() {
+    let plan = "sweep --link synthetic --rate 1Mbps --rtt 40ms --duration 1s --cc newreno,cubic --loss bernoulli:0.01";
+    let (folder, other) = (Folder::new(), Folder::new());
+    let begin = |folder: &Folder, seeds: u32| {
+        let shard = format!("{plan} --seeds {seeds} -o a.csv --shard 1/2");
+        tmt(&shard).within(folder).run().ok();
+    };
+    begin(&folder, 2);
+    begin(&other, 3);
+    let records = "a.csv.partial/shard-1-of-2-0001.jsonl";
+    let text = folder.read(records);
+    assert!(text.contains("\"seed\":2"), "{text}");
+    for (changed, why) in [
+        (
+            text.replacen("\"seed\":2", "\"seed\":7", 1),
+            "that was changed",
+        ),
+        (
+            text.replacen("\"goodput_bps\":", "\"goodput_bps\":1", 1),
+            "that was changed",
+        ),
+        (text.replacen("\"crc\"", "\"src\"", 1), "that was changed"),
+        (other.read(records), "of another plan"),
+    ] {
+        folder.write(records, changed);
+        let words = [
+            ":1: found a record ",
+            why,
+            "remove the file to run its cells again",
+        ];
+        tmt(&format!("{plan} --seeds 2 -o a.csv --resume"))
+            .within(&folder)
+            .run()
+            .fails(1, &words);
+    }
+    folder.write(records, text);
+    tmt(&format!("{plan} --seeds 2 -o a.csv --resume"))
+        .within(&folder)
+        .run()
+        .ok();
+}

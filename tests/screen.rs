@@ -357,3 +357,95 @@ fn completions_offer_values_and_not_files() {
         assert!(found > 0, "{flag}");
     }
 }
+
+/// Whatever is typed, and whatever a file holds, cannot control the terminal: C0, C1 and marks of direction are replaced, on
+/// stderr and in tables and JSON on stdout.
+#[test]
+fn nothing_that_is_printed_controls_the_terminal() {
+    const EVIL: &str = "a\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}1m\r\u{202e}b\u{2066}";
+    let folder = folder();
+    let evil = |text: &str| text.replace("EVIL", EVIL);
+    for (name, text) in [
+        (
+            "head.csv",
+            "# tool: EVIL\n# scheme: EVIL\n# EVIL: EVIL\ntx_time,decode_delay\n0,1\n1,1\n",
+        ),
+        (
+            "results.csv",
+            "scheme,cc,goodput_bps\nEVIL,cubic,1\nEVIL,reno,2\n",
+        ),
+        ("names.csv", "EVIL,goodput_bps\n1,1\n"),
+        ("cells.csv", "tx_time,decode_delay\n0,EVIL\n"),
+        ("list", "EVIL\n"),
+        ("codes.csv", "name,EVIL\nEVIL,1,2\n"),
+        ("fade.csv", "time_s,es_n0_db\n0,EVIL\n"),
+        ("steps", "0 EVIL\n"),
+        ("packets.csv", "# tool: EVIL\nEVIL\n"),
+    ] {
+        folder.write(name, evil(text));
+    }
+    // TOML has such characters escaped.
+    let escaped = "a\\u001b[2J\\u009b1m\\u202eb";
+    for (name, text) in [
+        ("value.toml", "link = \"synthetic\"\ncc = \"EVIL\"\n"),
+        ("key.toml", "\"EVIL\" = 1\n"),
+        ("trace.toml", "trace = \"EVIL\"\n"),
+        (
+            "variable.toml",
+            "link = \"synthetic\"\nrate = \"1Mbps\"\nrtt = \"20ms\"\nduration = \"1s\"\nset.day = [\"EVIL\", \"c\"]\n",
+        ),
+    ] {
+        folder.write(name, text.replace("EVIL", escaped));
+    }
+    let mut commands: Vec<String> = "apply --scheme arq head.csv;apply --scheme arq -v --summary-only head.csv;stats head.csv;\
+        stats --json head.csv;lint head.csv;slice head.csv;diff head.csv phy.csv;tcp head.csv;inject --bernoulli 0.1 -v head.csv;\
+        fit head.csv;stats cells.csv;summarise results.csv --by scheme;summarise results.csv --by scheme --json;\
+        summarise results.csv --by scheme --markdown;summarise results.csv --by scheme --latex;\
+        summarise results.csv --by scheme --against cc=cubic;summarise names.csv --by EVIL;summarise names.csv;\
+        advise --candidates @list --channel bernoulli:0.05 --rate 1Mbps --lldu 100B --rtt 40ms;\
+        synth --scenario hybrid-fading --acm codes=codes.csv;synth --scenario hybrid-fading --fading-in fade.csv;\
+        synth --scenario hybrid-fading --fading-in steps --fading-format opensand --fading-step 1s;\
+        synth --scenario hybrid-fading --fading-in steps --fading-format sns3;synth --scenario hybrid-fading --error-curve list;\
+        audit packets.csv;sweep value.toml;sweep key.toml;sweep trace.toml;sweep variable.toml --dry-run;sweep variable.toml;\
+        tcp --params value.toml;tcp --params key.toml;tcp --params trace.toml;\
+        audit packets.csv --slots EVIL;tcp --return-trace EVIL phy.csv;sweep --cc EVIL --link synthetic;convert --from EVIL phy.csv;\
+        lint --from EVIL phy.csv;summarise results.csv --by EVIL;synth --channel EVIL;demo EVIL;help EVIL;model EVIL"
+        .split(';')
+        .map(|command| command.trim().to_owned())
+        .collect();
+    let all = tmt("--help").run().ok();
+    let names = all
+        .text()
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        commands.extend([
+            format!("{name} EVIL"),
+            format!("{name} --EVIL"),
+            format!("{name} -v --seed EVIL -o EVIL/EVIL"),
+        ]);
+    }
+    for command in commands {
+        let words = command.split(' ').map(evil);
+        let ran = words
+            .fold(tmt(""), crate::common::Tmt::arg)
+            .within(&folder)
+            .run();
+        let is_safe = |text: &str| {
+            let unsafe_here = |c: char| {
+                c.is_control() && !matches!(c, '\n' | '\t')
+                    || ('\u{202a}'..='\u{2069}').contains(&c)
+            };
+            !text.contains(unsafe_here)
+        };
+        // Data keeps what it has.
+        let is_data = ran.text().starts_with('#') || command.starts_with("slice");
+        assert!(
+            is_safe(&ran.stderr) && (is_data || is_safe(ran.text())),
+            "{command}: {ran:?}"
+        );
+    }
+}

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
-use crate::common::{Folder, tmt};
+use crate::common::{Folder, bash, tmt};
 
 type Row = BTreeMap<String, String>;
 
@@ -554,4 +555,70 @@ fn a_mean_that_leaves_out_runs_says_so() {
         .within(&folder)
         .run()
         .fails(2, &["row 2", "for the second time"]);
+}
+
+/// Before the first cell, so that nothing is left beside the target.
+#[test]
+fn a_target_that_cannot_be_written_is_refused_before_the_first_cell() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("there")).unwrap();
+    let plan = "sweep --link synthetic --rate 1Mbps --rtt 40ms --duration 1s --cc newreno,cubic -o";
+    for (target, found) in [
+        ("there", "a directory"),
+        ("new/", "a directory"),
+        ("", "an empty name"),
+    ] {
+        for more in ["-q", "--shard=1/2"] {
+            let ran = tmt(plan).arg(target).arg(more).within(&folder).run();
+            let found = format!(": found {found}, expected the name of a file");
+            ran.fails(1, &[&found]);
+            assert_eq!(folder.names(), ["there"]);
+        }
+    }
+}
+
+/// A device or a pipe takes the table, without a folder beside it.
+#[test]
+#[cfg(unix)]
+fn a_device_or_a_pipe_is_a_target_without_a_folder() {
+    let folder = Folder::new();
+    let plan =
+        "tmt sweep --link synthetic --rate 1Mbps --rtt 40ms --duration 1s --cc newreno,cubic -q";
+    let ran = |script: &str| bash(&folder, &script.replace("SWEEP", plan));
+    let table = ran("SWEEP -o -").ok().stdout;
+    for script in [
+        "SWEEP -o /dev/stdout",
+        "SWEEP -o /dev/fd/1",
+        "mkfifo pipe; cat pipe & SWEEP -o pipe && wait",
+    ] {
+        assert!(ran(script).ok().stdout == table, "{script}");
+    }
+    ran("SWEEP -o /dev/null").ok();
+    ran("SWEEP -o /dev/full").fails(1, &["/dev/full: No space left on device"]);
+    ran("SWEEP -o /dev/null --resume").fails(2, &["need --output FILE"]);
+    assert_eq!(folder.names(), ["pipe"]);
+    assert!(!Path::new("/dev/full.partial").exists() && !Path::new("/dev/null.partial").exists());
+}
+
+#[test]
+fn numbers_that_are_not_finite_or_too_large_for_a_mean_count_as_missing_with_a_warning() {
+    let folder = Folder::new();
+    for value in ["1e308", "-1e308", "inf", "-inf", "NaN", "1e400"] {
+        let rows = format!("0,0,0,1000\n0,1,0,{value}\n0,2,0,3000\n1,0,0,{value}\n");
+        folder.write("r.csv", format!("cell,run,flow,goodput_bps\n{rows}"));
+        for form in ["", "--json", "--latex"] {
+            let ran = tmt(&format!(
+                "summarise r.csv --by cell --metric goodput_bps {form}"
+            ));
+            let ran = ran.within(&folder).run().ok();
+            let words = [
+                "warning: goodput_bps: 2 values are not finite or beyond ±1e100: they count as missing",
+            ];
+            let text = ran.says(&words).text().to_lowercase();
+            assert!(
+                !text.contains("inf") && !text.contains("nan"),
+                "{value}: {text}"
+            );
+        }
+    }
 }

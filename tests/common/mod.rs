@@ -298,6 +298,15 @@ pub(crate) fn skipped(reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
+/// A log as version 1 of its format had it, without a checksum, so that only the rules of the auditor can notice a change.
+pub(crate) fn version_1(log: &str) -> String {
+    let log = log
+        .replace("# log: packets/2\n", "# log: packets\n")
+        .replace("# log: slots/2\n", "# log: slots\n");
+    let (rows, _) = log.split_once(" crc32=").unwrap();
+    format!("{rows}\n")
+}
+
 /// A PHY trace of `slots` slots, 1 ms apart, with a head; every `every`-th slot is erased.
 pub(crate) fn trace(slots: u32, every: u32) -> String {
     let mut text = String::from(

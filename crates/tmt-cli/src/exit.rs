@@ -10,6 +10,7 @@ use tmt_core::ErrorKind;
 use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 
+use crate::stderr::controls;
 pub(crate) use crate::stderr::{Verbosity, headline, note, print_at, print_line, warning};
 
 /// Failure of a command.
@@ -147,6 +148,10 @@ pub(crate) fn print_usage_error(error: &clap::Error) {
                 .split_once("\n\nFor more information")
                 .unwrap_or((&text, ""));
             print_line(format_args!("{}", reason.trim_end()));
+        }
+        // What was typed may control the terminal; the colours of clap would, too.
+        _ if error.to_string().contains(controls) => {
+            print_line(format_args!("{}", error.to_string().trim_end()));
         }
         _ => {
             let _ = error.print();

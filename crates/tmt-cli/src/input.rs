@@ -203,6 +203,28 @@ fn detect(input: Input, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
+/// Longest text of a plan, a parameter file or a list of schemes.
+pub(crate) const LONGEST_TEXT: Bytes = Bytes(1 << 22);
+
+/// The text of an input, which is refused if it is longer than `longest`.
+pub(crate) fn text(Input { name, reader }: Input, longest: Bytes) -> Outcome<String> {
+    let mut bytes = Vec::new();
+    let read = reader.take(longest.0 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io(&name, &error))?;
+    if bytes.len() as u64 > longest.0 {
+        return Err(Failure::failed(format!(
+            "{name}: found more than {longest} of text, expected less"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        Failure::failed(format!(
+            "{name}:{line}: found bytes that are not UTF-8, expected text"
+        ))
+    })
+}
+
 /// The flag of a parameter.
 pub(crate) fn flag(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))

@@ -19,6 +19,7 @@ use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
 use crate::progress;
+use crate::stderr::{controls, safe};
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -146,6 +147,9 @@ impl Output {
     /// the shell has opened (`/dev/stdout`, `/dev/fd/3`). The file that stdin reads is refused.
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
         let name = shown(path).to_owned();
+        // The operating system refuses a directory that is there.
+        let path_is_new = |path: &&str| !Path::new(path).is_dir();
+        path.filter(path_is_new).map_or(Ok(()), refuse_directory)?;
         let opened = match path.filter(|path| !is_stdout(path)) {
             None => stdout().map(|stdout| (stdout, None)),
             Some(path) => open(path),
@@ -192,6 +196,11 @@ impl Output {
     pub(crate) fn settle(&mut self) -> Outcome {
         self.flush()
             .map_err(|error| Failure::io(&self.name, &error))
+    }
+
+    /// Writes text for people, without what controls a terminal.
+    pub(crate) fn show(&mut self, text: &str) -> Outcome {
+        self.write(safe(text).as_bytes())
     }
 
     /// Writes `bytes`.
@@ -288,6 +297,19 @@ fn is_stdin(file: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_stdin(_: &fs::Metadata) -> bool {
     false
+}
+
+/// Refuses a name that no file can have.
+pub(crate) fn refuse_directory(path: &str) -> Outcome {
+    let shown = if path.is_empty() { "''" } else { path };
+    let is_directory = path.ends_with('/') || Path::new(path).is_dir();
+    let found = match path {
+        "" => "an empty name",
+        _ if is_directory => "a directory",
+        _ => return Ok(()),
+    };
+    let text = format!("{shown}: found {found}, expected the name of a file");
+    Err(Failure::failed(text))
 }
 
 /// Fails as [`Output::create`] would, for work that takes long: a process that is killed leaves no temporary file then.
@@ -459,7 +481,7 @@ pub(crate) fn table_form(path: &str) -> Outcome<TableForm> {
 }
 
 /// Whether an output is written in place: stdout, a pipe, a device, or what the shell has opened.
-fn is_stream(path: &str) -> bool {
+pub(crate) fn is_stream(path: &str) -> bool {
     let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
     is_stdout(path)
         || fs::metadata(path).is_ok_and(|existing| !existing.is_file())
@@ -513,9 +535,16 @@ pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
     }
 }
 
-/// Writes `value` as indented JSON with a final line break.
+/// Writes `value` as indented JSON with a final line break. Characters that control a terminal are escaped.
 pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcome {
-    let mut text = serde_json::to_vec_pretty(value).map_err(Failure::failed)?;
-    text.push(b'\n');
-    output.write(&text)
+    let mut text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    if text.contains(controls) {
+        let escaped = |c: char| match controls(c) {
+            true => format!("\\u{:04x}", u32::from(c)),
+            false => c.to_string(),
+        };
+        text = text.chars().map(escaped).collect();
+    }
+    text.push('\n');
+    output.write(text.as_bytes())
 }

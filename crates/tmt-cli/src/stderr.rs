@@ -3,6 +3,7 @@
 //! Errors and warnings are always printed. A command prints one headline unless `--quiet` is given, and notes only if
 //! `--verbose` is.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -50,10 +51,26 @@ pub(crate) fn print_at(verbosity: Verbosity, line: fmt::Arguments<'_>) {
     }
 }
 
+/// `text` for a terminal, without what controls it: names, values and heads come from files of others. All text that is read by
+/// people goes through here; line ends and tabs stay.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    if text.contains(controls) {
+        Cow::Owned(text.replace(controls, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Whether a character controls the terminal (C0 and C1), or turns the direction of the text around it.
+pub(crate) fn controls(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
 /// Prints a line to stderr. A closed stderr is ignored.
 pub(crate) fn print_line(line: fmt::Arguments<'_>) {
     // One write per line: the stages of a pipeline share stderr, and their lines must not mix.
-    let line = format!("{line}\n");
+    let line = format!("{}\n", safe(&line.to_string()));
     let write = || {
         let _ = io::stderr().lock().write_all(line.as_bytes());
     };

@@ -38,7 +38,7 @@ pub(crate) fn write<P: serde::Serialize, R: serde::Serialize>(
     if as_json {
         json(output, document)
     } else {
-        output.write(text(document.results()).as_bytes())
+        output.show(&text(document.results()))
     }
 }
 

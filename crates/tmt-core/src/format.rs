@@ -6,6 +6,7 @@
 
 pub mod arrow;
 mod batch;
+mod bounded;
 pub mod columnar;
 mod columns;
 pub mod compression;
@@ -22,6 +23,7 @@ pub mod trace;
 mod unit;
 
 pub use batch::{Rows, TraceEnd};
+pub use bounded::Bounded;
 pub use columnar::panics_are_contained;
 pub use columns::{Columns, Spacing};
 pub use foreign::{Carries, ForeignFormat, joined};

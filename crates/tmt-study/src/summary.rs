@@ -182,9 +182,24 @@ pub fn summarise(
         let place = by.iter().position(|name| name == column).unwrap_or(0);
         compare(&mut groups, &runs, metrics.len(), place, value);
     }
+    let mut conditions = Conditions::of(table, by);
+    for name in &metrics {
+        let column = if has_column(name) {
+            name
+        } else {
+            name.strip_prefix(TOTAL).unwrap_or(name)
+        };
+        let values = (0..table.len()).filter_map(|row| table.value(row, column));
+        let beyond = values.filter(|value| usable(value).is_none()).count();
+        if beyond > 0 {
+            conditions.warnings.push(format!(
+                "{name}: {beyond} values are not finite or beyond ±{LARGEST:e}: they count as missing"
+            ));
+        }
+    }
     Ok(Summary {
         by: by.to_vec(),
-        conditions: Conditions::of(table, by),
+        conditions,
         against,
         groups,
         metrics,
@@ -276,7 +291,14 @@ fn usual(table: &Table) -> Vec<String> {
 }
 
 fn number(table: &Table, row: usize, name: &str) -> Option<f64> {
-    table.value(row, name)?.number()
+    usable(table.value(row, name)?)
+}
+
+/// Largest number that counts: squares of larger ones and their sums may not be finite.
+const LARGEST: f64 = 1e100;
+
+fn usable(value: &Value) -> Option<f64> {
+    value.number().filter(|number| number.abs() <= LARGEST)
 }
 
 /// A metric of the run or flow of a row. Where all flows together have a row of their own, it has no metric of a flow.

@@ -106,8 +106,8 @@ impl Capacity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scheme {
     /// Data units and units of a codeword.
-    data_units: u64,
-    units: u64,
+    pub(super) data_units: u64,
+    pub(super) units: u64,
     /// Whether each attempt counts alone (frame ARQ).
     pub(super) discards: bool,
     /// The last attempt of a codeword, from 1; `None` without a limit.
@@ -276,12 +276,20 @@ fn capacity(text: &str) -> Result<Capacity, Finding> {
     Ok(Capacity { most, in_bytes })
 }
 
+/// The kind of a log and its version: 1 if the head does not have it.
+pub(super) fn version(log: &str) -> (&str, u64) {
+    let parts = log.split_once('/');
+    let parts = parts.and_then(|(kind, version)| Some((kind, number(version.as_bytes())?)));
+    parts.unwrap_or((log, 1))
+}
+
 /// Reads the head of a log of kind `log`.
 pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Finding> {
     let entries = metadata.iter().map(|(key, value)| (key, value.as_bytes()));
     let keys: Keys<'_> = read(entries, missing)?;
-    if keys.log != log {
-        return Err(unfit("log", keys.log, log));
+    if !matches!(version(keys.log), (kind, 1 | 2) if kind == log) {
+        let expected = format_args!("{log}, or {log}/2");
+        return Err(unfit("log", keys.log, expected));
     }
     let (on_timeline, coupled) = (keys.link == Link::Timeline, keys.link == Link::Coupled);
     let proxied = is_second("path", keys.path, ["e2e", "split"])?;

@@ -3,23 +3,28 @@
 use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+use flate2::Crc;
 use serde::Deserialize;
+use tmt_core::format::Bounded;
 use tmt_core::types::Metadata;
 
 use super::finding::{Finding, shown, unfit};
 use super::head;
 use super::report::{Location, Log, Rule, RuleTally};
-use super::text::{number, read};
+use super::text::read;
 
 /// Reader of a log, in constant memory.
 pub(super) struct LogReader<R> {
-    csv: Reader<Ended<R>>,
+    csv: Reader<Bounded<Ended<R>>>,
     record: ByteRecord,
     /// The last line read, from 1; 0 before the first.
     pub(super) location: Location,
     /// The columns of its rows; empty if there is no usable header.
     columns: Vec<&'static str>,
     rows: u64,
+    /// Whether the end line has the CRC-32 of all lines before it, as in version 2; and the CRC-32 of those read.
+    has_crc: bool,
+    crc: Crc,
     /// Whether the end line has been read.
     pub(super) ended: bool,
 }
@@ -47,13 +52,15 @@ impl<R: Read> LogReader<R> {
             .flexible(true)
             .quoting(false)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(Ended { input, last: b'\n' });
+            .from_reader(Bounded::new(Ended { input, last: b'\n' }));
         Self {
             csv,
             record: ByteRecord::new(),
             location: Location { log, line: 0 },
             columns: Vec::new(),
             rows: 0,
+            has_crc: false,
+            crc: Crc::new(),
             ended: false,
         }
     }
@@ -82,6 +89,8 @@ impl<R: Read> LogReader<R> {
                 let expected = format_args!("the header '{usual}'");
                 form.check(columns.is_some(), shown(&line), expected);
                 self.columns = columns.map_or(Vec::new(), names);
+                let version = metadata.get("log").map(head::version);
+                self.has_crc = version.is_some_and(|(_, version)| version > 1);
                 let head = form.take(of(&metadata));
                 return Ok(head.filter(|_| columns.is_some()));
             };
@@ -112,13 +121,15 @@ impl<R: Read> LogReader<R> {
                 }
                 return Ok(true);
             };
-            let rows = self.rows;
-            let end = text.strip_prefix(" end: rows=");
-            let stated = end.and_then(|rows| number(rows.as_bytes()));
+            let mut end = format!(" end: rows={}", self.rows);
+            if self.has_crc {
+                end += &format!(" crc32={:08x}", self.crc.sum());
+            }
+            let is_end = text.starts_with(" end: rows=");
             let found = shown(format!("#{text}").as_bytes());
-            let expected = format_args!("'# end: rows={rows}' once");
-            form.check(!self.ended && stated == Some(rows), found, expected);
-            self.ended |= stated.is_some();
+            let expected = format_args!("'#{end}' once");
+            form.check(!self.ended && text == end, found, expected);
+            self.ended |= is_end;
         }
         Ok(false)
     }
@@ -143,7 +154,7 @@ impl<R: Read> LogReader<R> {
     /// Whether the end line has been read, and the line end after it: one that lost its last digits would still be an end
     /// line.
     pub(super) fn is_whole(&self) -> bool {
-        self.ended && self.csv.get_ref().last == b'\n'
+        self.ended && self.csv.get_ref().get_ref().last == b'\n'
     }
 
     /// Checks that the log has its end line.
@@ -160,11 +171,25 @@ impl<R: Read> LogReader<R> {
     /// Reads the next line; `false` if there is none left.
     fn advance(&mut self) -> io::Result<bool> {
         let starts = self.csv.position().line();
+        self.csv.get_mut().next_row();
         let read = self.csv.read_byte_record(&mut self.record);
         let read = read.map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => error,
             other => io::Error::other(format!("{other:?}")),
         })?;
+        let is_end = self
+            .record
+            .get(0)
+            .is_some_and(|text| text.starts_with(b"# end: "));
+        if read && !is_end {
+            for (place, field) in self.record.iter().enumerate() {
+                if place > 0 {
+                    self.crc.update(b",");
+                }
+                self.crc.update(field);
+            }
+            self.crc.update(b"\n");
+        }
         if read {
             // Blank lines were skipped, so this line is the one before the next.
             self.location.line = starts.max(self.csv.position().line() - 1);

@@ -124,7 +124,7 @@ impl<W: Write + Send> PacketLog<W> {
     /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         let mut head = head.clone();
-        head.set("log", "packets");
+        head.set("log", "packets/2");
         let drops_after_proxy =
             setup.path.split.is_some() && setup.discipline != Discipline::default();
         let columns = match setup.flows.iter().any(|flow| flow.hosts.is_some()) {

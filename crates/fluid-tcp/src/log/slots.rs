@@ -37,7 +37,7 @@ impl<W: Write + Send> SlotLog<W> {
     /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata) -> io::Result<Self> {
         let mut head = head.clone();
-        head.set("log", "slots");
+        head.set("log", "slots/2");
         Table::new(output, form, COLUMNS, &head).map(Self)
     }
 

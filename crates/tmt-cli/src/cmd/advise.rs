@@ -4,8 +4,6 @@ mod args;
 mod commands;
 mod show;
 
-use std::io::Read as _;
-
 use fluid_tcp::experiment::{Experiment, LinkKind};
 use rayon::ThreadPoolBuilder;
 use tmt_core::format::import::render_keys;
@@ -16,7 +14,7 @@ pub(crate) use args::Args;
 
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
-use crate::input::open;
+use crate::input::{LONGEST_TEXT, open, text};
 use crate::output::Output;
 use crate::output::document::Document;
 use crate::progress::Work;
@@ -182,10 +180,7 @@ fn chosen(lists: &[String]) -> Outcome<Vec<SchemeSpec>> {
 
 /// A list of schemes in a file, one a line; text after `#` is a comment.
 fn of_file(path: &str) -> Outcome<Vec<SchemeSpec>> {
-    let mut input = open("advise", Some(path))?;
-    let mut text = String::new();
-    let read_in = input.reader.read_to_string(&mut text);
-    read_in.map_err(|error| Failure::io(&input.name, &error))?;
+    let text = text(open("advise", Some(path))?, LONGEST_TEXT)?;
     let mut all = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.summary_only && args.summary.is_none() {
         // The table is all that was asked for.
         let mut output = Output::create(None)?;
-        output.write(table.as_bytes())?;
+        output.show(&table)?;
         output.finish()?;
     } else {
         print_at(Verbosity::Verbose, format_args!("{}", table.trim_end()));

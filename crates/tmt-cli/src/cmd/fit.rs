@@ -244,7 +244,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 period.period_s
             );
         }
-        output.write(format!("{text}\n").as_bytes())?;
+        output.show(&format!("{text}\n"))?;
     } else {
         let document = Document::new("tmt.fit/1", params(args, link), results);
         write(&mut output, args.json, &document, show::table)?;

@@ -189,9 +189,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else if flags.csv {
         output.write(&csv::of(model, &points)?)?;
     } else if sweeps.is_empty() {
-        output.write(show::one(model, &points[0]).as_bytes())?;
+        output.show(&show::one(model, &points[0]))?;
     } else {
-        output.write(show::many(model, &sweeps, &points).as_bytes())?;
+        output.show(&show::many(model, &sweeps, &points))?;
     }
     output.finish()
 }

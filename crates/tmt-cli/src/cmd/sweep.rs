@@ -5,7 +5,6 @@ mod engine;
 mod forecast;
 mod partial;
 
-use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use fluid_tcp::experiment::Parameter;
@@ -22,9 +21,11 @@ pub(crate) use table::SCHEMA;
 
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
-use crate::input::open;
 use crate::input::process::unnamed;
-use crate::output::{Output, check_writable, document, is_stdout, on_signal, table_form};
+use crate::input::{LONGEST_TEXT, open, text};
+use crate::output::{
+    Output, check_writable, document, is_stdout, is_stream, on_signal, refuse_directory, table_form,
+};
 use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table::counted;
@@ -36,6 +37,7 @@ struct Read {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    args.output.as_deref().map_or(Ok(()), refuse_directory)?;
     let read = read(args)?;
     check_engine(args)?;
     let refuse = |error: &PlanError| refusal(error, read.file.as_deref());
@@ -55,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Reading a trace uses the pool from threads that do not belong to it.
     let threads = rayon::current_num_threads();
     let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
-    let Some((path, form)) = path.zip(form) else {
+    let Some((path, form)) = path.zip(form).filter(|(path, _)| !is_stream(path)) else {
         return in_memory(args, &read, &sweep);
     };
     let part = args.shard.map_or(args.cluster.engine.part, Part::Shard);
@@ -128,7 +130,7 @@ fn refuse_all_refused(records: &Records) -> Outcome {
 fn check_engine(args: &Args) -> Outcome {
     let engine = &args.cluster;
     let needs_file = args.resume || args.shard.is_some() || engine.engine.part != Part::All;
-    let has_file = args.output.as_deref().is_some_and(|path| !is_stdout(path));
+    let has_file = args.output.as_deref().is_some_and(|path| !is_stream(path));
     if needs_file && !has_file && !args.dry_run {
         return Err(Failure::usage(
             "--resume, --shard and engines other than local need --output FILE, beside which finished cells are kept",
@@ -137,7 +139,7 @@ fn check_engine(args: &Args) -> Outcome {
     engine.check()
 }
 
-/// Runs everything without a file, and prints the summary.
+/// Runs everything without a file, and writes the table into a pipe or device, or prints the summary.
 fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     let kept = Mutex::new(Records::default());
     carry_out(read, sweep, Records::default(), |record| {
@@ -147,8 +149,13 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     })?;
     let mut records = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
     records.trim(&read.plan);
-    if args.output.is_some() {
-        finish(read, &records, Output::create(None)?, TableForm::Text(None))?;
+    if let Some(path) = &args.output {
+        let form = if is_stdout(path) {
+            TableForm::Text(None)
+        } else {
+            table_form(path)?
+        };
+        finish(read, &records, Output::create(Some(path))?, form)?;
         return refuse_all_refused(&records);
     }
     report(&records);
@@ -160,7 +167,7 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
         .map(super::summarise::column_of)
         .collect();
     let mut output = Output::create(None)?;
-    output.write(super::summarise::text(&table, &by)?.as_bytes())?;
+    output.show(&super::summarise::text(&table, &by)?)?;
     output.finish()?;
     refuse_all_refused(&records)
 }
@@ -229,10 +236,7 @@ fn read(args: &Args) -> Outcome<Read> {
                     "PLAN -: every shard reads the plan; name a file",
                 ));
             }
-            let mut text = String::new();
-            let mut input = open("sweep", Some(path))?;
-            let read = input.reader.read_to_string(&mut text);
-            read.map_err(|error| Failure::io(&input.name, &error))?;
+            let text = text(open("sweep", Some(path))?, LONGEST_TEXT)?;
             Draft::parse(&text).map_err(|error| refusal(&error, Some(path)))?
         }
         None => Draft::default(),

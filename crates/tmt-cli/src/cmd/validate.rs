@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let report = show::FigureReport::new(figure, &runs, tolerance, figure.compare(&runs)?);
         if !args.json && !args.csv {
             work.pause(|| {
-                output.write(report.text().as_bytes())?;
+                output.show(&report.text())?;
                 output.settle()
             })?;
         }

@@ -42,8 +42,20 @@ fn error(error: ParquetError) -> Error {
             Ok(io) => Error::from(*io),
             Err(other) => corrupt(other.to_string()),
         },
-        other => corrupt(other.to_string()),
+        other => corrupt(innermost(&other.to_string())),
     }
+}
+
+/// The message of an error without the kinds of the errors around it, one before the other.
+fn innermost(message: &str) -> &str {
+    const AROUND: [&str; 4] = [
+        "Parquet argument error: ",
+        "Parquet error: ",
+        "External: ",
+        "Arrow: ",
+    ];
+    let inner = AROUND.iter().find_map(|kind| message.strip_prefix(kind));
+    inner.map_or(message, innermost)
 }
 
 /// As [`error()`], for writing.
@@ -51,5 +63,17 @@ fn write_error(parquet: ParquetError) -> io::Error {
     match error(parquet).into_kind() {
         ErrorKind::Io(error) => error,
         kind => io::Error::other(Error::new(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_within_errors_is_told_without_their_kinds() {
+        let nested = ParquetError::General("Parquet argument error: External: a page".to_owned());
+        let told = error(nested).to_string();
+        assert!(told.contains("(a page)"), "{told}");
     }
 }

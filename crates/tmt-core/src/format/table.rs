@@ -1,7 +1,8 @@
 //! Writes tables other than traces: rows of named columns as text, plain or compressed, or as Parquet
 //! (docs/trace-format.md, Sec. 9).
 //!
-//! Head and end line are those of a trace: comment lines in text, key-value pairs of the footer in Parquet. Times are
+//! Head and end line are those of a trace: comment lines in text, key-value pairs of the footer in Parquet. The end line has
+//! the number of rows and the CRC-32 of all text before it, in every form of the table. Times are
 //! seconds with nine decimals in text, where their names end in `_s`, and integer nanoseconds in Parquet, where they end
 //! in `_ns`.
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
+use flate2::Crc;
 
 use crate::format::columnar::head::END;
 use crate::format::columns::TIME_ENDS;
@@ -202,6 +204,8 @@ pub struct TableWriter<W: Write + Send> {
     target: Target<W>,
     columns: &'static [Column],
     rows: u64,
+    /// Of the text so far, without what waits in the target.
+    crc: Crc,
 }
 
 impl<W: Write + Send> TableWriter<W> {
@@ -215,8 +219,16 @@ impl<W: Write + Send> TableWriter<W> {
         columns: &'static [Column],
         head: &Metadata,
     ) -> io::Result<Self> {
+        let mut block = Block::default();
+        encode::head(head, &mut block.plain);
+        let names = columns.iter().map(Column::names);
+        let names: Vec<String> = names.map(|[name, _]| name).collect();
+        block.plain.extend_from_slice(names.join(",").as_bytes());
+        block.plain.push(b'\n');
+        let mut crc = Crc::new();
         let target = match form {
             TableForm::Parquet => {
+                crc.update(&block.plain);
                 let fields = columns.iter().map(Column::field).collect();
                 let file = ColumnFile::new(output, "table", fields, head, ROW_GROUP)?;
                 Target::Parquet {
@@ -224,24 +236,17 @@ impl<W: Write + Send> TableWriter<W> {
                     cells: Vec::new(),
                 }
             }
-            TableForm::Text(compression) => {
-                let mut block = Block::default();
-                encode::head(head, &mut block.plain);
-                let names = columns.iter().map(Column::names);
-                let names: Vec<String> = names.map(|[name, _]| name).collect();
-                block.plain.extend_from_slice(names.join(",").as_bytes());
-                block.plain.push(b'\n');
-                Target::Text {
-                    output,
-                    compression,
-                    block,
-                }
-            }
+            TableForm::Text(compression) => Target::Text {
+                output,
+                compression,
+                block,
+            },
         };
         Ok(Self {
             target,
             columns,
             rows: 0,
+            crc,
         })
     }
 
@@ -277,12 +282,13 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// I/O errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        let end = format!("rows={}", self.rows);
+        self.drain()?;
+        let end = format!("rows={} crc32={:08x}", self.rows, self.crc.sum());
         if let Target::Text { block, .. } = &mut self.target {
             let line = format!("# {END}: {end}\n");
             block.plain.extend_from_slice(line.as_bytes());
+            self.drain()?;
         }
-        self.drain()?;
         match self.target {
             Target::Text { output, .. } => Ok(output),
             Target::Parquet { file, .. } => file.finish(Some(end)),
@@ -296,11 +302,17 @@ impl<W: Write + Send> TableWriter<W> {
                 compression,
                 block,
             } => {
+                self.crc.update(&block.plain);
                 block.pack(*compression)?;
                 output.write_all(block.bytes())?;
                 block.plain.clear();
             }
             Target::Parquet { file, cells } => {
+                let mut rows = Vec::new();
+                cells
+                    .chunks(self.columns.len())
+                    .for_each(|row| text(row, &mut rows));
+                self.crc.update(&rows);
                 let columns = self.columns.iter().enumerate();
                 let arrays = columns.map(|(at, column)| {
                     column.array(cells.iter().skip(at).step_by(self.columns.len()))
@@ -426,7 +438,7 @@ mod tests {
         assert_eq!(
             text,
             "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime_s,flow,cwnd,fate\n\
-             1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2\n"
+             1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2 crc32=f06664ff\n"
         );
     }
 

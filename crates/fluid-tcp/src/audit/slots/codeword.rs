@@ -11,6 +11,8 @@ use crate::audit::report::{Rule, RuleTally};
 pub(super) struct Codeword {
     /// Arrivals of its data units, `None` if erased.
     data: Vec<Option<Time>>,
+    /// Number of units of the first attempt.
+    sent: u64,
     /// The latest unit, which is of the latest attempt.
     last: Unit,
     /// Arrivals of the units that count.
@@ -30,12 +32,29 @@ impl Codeword {
         repeats.check(new, found, expected);
         let mut codeword = Self {
             data: Vec::new(),
+            sent: 0,
             last: *unit,
             arrivals: Vec::new(),
             decoded: None,
         };
         codeword.count(unit);
+        codeword.check_size(unit, history, tally);
         codeword
+    }
+
+    /// Checks that its first attempt has no more units than one of the scheme.
+    fn check_size(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
+        let Some(scheme) = history.head.scheme.filter(|_| unit.attempt == 1) else {
+            return;
+        };
+        let data = self.data.len() as u64;
+        let (repair, most) = (self.sent - data, scheme.units - scheme.data_units);
+        let codeword = unit.codeword;
+        let found = format_args!("{data} data and {repair} repair units in codeword {codeword}");
+        let expected = format_args!("at most {} and {most}", scheme.data_units);
+        let mut repeats = tally.at(Rule::Repeats, unit.location);
+        let fits = data <= scheme.data_units && repair <= most;
+        repeats.check(fits, found, expected);
     }
 
     /// Processes its next unit.
@@ -65,6 +84,7 @@ impl Codeword {
         }
         self.last = *unit;
         self.count(unit);
+        self.check_size(unit, history, tally);
     }
 
     /// Checks that the first unit of an attempt is not sent before it is ready, and that no new unit goes before it.
@@ -96,6 +116,7 @@ impl Codeword {
     }
 
     fn count(&mut self, unit: &Unit) {
+        self.sent += u64::from(unit.attempt == 1);
         if unit.kind == Kind::Data {
             self.data.push(unit.arrival);
         }

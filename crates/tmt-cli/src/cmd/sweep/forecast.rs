@@ -61,7 +61,7 @@ pub(super) fn print(plan: &Plan, sweep: &Sweep<'_>) -> Outcome {
         table = table.words(name, |(_, cell)| cell.text(name).unwrap_or_default());
     }
     let mut output = Output::create(None)?;
-    output.write(table.to_string().as_bytes())?;
+    output.show(&table.to_string())?;
     if plan.cells() > PRINTED {
         output.write(format!("… and {} more cells\n", plan.cells() - PRINTED).as_bytes())?;
     }

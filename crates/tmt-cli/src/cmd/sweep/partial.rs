@@ -1,8 +1,12 @@
 //! Finished cells of a sweep that is not complete: `FILE.partial/`, with a line of JSON a record.
 //!
 //! A killed process leaves whole lines and at most one that is cut, which is not read. Every process writes a file of its own.
+//! A line has the checksum of its plan and of itself, so that a line of another plan, or one that was changed, is not believed.
+//! The folder holds only files that a sweep makes, none of them a link or a pipe: another one is refused, and left as it is.
 
+mod files;
 mod origin;
+mod seal;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -14,20 +18,13 @@ use std::time::Duration;
 
 use tmt_study::{Plan, Record, Records};
 
-use crate::exit::{Failure, Outcome};
-
-/// File that a process locks for as long as it works on the sweep.
-const LOCK: &str = "lock";
-
-/// Ending of the files of records.
-const RECORDS: &str = "jsonl";
+use crate::exit::{Failure, Outcome, warning};
+use files::{LOCK, RECORDS, open_regular};
+use seal::Seal;
 
 /// How often a process looks whether all others have left the folder, and the time between.
 const LOOKS: u32 = 20;
 const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Endings of all files of the folder.
-const ENDINGS: [&str; 6] = [RECORDS, LOCK, "log", "sh", "toml", "txt"];
 
 /// Part `number` (from 1) of `of` parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +78,7 @@ impl Part {
 pub(super) struct Partial {
     folder: PathBuf,
     part: Part,
+    seal: Seal,
     /// The lock of the folder is the first.
     locks: Vec<File>,
     journal: Mutex<Journal>,
@@ -103,6 +101,9 @@ impl Partial {
         let folder = folder(path);
         // First, because it reads the traces: without one, no folder is left.
         let origin = origin::describe(plan)?;
+        let seal = Seal::of(&origin);
+        files::vet(&folder)?;
+        files::vet(&removed(&folder))?;
         let is_shared = part != Part::All;
         let mut locks = vec![lock_folder(&folder, is_shared)?];
         if is_shared {
@@ -112,7 +113,7 @@ impl Partial {
         }
         if !resume && !matches!(part, Part::Shard(_)) {
             let mut records = Records::default();
-            Reader::default().read(&folder, &mut records)?;
+            Reader::of(None, None).read(&folder, &mut records)?;
             if records.runs() > 0 {
                 return Err(Failure::failed(format!(
                     "{}: found {} finished runs of an interrupted sweep; --resume goes on with it, or remove the folder to start afresh",
@@ -126,6 +127,7 @@ impl Partial {
         Ok(Self {
             folder,
             part,
+            seal,
             locks,
             journal: Mutex::new(Journal {
                 file,
@@ -149,21 +151,23 @@ impl Partial {
     /// The records in the folder that are of this part, of all processes.
     pub(super) fn records(&self) -> Outcome<Records> {
         let mut records = Records::default();
-        let mut reader = Reader {
-            shard: match self.part {
-                Part::Shard(shard) => Some(shard),
-                Part::All | Part::Parts(_) => None,
-            },
-            ..Reader::default()
-        };
-        reader.read(&self.folder, &mut records)?;
+        self.reader().read(&self.folder, &mut records)?;
         Ok(records)
+    }
+
+    /// A reader of the records of this part, which has read none.
+    pub(super) fn reader(&self) -> Reader {
+        let shard = match self.part {
+            Part::Shard(shard) => Some(shard),
+            Part::All | Part::Parts(_) => None,
+        };
+        Reader::of(shard, Some(self.seal.clone()))
     }
 
     /// Appends a record.
     pub(super) fn keep(&self, record: &Record) -> Outcome {
-        let mut line = serde_json::to_vec(record).map_err(Failure::failed)?;
-        line.push(b'\n');
+        let line = serde_json::to_string(record).map_err(Failure::failed)?;
+        let line = self.seal.line(&line).into_bytes();
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         if journal.has_failed {
             // Another thread says why.
@@ -216,16 +220,18 @@ impl Partial {
 
     /// Removes the folder of a complete sweep, with all that a sweep writes there.
     pub(super) fn remove(self) -> Outcome {
-        let mut removed = self.folder.clone().into_os_string();
-        removed.push(".removed");
-        let removed = PathBuf::from(removed);
+        let removed = removed(&self.folder);
         // What a process that was killed here has left.
-        clear(&removed)?;
+        files::clear(&removed)?;
         // Under another name at once: a sweep that begins now does not see half of the records.
         fs::rename(&self.folder, &removed).map_err(failure(&self.folder))?;
         drop(self.locks);
         drop(self.journal);
-        clear(&removed)
+        if !files::clear(&removed)? {
+            let removed = removed.display();
+            warning!("sweep", "{removed} stays: something else is in it");
+        }
+        Ok(())
     }
 }
 
@@ -238,28 +244,18 @@ fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::io(&path.display().to_string(), &error)
 }
 
-/// Removes the files that a sweep writes in `folder`, and the folder unless somebody put something else there.
-fn clear(folder: &Path) -> Outcome {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(failure(folder))?,
-    };
-    for entry in entries {
-        let path = entry.map_err(failure(folder))?.path();
-        let ending = path.extension().or_else(|| path.file_name());
-        if ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known)) {
-            fs::remove_file(&path).map_err(failure(&path))?;
-        }
-    }
-    let _ = fs::remove_dir(folder);
-    Ok(())
+/// Where a folder is while it is removed.
+fn removed(folder: &Path) -> PathBuf {
+    let mut removed = folder.to_path_buf().into_os_string();
+    removed.push(".removed");
+    PathBuf::from(removed)
 }
 
 /// Opens or creates a file to lock. On network file systems a shared lock needs reading, another one writing.
 fn open_lock(path: &Path) -> Outcome<File> {
     let mut options = OpenOptions::new();
     let options = options.create(true).read(true).append(true);
-    options.open(path).map_err(failure(path))
+    open_regular(options, path).map_err(failure(path))
 }
 
 /// Creates the folder, if there is none, and locks it. A sweep that ended meanwhile may have removed the one that was there.
@@ -352,15 +348,22 @@ fn create(folder: &Path, part: &str) -> Outcome<(File, PathBuf)> {
 }
 
 /// Reads records as files grow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reader {
     /// Only the records of these cells.
     shard: Option<Shard>,
+    /// What the lines must have; `None` to count lines of any plan.
+    seal: Option<Seal>,
     /// Length and number of the lines that are read, by file.
     read: BTreeMap<PathBuf, (u64, u64)>,
 }
 
 impl Reader {
+    fn of(shard: Option<Shard>, seal: Option<Seal>) -> Self {
+        let read = BTreeMap::new();
+        Self { shard, seal, read }
+    }
+
     /// Adds the records of all complete lines that are new, and returns their number of runs.
     pub(super) fn read(&mut self, folder: &Path, records: &mut Records) -> Outcome<u64> {
         let mut runs = 0;
@@ -370,7 +373,7 @@ impl Reader {
             }
             let name = path.display().to_string();
             let failed = |error: io::Error| Failure::io(&name, &error);
-            let mut file = File::open(&path).map_err(failed)?;
+            let mut file = open_regular(OpenOptions::new().read(true), &path).map_err(failed)?;
             let (length, lines) = self.read.entry(path).or_default();
             file.seek(SeekFrom::Start(*length)).map_err(failed)?;
             let mut input = BufReader::new(file);
@@ -382,7 +385,12 @@ impl Reader {
                 if line.last() != Some(&b'\n') {
                     break;
                 }
-                let record: Record = serde_json::from_slice(&line).map_err(|error| {
+                let record = match &self.seal {
+                    Some(seal) => seal.check(&line),
+                    None => Ok(()),
+                };
+                let parse = |()| serde_json::from_slice(&line).map_err(|error| error.to_string());
+                let record: Record = record.and_then(parse).map_err(|error| {
                     Failure::failed(format!(
                         "{name}:{}: {error}; remove the file to run its cells again",
                         *lines + 1

@@ -7,7 +7,7 @@ use tmt_core::channel::SlotChannel;
 use tmt_core::channel::scenario::Configured;
 use tmt_core::pipeline::Erased;
 use tmt_core::radio::{Acm, Adapted, AdaptedLink, Modcods};
-use tmt_core::types::{Bytes, Span};
+use tmt_core::types::Span;
 
 use super::{Args, DEFAULT_SEED, Made, Slots, radio, scenario};
 use crate::exit::{Failure, Outcome, headline, note, warning};
@@ -120,9 +120,6 @@ fn settings(text: &str, acm: &Acm) -> String {
     all.join(", ")
 }
 
-/// Longest table of MODCODs: that of a process.
-const LONGEST_TABLE: Bytes = Bytes(1 << 20);
-
 /// The settings of `text`. `rtt` is the RTT of the link.
 fn read(text: &str, rtt: Span) -> Outcome<Acm> {
     let mut failed = None;
@@ -130,7 +127,7 @@ fn read(text: &str, rtt: Span) -> Outcome<Acm> {
         if path != "-" && !Path::new(path).exists() {
             return Err("there is no such file".to_owned());
         }
-        let table = radio::read(path, LONGEST_TABLE).and_then(|table| {
+        let table = radio::read(path, radio::LONGEST_CURVE).and_then(|table| {
             let shown = input::shown(Some(path));
             Modcods::read(&table).map_err(|error| Failure::failed(format!("{shown}: {error}")))
         });

@@ -1,6 +1,5 @@
 //! Flags of `tmt synth` for channels with an Es/N0: error curves, and fades that are written or read.
 
-use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
 use tmt_core::channel::SlotChannel;
@@ -13,7 +12,7 @@ use tmt_core::types::{Bytes, Metadata, Span, Time};
 
 use super::Made;
 use crate::exit::{Failure, Outcome, note, warning};
-use crate::input::open_table;
+use crate::input::{open_table, text};
 use crate::output::{Output, table_form};
 
 /// Flags of channels with an Es/N0.
@@ -72,7 +71,7 @@ impl RadioArgs {
         let Some(path) = &self.error_curve else {
             return Ok(self.code.clone());
         };
-        let text = read(path, LONGEST_SERIES)?;
+        let text = read(path, LONGEST_CURVE)?;
         let outside = if self.clamp_curve {
             Outside::Clamp
         } else {
@@ -163,7 +162,7 @@ impl RadioArgs {
         if let Some(text) = self.fade.get() {
             return Ok(text);
         }
-        let text = read(path, LONGEST_SERIES)?;
+        let text = read(path, LONGEST_FADE)?;
         Ok(self.fade.get_or_init(|| text))
     }
 
@@ -272,20 +271,13 @@ impl RadioArgs {
     }
 }
 
-/// Longest text of a fade or an error curve.
-const LONGEST_SERIES: Bytes = Bytes(1 << 30);
+/// Longest text of a fade: a day at 50 rows a second.
+const LONGEST_FADE: Bytes = Bytes(100_000_000);
+
+/// Longest text of an error curve or a table of MODCODs.
+pub(super) const LONGEST_CURVE: Bytes = Bytes(1 << 20);
 
 /// The text of a file, or of stdin for `-`, which may be compressed or Parquet.
 pub(super) fn read(path: &str, longest: Bytes) -> Outcome<String> {
-    let input = open_table("synth", Some(path))?;
-    let mut text = String::new();
-    let read = input.reader.take(longest.0 + 1).read_to_string(&mut text);
-    read.map_err(|error| Failure::io(&input.name, &error))?;
-    if text.len() as u64 > longest.0 {
-        return Err(Failure::failed(format!(
-            "{}: found more than {longest} of text, expected less",
-            input.name
-        )));
-    }
-    Ok(text)
+    text(open_table("synth", Some(path))?, longest)
 }

@@ -1,7 +1,5 @@
 //! Parameters from flags and a parameter file, and their names in messages.
 
-use std::io::Read as _;
-
 use fluid_tcp::experiment::{Error, Experiment, Fallback, PARAMETERS, Parameter, ParameterFile};
 use tmt_core::format::import::render_keys;
 use tmt_core::types::{Note, Severity};
@@ -9,8 +7,8 @@ use tmt_core::types::{Note, Severity};
 use super::args::{Args, Given, typed};
 use super::spool::unescaped;
 use crate::exit::{Failure, Outcome, headline, note, warning};
-use crate::input::open;
 use crate::input::process::unnamed;
+use crate::input::{LONGEST_TEXT, open, text};
 use crate::output::{Output, is_stdout};
 
 /// An experiment, and the origin of its parameters.
@@ -191,14 +189,7 @@ fn read(path: &str) -> Outcome<ParameterFile> {
             "--params -: found stdin, expected a file name",
         ));
     }
-    let mut input = open("tcp", Some(path))?;
-    let mut bytes = Vec::new();
-    let read = input.reader.read_to_end(&mut bytes);
-    read.map_err(|error| Failure::io(&input.name, &error))?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        let message = format!("{path}: found bytes that are not UTF-8, expected TOML");
-        Failure::usage(message)
-    })?;
+    let text = text(open("tcp", Some(path))?, LONGEST_TEXT)?;
     ParameterFile::parse_with(&text, &mut unnamed)
         .map_err(|error| Failure::usage(format!("{path}:{}:{}: {error}", error.line, error.column)))
 }

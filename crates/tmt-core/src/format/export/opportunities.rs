@@ -12,6 +12,9 @@ use crate::types::{Bytes, Metadata, Slot, Span};
 /// Nanoseconds per millisecond.
 const MILLISECOND: u64 = 1_000_000;
 
+/// Largest slot that becomes opportunities, bytes: each is a line, and a size in a head may be wrong.
+const LARGEST_SLOT: Bytes = Bytes(1_000_000);
+
 /// Key of what becomes of erased slots.
 pub(super) const ERASED: Parameter = Parameter::optional(
     "erased",
@@ -75,6 +78,12 @@ impl Opportunities {
                 return Err(ExportError::Refused(format!(
                     "an opportunity of {tool} has {size}, a slot of this trace {slot}: expected `{}`, which gives an opportunity for every {size} of the slots",
                     RESCALE.name
+                )));
+            }
+            Some(slot) if slot > LARGEST_SLOT => {
+                return Err(ExportError::Refused(format!(
+                    "found slots of {slot}, expected at most {LARGEST_SLOT} (`{}`)",
+                    LLDU.name
                 )));
             }
             Some(slot) if slot != size => note(Remark::not_carried(format!(

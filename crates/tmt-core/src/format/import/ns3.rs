@@ -14,7 +14,7 @@ use crate::format::text::shown;
 use crate::types::{Error, ErrorKind, Position, Result, TraceKind};
 
 /// Longest list, bytes: it is sorted, and so held in memory.
-const LONGEST: u64 = 1 << 28;
+const LONGEST: u64 = 1 << 26;
 
 const KEYS: [Parameter; 6] = [
     TRACE,
@@ -62,6 +62,9 @@ pub static FORMAT: Importer = Importer {
 /// Most packets: ns-3 counts positions by 32 bits.
 const MOST_PACKETS: u64 = 1 << 32;
 
+/// Most packets that are not stated: a single position may be wrong, and each packet before it is a row.
+const MOST_ASSUMED: u64 = 100_000_000;
+
 /// A list that was read.
 struct List {
     /// The ordinals in ascending order, each once.
@@ -85,6 +88,11 @@ impl List {
         lost.dedup();
         let stated = settings.get::<u64>(PACKETS.name);
         let last = lost.last().map(|last| u64::from(*last));
+        if let (None, Some(last @ MOST_ASSUMED..)) = (stated, last) {
+            let found = format!("position {last}");
+            let expected = format!("positions below {MOST_ASSUMED}, or the number of packets");
+            return Err(Error::new(ErrorKind::format(found, expected)));
+        }
         if let Some(stated) = stated.filter(|stated| *stated > MOST_PACKETS) {
             let found = format!("{stated} packets");
             let expected = format!("at most {MOST_PACKETS}, the positions that ns-3 counts");

@@ -1,6 +1,6 @@
 //! Reads tidy tables back: text, plain or compressed, or Parquet.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 use super::{Records, Value};
+use crate::format::Bounded;
 use crate::format::compression::Decompressor;
 use crate::format::form::{FileKind, Format, recognise};
 use crate::format::parquet::ColumnBatches;
@@ -35,11 +36,13 @@ impl Records {
             .read_to_end(&mut first)?;
         match recognise(&first) {
             FileKind::Plain(Format::Parquet) => Self::from_parquet(input),
-            FileKind::Compressed(compression) => {
+            FileKind::Compressed(compression) => Self::from_csv(|| {
                 let packed = input.get_read(0).map_err(io::Error::other)?;
-                Self::from_csv(Decompressor::new(compression, packed)?)
+                Ok(Decompressor::new(compression, packed)?)
+            }),
+            FileKind::Plain(_) => {
+                Self::from_csv(|| Ok(input.get_read(0).map_err(io::Error::other)?))
             }
-            FileKind::Plain(_) => Self::from_csv(input.get_read(0).map_err(io::Error::other)?),
         }
     }
 
@@ -51,6 +54,7 @@ impl Records {
         }
         while let Some(columns) = batches.next()? {
             let rows = columns.first().map_or(0, |(_, array)| array.len());
+            bounded((table.len() + rows) * columns.len())?;
             for row in 0..rows {
                 let values = columns.iter().map(|(name, array)| {
                     let value = (!array.is_null(row)).then(|| value(array, row));
@@ -62,49 +66,83 @@ impl Records {
         Ok(table)
     }
 
-    fn from_csv(input: impl Read) -> Result<Self> {
-        let mut text = Vec::new();
-        let mut input = input;
-        input.read_to_end(&mut text)?;
-        let mut reader = csv::Reader::from_reader(Cursor::new(&text));
-        let names = reader.headers().map_err(|error| refused(&error))?.clone();
-        let mut rows: Vec<csv::StringRecord> = Vec::new();
-        for row in reader.records() {
-            rows.push(row.map_err(|error| refused(&error))?);
+    /// Reads CSV, which `open` opens from its start: once for the types of the columns, and again for their values, so that
+    /// no row is kept as text.
+    fn from_csv<R: Read>(open: impl Fn() -> Result<R>) -> Result<Self> {
+        let mut rows = CsvRows::new(open()?)?;
+        let names = rows.csv.headers().map_err(|error| refused(&error))?.clone();
+        let mut fits = vec![[true; KINDS.len()]; names.len()];
+        let mut fields = 0;
+        while let Some(row) = rows.next()? {
+            fields += row.len();
+            bounded(fields)?;
+            for (fits, text) in fits
+                .iter_mut()
+                .zip(row)
+                .filter(|(_, text)| !text.is_empty())
+            {
+                for (fits, kind) in fits.iter_mut().zip(KINDS) {
+                    *fits = *fits && kind(text).is_some();
+                }
+            }
         }
-        let kinds: Vec<fn(&str) -> Option<Value>> = (0..names.len())
-            .map(|column| {
-                let texts: Vec<&str> = rows.iter().filter_map(|row| row.get(column)).collect();
-                narrowest(&texts)
-            })
-            .collect();
+        let kind = |fits: &[bool; KINDS.len()]| fits.iter().position(|fits| *fits);
+        let kinds: Vec<usize> = fits.iter().filter_map(kind).collect();
         let mut table = Self::default();
         for name in &names {
             table.column(name);
         }
-        for row in &rows {
-            let cells = names.iter().zip(row.iter()).zip(&kinds);
+        let mut rows = CsvRows::new(open()?)?;
+        while let Some(row) = rows.next()? {
+            let cells = names.iter().zip(row).zip(&kinds);
             table.row(cells.map(|((name, text), kind)| {
-                (name, (!text.is_empty()).then(|| kind(text)).flatten())
+                let given = Some(text).filter(|text| !text.is_empty());
+                (name, given.and_then(KINDS[*kind]))
             }));
         }
         Ok(table)
     }
 }
 
-/// The reader of the narrowest type that all `texts` fit.
-fn narrowest(texts: &[&str]) -> fn(&str) -> Option<Value> {
-    let readers: [fn(&str) -> Option<Value>; 3] = [
-        |text| text.parse().ok().map(Value::Truth),
-        |text| text.parse().ok().map(Value::Whole),
-        |text| text.parse().ok().map(Value::Real),
-    ];
-    let fits = |reader: &fn(&str) -> Option<Value>| {
-        let mut given = texts.iter().filter(|text| !text.is_empty());
-        given.all(|text| reader(text).is_some())
-    };
-    let found = readers.into_iter().find(fits);
-    found.unwrap_or(|text| Some(Value::Text(text.to_owned())))
+/// Refuses a table that would fill the memory.
+fn bounded(fields: usize) -> Result<()> {
+    /// Each takes some 32 bytes.
+    const MOST: usize = 1 << 26;
+    if fields <= MOST {
+        return Ok(());
+    }
+    let text = format!("found more than {MOST} fields, expected a smaller table");
+    Err(io::Error::new(io::ErrorKind::InvalidData, text).into())
+}
+
+/// Readers of values, the narrowest type first. The last takes every text.
+const KINDS: [fn(&str) -> Option<Value>; 4] = [
+    |text| text.parse().ok().map(Value::Truth),
+    |text| text.parse().ok().map(Value::Whole),
+    |text| text.parse().ok().map(Value::Real),
+    |text| Some(Value::Text(text.to_owned())),
+];
+
+/// The rows of a text, one after another.
+struct CsvRows<R> {
+    csv: csv::Reader<Bounded<R>>,
+    row: csv::StringRecord,
+}
+
+impl<R: Read> CsvRows<R> {
+    fn new(input: R) -> Result<Self> {
+        let mut csv = csv::Reader::from_reader(Bounded::new(input));
+        csv.headers().map_err(|error| refused(&error))?;
+        let row = csv::StringRecord::new();
+        Ok(Self { csv, row })
+    }
+
+    fn next(&mut self) -> Result<Option<&csv::StringRecord>> {
+        self.csv.get_mut().next_row();
+        let read = self.csv.read_record(&mut self.row);
+        let read = read.map_err(|error| refused(&error))?;
+        Ok(read.then_some(&self.row))
+    }
 }
 
 /// A value of a column of Parquet.

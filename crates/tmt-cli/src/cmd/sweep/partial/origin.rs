@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use flate2::Crc;
 use tmt_study::Plan;
 
 use super::super::refusal;
+use super::files::open_regular;
 use crate::exit::{Failure, Outcome};
 use crate::provenance::TOOL;
 
@@ -65,12 +66,21 @@ fn traces(plan: &Plan) -> Outcome<BTreeSet<String>> {
 pub(super) fn check(folder: &Path, plan: &str) -> Outcome {
     let path = folder.join(FILE);
     let failed = |error: io::Error| Failure::io(&path.display().to_string(), &error);
-    let known = match fs::read_to_string(&path) {
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        open_regular(OpenOptions::new().read(true), &path)?.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let known = match read() {
         Ok(known) => known,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Several parts may begin at the same time: whichever comes first stores the plan, complete.
             let own = folder.join(format!("{FILE}.{}", std::process::id()));
-            let stored = fs::write(&own, plan).and_then(|()| match fs::hard_link(&own, &path) {
+            // What a process of this number has left, which may be a link.
+            let _ = fs::remove_file(&own);
+            let created = OpenOptions::new().write(true).create_new(true).open(&own);
+            let written = created.and_then(|mut file| file.write_all(plan.as_bytes()));
+            let stored = written.and_then(|()| match fs::hard_link(&own, &path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     // A file system without hard links.
                     fs::rename(&own, &path)
@@ -83,7 +93,7 @@ pub(super) fn check(folder: &Path, plan: &str) -> Outcome {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(error)),
             }
-            fs::read_to_string(&path).map_err(failed)?
+            read().map_err(failed)?
         }
         Err(error) => return Err(failed(error)),
     };

@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
             tasks,
             sweep,
             records: done,
-            reader: Reader::default(),
+            reader: array.job.partial.reader(),
             open: BTreeMap::new(),
             failed: BTreeSet::new(),
             said: BTreeSet::new(),
