@@ -18,7 +18,11 @@ fn slots(flags: &str) -> Folder {
 
 fn advise(folder: &Folder, flags: &str) -> Value {
     // Few runs of the finals are enough for what is tested here.
-    let fresh = if flags.contains("--fresh") { "" } else { "--fresh 8" };
+    let fresh = if flags.contains("--fresh") {
+        ""
+    } else {
+        "--fresh 8"
+    };
     let run = format!("-q advise --json {fresh} {flags}");
     // All candidates over a long trace take minutes.
     let patience = Duration::from_mins(30);
@@ -452,14 +456,14 @@ fn bad_input_is_refused() {
 fn incomplete_transfers_and_missing_intervals_are_said() {
     let folder = slots("--rate 300kbps --duration 20s --channel bernoulli:0.02");
     let run = |flags: &str| {
-        tmt(&format!("advise {FEW} --fresh 4 {flags}"))
+        tmt(&format!("advise {FEW} {flags}"))
             .within(&folder)
             .run()
             .ok()
     };
-    run("--objective page-time --bytes 5MB --starts 2 phy.arrow")
+    run("--fresh 4 --objective page-time --bytes 5MB --starts 2 phy.arrow")
         .says(&["ended before its transfers were complete"]);
-    run("--objective page-time --starts 2 phy.arrow")
+    run("--fresh 4 --objective page-time --starts 2 phy.arrow")
         .says(&["--bytes 100kB (default for --objective page-time)"]);
     run("--starts 1 --fresh 1 --duration 15s phy.arrow").says(&["has no interval"]);
     let repeats = tmt("advise --candidates arq,harq:10/11 --feedback-delay 0s --fresh 2 phy.arrow")

@@ -313,7 +313,7 @@ fn doubles_need_a_unit_and_integers_take_none() {
         "double.parquet",
         &["tx_time: found numbers without a unit", "--unit"],
     );
-    let ran = tmt("apply --scheme none --unit ms double.parquet")
+    let ran = tmt("apply --no-head --scheme none --unit ms double.parquet")
         .within(&folder)
         .run()
         .ok();

@@ -36,6 +36,7 @@ fn summary(scheme: &str, rtt: &str, phy: &str) -> Value {
         .arg(scheme)
         .arg("--rtt")
         .arg(rtt)
+        .arg_list("--feedback-delay 0s")
         .input(phy)
         .run()
         .ok();
@@ -48,6 +49,7 @@ fn timeline(scheme: &str, rtt: &str, phy: &str) -> Vec<String> {
         .arg(scheme)
         .arg("--rtt")
         .arg(rtt)
+        .arg_list("--feedback-delay 0s")
         .input(phy)
         .run()
         .ok();

@@ -84,12 +84,14 @@ fn every_form_holds_what_the_text_holds() {
 
 #[test]
 fn text_to_any_form_and_back_is_the_same_bytes() {
-    // Without a head no stage is told, so that `none` of a timeline without a head is that timeline.
     let folder = every_form(&plain(&trace(SLOTS, 97)));
     let expected = folder.read("phy.csv");
     for form in FORMS {
         let name = format!("phy.{form}");
-        let back = tmt("apply --scheme none").arg(name).within(&folder).run();
+        let back = tmt("apply --no-head --scheme none")
+            .arg(name)
+            .within(&folder)
+            .run();
         assert!(back.ok().text() == expected, "{form}");
     }
 }
@@ -105,7 +107,10 @@ fn head_and_end_line_come_back_too() {
     assert!(expected.text().contains("\n# end: rows=70000 "));
     for form in FORMS {
         let name = format!("phy.{form}");
-        let back = tmt("apply --scheme none").arg(name).within(&folder).run();
+        let back = tmt("apply --no-head --scheme none")
+            .arg(name)
+            .within(&folder)
+            .run();
         assert!(back.ok().text() == expected.text(), "{form}");
     }
 }
@@ -522,7 +527,7 @@ fn erasures_without_times_get_them_from_an_interval_or_a_rate() {
             ("erased=1,delay=36ms", &list),
             ("erased=lost,delay=36ms", &table),
         ] {
-            let run = tmt("apply --scheme none --columns").arg(columns);
+            let run = tmt("apply --no-head --scheme none --columns").arg(columns);
             let ran = run.arg_list(flags).input(&**input).run().ok();
             assert_eq!(ran.text(), expected, "{flags} {columns}");
         }

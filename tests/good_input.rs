@@ -70,7 +70,7 @@ fn every_unit_of_the_input_gives_seconds() {
         ("us", "1500000 250000\n2e6 0\n"),
         ("ns", "1500000000 25e7\n2000000000 0\n"),
     ] {
-        let ran = tmt("apply --scheme none --unit")
+        let ran = tmt("apply --no-head --scheme none --unit")
             .arg(unit)
             .input(rows)
             .run()
@@ -86,7 +86,7 @@ fn every_unit_of_the_input_gives_seconds() {
 #[test]
 fn more_than_nine_decimals_are_rounded_half_away_from_zero() {
     let rows = "0.0000000004999,0.0000000005\n0.0000000005,0.0000000014999\n0.0000000015,1\n";
-    let ran = tmt("apply --scheme none").input(rows).run().ok();
+    let ran = tmt("apply --no-head --scheme none").input(rows).run().ok();
     assert_eq!(
         ran.text(),
         "tx_time,decode_delay,attempts\n0.000000000,0.000000001,1\n\

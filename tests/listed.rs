@@ -122,7 +122,8 @@ fn the_auditor_finds_a_loss_that_the_list_does_not_have() {
         let found = audit.results()["rules"].as_array().unwrap().clone();
         let broken = found.iter().filter(|rule| rule["violations_total"] != 0);
         let broken: Vec<&str> = broken.filter_map(|rule| rule["rule"].as_str()).collect();
-        assert_eq!(broken, [rule], "{to}");
+        // The checksum of the log says that it was changed, too.
+        assert_eq!(broken, ["form", rule], "{to}");
     }
 }
 

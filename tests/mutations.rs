@@ -160,8 +160,7 @@ fn logs() -> Vec<Logged> {
                  tmt apply --scheme harq:10/12,rounds=1 -o lossy.csv erased.csv && \
                  tmt apply --scheme arq -o timeline.csv erased.csv";
     bash(&folder, chain).ok();
-    let coupled =
-        "tcp --link coupled --profile rfc --packet 500B --flows 2 --slots slots.csv erased.csv";
+    let coupled = "tcp --link coupled --feedback-delay 0s --profile rfc --packet 500B --flows 2 --slots slots.csv erased.csv";
     [
         ("timeline", "tcp --profile rfc --packet 500B --flows 2 lossy.csv".to_owned()),
         ("shared LLDUs", "tcp --packet 500B --packing bytes --profile linux --quick-while-growing off --flows 2 lossy.csv".to_owned()),

@@ -102,21 +102,21 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
         }
     };
     says(
-        "apply -q --scheme arq --scheme harq:10/12 --summary-only phy.csv",
+        "apply -q --feedback-delay 0s --scheme arq --scheme harq:10/12 --summary-only phy.csv",
         true,
     );
     says("apply -q --scheme fec:10/12 --summary-only phy.csv", false);
+    says("apply -q --scheme arq --summary-only phy.csv", false);
     says(
-        "apply -q --scheme arq --feedback-delay decode --summary-only phy.csv",
-        false,
+        "tcp -q --link coupled --scheme arq --feedback-delay 0s phy.csv",
+        true,
     );
-    says("tcp -q --link coupled --scheme arq phy.csv", true);
     says("tcp -q --link coupled --scheme none phy.csv", false);
+    says("tcp -q --link coupled --scheme arq phy.csv", false);
     says(
-        "tcp -q --link coupled --scheme arq --feedback-delay decode phy.csv",
-        false,
+        "apply -q --feedback-delay 0s --scheme arq -o early.csv phy.csv",
+        true,
     );
-    says("apply -q --scheme arq -o early.csv phy.csv", true);
     says("tcp -q early.csv", true);
     says("tcp -v arq.csv", false);
     // An interleaver that is shorter than the decoding delay would not be enough.
@@ -124,8 +124,8 @@ fn repeats_that_are_not_causal_warn_in_every_place() {
         let head = format!("sed '2i # interleaver_ns: {depth_ns}' phy.csv > interleaved.csv");
         bash(&folder, &head).ok();
         for command in [
-            "apply -q --scheme arq --summary-only interleaved.csv",
-            "tcp -q --link coupled --scheme arq interleaved.csv",
+            "apply -q --feedback-delay 0s --scheme arq --summary-only interleaved.csv",
+            "tcp -q --link coupled --feedback-delay 0s --scheme arq interleaved.csv",
         ] {
             let found = tmt(command).within(&folder).run().ok().stderr;
             assert_eq!(

@@ -77,7 +77,7 @@ fn a_reader_that_leaves_after_one_line_is_no_error_for_any_stage() {
     ];
     for (chain, stages) in endless {
         let ran = bash(&folder, &format!("{chain}; echo ${{PIPESTATUS[*]}} >&2")).ok();
-        assert_eq!(ran.text(), "# tool: tmt 0.2.0\n", "{chain}");
+        assert!(ran.text().starts_with("# tool: tmt "), "{chain}");
         let mut codes = ran.stderr.lines().last().unwrap().split(' ');
         if chain.starts_with("seq") {
             // The shell's own tools die of the closed pipe.

@@ -46,8 +46,8 @@ fn a_process_erases_the_same_slots_in_a_trace_and_on_a_coupled_link() {
         run(&format!(
             "inject --channel {process} --seed 3 slots.csv -o erased.csv"
         ));
-        // The default queue follows the median delay, to which a process may add in a trace.
-        let tcp = "tcp --link coupled --scheme arq --rtt 40ms --packet 1000B --lldu-header 0B --buffer 20pkt --json --packets";
+        // The default queue and feedback follow the median delay, to which a process may add in a trace.
+        let tcp = "tcp --link coupled --scheme arq --feedback-delay 0s --rtt 40ms --packet 1000B --lldu-header 0B --buffer 20pkt --json --packets";
         run(&format!(
             "{tcp} trace_log.csv --duration 10s erased.csv -o trace.json"
         ));

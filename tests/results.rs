@@ -210,7 +210,7 @@ fn summaries_have_a_row_per_scheme_and_per_trace() {
     assert_eq!(link.len(), 2);
     for (row, scheme) in link.iter().zip(json["results"].as_array().unwrap()) {
         assert_eq!(row["rtt_ns"], "30000000");
-        assert_eq!(row["feedback_delay_ns"], "0");
+        assert_eq!(row["feedback_delay_ns"], "4000000");
         for name in ["scheme", "delivered", "delay_p95_s", "residual_loss"] {
             let expected = scheme[name]
                 .as_str()

@@ -543,13 +543,13 @@ fn a_mean_that_leaves_out_runs_says_so() {
     let folder = Folder::new();
     folder.write(
         "half.csv",
-        "cell,run,flow,completion_time_s\n0,0,0,1.5\n0,1,0,\n0,2,0,2.5\n",
+        "cell,run,flow,total_completion_time_s\n0,0,0,1.5\n0,1,0,\n0,2,0,2.5\n",
     );
     tmt("summarise half.csv")
         .within(&folder)
         .run()
         .ok()
-        .says(&["completion_time_s: 1 group has runs without it, at worst 1 of 3"]);
+        .says(&["total_completion_time_s: 1 group has runs without it, at worst 1 of 3"]);
     folder.write("twice.csv", "cell,run,flow\n0,0,0\n0,0,0\n");
     tmt("summarise twice.csv")
         .within(&folder)

@@ -3,7 +3,6 @@
 use tmt_core::types::{Bytes, Span};
 
 use crate::congestion::{Connection, Implementation};
-use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RtoSettings;
 
 /// How many packets the sender may send during fast recovery.
@@ -171,26 +170,6 @@ impl Endpoint {
     #[must_use]
     pub fn bare_ack(&self) -> Bytes {
         self.headers.max(Bytes(40))
-    }
-
-    /// Size of an ACK on the wire. SACK blocks take 8 B each and 4 B together, padding included (RFC 2018, Sec. 3; a D-SACK is a
-    /// block, RFC 2883).
-    #[must_use]
-    pub fn size_of(&self, ack: &Ack) -> Bytes {
-        let in_use = ack.blocks.iter().filter(|(start, end)| start < end).count() as u64;
-        let blocks = if self.sack {
-            in_use + u64::from(ack.dsack)
-        } else {
-            0
-        };
-        // 40 B of options have room for three blocks beside timestamps, for four without.
-        let most = if self.timestamps { 3 } else { 4 };
-        let option = if blocks > 0 {
-            4 + 8 * blocks.min(most)
-        } else {
-            0
-        };
-        Bytes(self.bare_ack().0 + option)
     }
 
     /// Returns what a congestion control knows of a connection with packets of size `packet`.

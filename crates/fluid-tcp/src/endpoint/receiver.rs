@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::ranges::RangeSet;
@@ -38,6 +38,28 @@ pub struct Ack {
     pub echo: Time,
     /// Advertised window: packets from `next` on that the sender may send. `None` if the ACK does not advertise one.
     pub rwnd: Option<Rwnd>,
+}
+
+impl Ack {
+    /// Size on the wire, from hosts with these settings. SACK blocks take 8 B each and 4 B together, padding included (RFC 2018,
+    /// Sec. 3; a D-SACK is a block, RFC 2883).
+    #[must_use]
+    pub fn size(&self, endpoint: &Endpoint) -> Bytes {
+        let in_use = self.blocks.iter().filter(|(start, end)| start < end);
+        let blocks = if endpoint.sack {
+            in_use.count() as u64 + u64::from(self.dsack)
+        } else {
+            0
+        };
+        // 40 B of options have room for three blocks beside timestamps, for four without.
+        let most = if endpoint.timestamps { 3 } else { 4 };
+        let option = if blocks > 0 {
+            4 + 8 * blocks.min(most)
+        } else {
+            0
+        };
+        Bytes(endpoint.bare_ack().0 + option)
+    }
 }
 
 /// Advertised window, 0 to 2^32 − 2 packets.

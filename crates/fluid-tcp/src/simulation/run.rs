@@ -661,7 +661,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow as usize, &ack);
         let packet = Packet {
             flow,
-            size: self.setup.flows[flow as usize].endpoint.size_of(&ack),
+            size: ack.size(&self.setup.flows[flow as usize].endpoint),
             sent: now,
             enqueued: now,
             ..Packet::default()
