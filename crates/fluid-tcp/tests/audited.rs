@@ -138,7 +138,8 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
     let segmentations = prop_oneof![
         (1u64..9).prop_map(|lldus| Segmentation::whole(Bytes(40), lldus)),
-        (8u64..2000).prop_map(|payload| Packing::Bytes.segmentation(Bytes(40), of_payload(payload))),
+        (8u64..2000)
+            .prop_map(|payload| Packing::Bytes.segmentation(Bytes(40), of_payload(payload))),
     ];
     (rows, segmentations, any::<bool>()).prop_map(|(rows, segmentation, looped)| {
         let (mut at, mut builder) = (0, Builder::default());
