@@ -218,7 +218,7 @@ pub(crate) fn text(Input { name, reader }: Input, longest: Bytes) -> Outcome<Str
     }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         Failure::failed(format!(
             "{name}:{line}: found bytes that are not UTF-8, expected text"
         ))

@@ -539,9 +539,12 @@ pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
 pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcome {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     if text.contains(controls) {
-        let escaped = |c: char| match controls(c) {
-            true => format!("\\u{:04x}", u32::from(c)),
-            false => c.to_string(),
+        let escaped = |c: char| {
+            if controls(c) {
+                format!("\\u{:04x}", u32::from(c))
+            } else {
+                c.to_string()
+            }
         };
         text = text.chars().map(escaped).collect();
     }
