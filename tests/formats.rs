@@ -85,7 +85,7 @@ fn every_form_holds_what_the_text_holds() {
 #[test]
 fn text_to_any_form_and_back_is_the_same_bytes() {
     let folder = every_form(&plain(&trace(SLOTS, 97)));
-    let expected = folder.read("phy.csv");
+    let expected = plain(&folder.read("phy.csv"));
     for form in FORMS {
         let name = format!("phy.{form}");
         let back = tmt("apply --no-head --scheme none")
@@ -107,10 +107,7 @@ fn head_and_end_line_come_back_too() {
     assert!(expected.text().contains("\n# end: rows=70000 "));
     for form in FORMS {
         let name = format!("phy.{form}");
-        let back = tmt("apply --no-head --scheme none")
-            .arg(name)
-            .within(&folder)
-            .run();
+        let back = tmt("apply --scheme none").arg(name).within(&folder).run();
         assert!(back.ok().text() == expected.text(), "{form}");
     }
 }

@@ -435,9 +435,12 @@ pub(crate) fn with_interval(mean: f64, half: Option<f64>, show: Show) -> String 
         return show.text(Some(mean));
     };
     let shown = show.scaled(half).abs();
-    let most = show.decimals();
-    let decimals = (0..most).find(|decimals| shown * 10f64.powi(*decimals) >= 9.95);
-    let decimals = usize::try_from(decimals.unwrap_or(most)).unwrap_or(0);
+    let mut digits = shown;
+    let mut decimals = 0;
+    while digits < 9.95 && decimals < show.decimals() {
+        digits *= 10.0;
+        decimals += 1;
+    }
     format!("{:.decimals$} ± {shown:.decimals$}", show.scaled(mean))
 }
 

@@ -17,9 +17,8 @@ use tmt_core::types::Span;
 pub use candidates::{MAX_CANDIDATES, candidates, read};
 pub use census::Census;
 pub use evaluation::{Change, LinkFacts};
-pub use finals::{Changed, Finals};
 pub use objective::Objective;
-pub use verdict::{Advice, Candidate, Difference, Fate};
+pub use verdict::{Advice, Candidate, Changed, Difference, Fate, Finals};
 
 /// Runs by which candidates are compared. All candidates have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -80,6 +80,9 @@ pub struct Summary {
     pub groups: Vec<Group>,
 }
 
+/// Seed of a run, and its start as bits.
+type Draw = (Option<i64>, Option<u64>);
+
 /// Sum of a metric over flows, and their number.
 type Sum = (f64, u64);
 
@@ -89,7 +92,7 @@ struct Runs {
     /// Sums of the metrics, by cell and run.
     cells: BTreeMap<i64, BTreeMap<i64, Vec<Sum>>>,
     /// What the random numbers or the start of a run are, by run.
-    draws: BTreeMap<i64, BTreeSet<(Option<i64>, Option<u64>)>>,
+    draws: BTreeMap<i64, BTreeSet<Draw>>,
     /// Start and length of the runs of each cell, if they have starts.
     starts: BTreeMap<i64, BTreeMap<i64, (f64, f64)>>,
 }
@@ -266,7 +269,7 @@ fn numbered(table: &Table) -> Result<Vec<Numbered>, SummaryError> {
 }
 
 /// Seed and start of the run of a row.
-fn draw(table: &Table, row: usize) -> (Option<i64>, Option<u64>) {
+fn draw(table: &Table, row: usize) -> Draw {
     let start = number(table, row, "offset_s").map(f64::to_bits);
     (whole(table, row, "seed"), start)
 }
@@ -398,10 +401,10 @@ impl Runs {
     /// The mean of one metric.
     fn mean(&self, metric: usize) -> Option<Estimate> {
         if let Some(values) = self.by_run(metric) {
-            return self.estimate(values.into_values().collect());
+            return self.estimate(values.into_values());
         }
         let cells = self.values(metric).into_iter();
-        let each = cells.map(|cell| self.estimate(cell.into_values().collect()));
+        let each = cells.map(|cell| self.estimate(cell.into_values()));
         let each: Vec<Estimate> = each.collect::<Option<_>>()?;
         let n = to_f64(each.len() as u64);
         let squares: Option<Vec<f64>> =
@@ -415,7 +418,8 @@ impl Runs {
     }
 
     /// The estimate of values in the order of their runs.
-    fn estimate(&self, values: Vec<f64>) -> Option<Estimate> {
+    fn estimate(&self, values: impl Iterator<Item = f64>) -> Option<Estimate> {
+        let values: Vec<f64> = values.collect();
         if self.starts.is_empty() {
             return estimate(&values);
         }
@@ -435,9 +439,7 @@ impl Runs {
             let pairs: Vec<i64> = own.keys().copied().filter(is_pair).collect();
             let differences = pairs.iter().map(|run| own[run] - of_other[run]);
             if pairs.len() == own.len().min(of_other.len()) {
-                difference = self
-                    .estimate(differences.collect())
-                    .map(|estimate| (estimate, true));
+                difference = self.estimate(differences).map(|estimate| (estimate, true));
             } else if self.starts.is_empty() {
                 let values = |of: &BTreeMap<i64, f64>| of.values().copied().collect::<Vec<f64>>();
                 difference =

@@ -72,7 +72,8 @@ pub fn welch(one: &[f64], other: &[f64]) -> Option<Estimate> {
     let part = |values: &[f64]| {
         let own = estimate(values)?;
         let n = to_f64(values.len() as u64);
-        let error = own.ci95.map(|half| (half / student_t(n - 1.0)).powi(2));
+        let error = own.ci95.map(|half| half / student_t(n - 1.0));
+        let error = error.map(|error| error * error);
         Some((own.mean, error, n - 1.0))
     };
     let ((mean, error, freedom), (mean2, error2, freedom2)) = (part(one)?, part(other)?);

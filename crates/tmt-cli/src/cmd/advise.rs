@@ -98,8 +98,8 @@ fn question(args: &Args) -> Outcome<Question> {
         experiment,
         objective: args.objective,
         exhaustive: args.exhaustive,
-        // A list is meant as it is.
-        refine: args.candidates.is_empty(),
+        // A list is meant as it is, and all are those of the grid.
+        refine: args.candidates.is_empty() && !args.exhaustive,
         fresh: args.fresh,
     })
 }

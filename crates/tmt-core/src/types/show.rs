@@ -35,14 +35,13 @@ impl Show {
 
     /// Largest number of decimals.
     #[must_use]
-    pub fn decimals(self) -> i32 {
-        let decimals = match self {
+    pub fn decimals(self) -> usize {
+        match self {
             Self::Count => 0,
             Self::Kilo | Self::Milli => 3,
             Self::Percent(decimals) | Self::Decimals(decimals) => decimals,
             Self::Significant(digits) => digits,
-        };
-        i32::try_from(decimals).unwrap_or(0)
+        }
     }
 
     /// The value in the unit of the table.

@@ -3,13 +3,13 @@
 //! The mean of the winner of a race is too good, since it is the best of many. Its runs on fresh seeds are not.
 
 use fluid_tcp::congestion::Algorithm;
-use fluid_tcp::experiment::{BufferSize, Experiment, Params, Storage};
+use fluid_tcp::experiment::{BufferSize, Experiment, Storage};
 use fluid_tcp::simulation::replications::{Estimate, estimate};
 use tmt_core::channel::SlotChannel;
 
 use super::evaluation::{Bench, Change, Refusal, Sample};
 use super::race::Search;
-use super::verdict::{Fate, Sampling, dominates, mean, point};
+use super::verdict::{Changed, Fate, Finals, Sampling, dominates, mean, point};
 use super::{AdviceError, Runs};
 
 /// Candidates that run again: the best, and others of the frontier.
@@ -23,28 +23,6 @@ const CHANGED_RUNS: u32 = 32;
 /// expect, up to so many times the least number.
 const UNSTABLE: f64 = 0.2;
 const MOST_TIMES: u32 = 4;
-
-/// What the best candidates say on fresh seeds or starts.
-#[derive(Debug, Clone)]
-pub struct Finals {
-    /// Number of the runs of each.
-    pub runs: Runs,
-    /// First seed; those of further runs follow.
-    pub seed: u64,
-    /// Values of the objective with the question changed.
-    pub changed: Vec<Changed>,
-    /// Resolved parameters of the runs.
-    pub params: Params,
-}
-
-/// Values of the objective with the question changed.
-#[derive(Debug, Clone)]
-pub struct Changed {
-    /// The change; `None` for the question as asked.
-    pub change: Option<Change>,
-    /// Numbers of candidates, each with its estimate; `None` if it cannot run.
-    pub values: Vec<(usize, Option<Estimate>)>,
-}
 
 impl<S: Storage> Search<'_, S> {
     /// Runs the best candidates again.
@@ -227,7 +205,7 @@ impl<S: Storage> Search<'_, S> {
             {
                 continue;
             }
-            let done = self.bench.changed(&change, &values)??;
+            let done = self.bench.changed(&change, values)??;
             all.push(with(Some(change), done));
         }
         if let Runs::Starts { count, .. } = runs {

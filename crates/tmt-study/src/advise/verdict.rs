@@ -1,13 +1,12 @@
 //! The answer: which candidate is best, by how much, and which others are worth a look.
 
-use fluid_tcp::experiment::Experiment;
+use fluid_tcp::experiment::{Experiment, Params};
 use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate, overlap};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::Span;
 
 use super::census::Census;
-use super::evaluation::{LinkFacts, Sample};
-use super::finals::Finals;
+use super::evaluation::{Change, LinkFacts, Sample};
 use super::objective::Objective;
 use super::{AdviceError, Question, Runs};
 
@@ -155,6 +154,28 @@ impl Difference {
     pub fn is_clear(&self) -> bool {
         self.ci95.is_some_and(|half| self.mean > half)
     }
+}
+
+/// What the best candidates say on fresh seeds or starts.
+#[derive(Debug, Clone)]
+pub struct Finals {
+    /// Number of the runs of each.
+    pub runs: Runs,
+    /// First seed; those of further runs follow.
+    pub seed: u64,
+    /// Values of the objective with the question changed.
+    pub changed: Vec<Changed>,
+    /// Resolved parameters of the runs.
+    pub params: Params,
+}
+
+/// Values of the objective with the question changed.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    /// The change; `None` for the question as asked.
+    pub change: Option<Change>,
+    /// Numbers of candidates, each with its estimate; `None` if it cannot run.
+    pub values: Vec<(usize, Option<Estimate>)>,
 }
 
 /// The answer to a [`Question`].
@@ -382,7 +403,7 @@ mod tests {
             runs,
             seed: 1,
             changed: Vec::new(),
-            params: fluid_tcp::experiment::Params::new(),
+            params: Params::new(),
         };
         let experiment = Experiment::default();
         Advice::new(

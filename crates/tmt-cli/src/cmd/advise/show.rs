@@ -369,9 +369,8 @@ fn ranking(advice: &Advice) -> String {
             percent(advice, **by).filter(|_| *place > 0)
         })
         .words("", |(place, (number, _))| {
-            (*place > 0 && alike.contains(*number))
-                .then_some("alike")
-                .unwrap_or_default()
+            let is_alike = *place > 0 && alike.contains(*number);
+            if is_alike { "alike" } else { "" }
         });
     format!("{table}\n")
 }
