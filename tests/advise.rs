@@ -230,7 +230,7 @@ fn shortfalls(channels: std::ops::Range<u64>, link: &str, more: &str) -> Vec<(St
             * known
                 .map(|mean| sign * mean)
                 .fold(f64::NEG_INFINITY, f64::max);
-        let behind = sign * (best - race(of(&all, &results["winner"])).unwrap());
+        let behind = sign * (best - race(of(&results, &results["winner"])).unwrap());
         (format!("{channel} {objective}"), 100.0 * behind / best)
     };
     channels.map(shortfall).collect()

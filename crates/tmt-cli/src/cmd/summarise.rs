@@ -5,10 +5,12 @@ use std::fs::File;
 use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
 use serde_json::json;
+use tmt_core::format::import::render_keys;
 use tmt_core::format::records::{Records, Value};
 use tmt_study::conditions::{heading, shown as shown_value};
 use tmt_study::summary::{Group, Summary, summarise};
 
+use super::tcp::typed;
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::output::document::Document;
 use crate::table::{Table, print, wrap};
@@ -145,7 +147,7 @@ fn as_text(summary: &Summary) -> String {
 /// Warns of what would mislead.
 fn warn(command: &'static str, summary: &Summary) {
     for text in &summary.conditions.warnings {
-        warning!(command, "{}", super::sweep::named(text));
+        warning!(command, "{}", named(text));
     }
     for text in lacking(summary) {
         warning!(command, "{text}");
@@ -161,6 +163,16 @@ fn warn(command: &'static str, summary: &Summary) {
             "{unpaired} differences are between runs without common seeds or starts: their intervals are those of independent runs, which are wider"
         );
     }
+}
+
+/// `text` with the flags of the parameters in backticks.
+pub(crate) fn named(text: &str) -> String {
+    render_keys(text, |key| match Parameter::of(key) {
+        Some(parameter) if parameter.key == "trace" => "--trace".to_owned(),
+        Some(parameter) => typed(parameter.key),
+        None if matches!(key, "zip" | "stop" | "model") => format!("--{key}"),
+        None => key.to_owned(),
+    })
 }
 
 /// Metrics that some runs lack, whose means would mislead without this.

@@ -7,19 +7,18 @@ mod partial;
 
 use std::sync::{Mutex, PoisonError};
 
-use fluid_tcp::experiment::Parameter;
 use rayon::ThreadPoolBuilder;
-use tmt_core::format::import::render_keys;
 use tmt_core::format::table::TableForm;
 use tmt_study::engine::Error;
 use tmt_study::{Draft, Plan, PlanError, Record, Records, Sweep, table};
 
+pub(crate) use super::summarise::named;
 pub(crate) use args::Args;
 use engine::Job;
 use partial::{Part, Partial};
 pub(crate) use table::SCHEMA;
 
-use super::tcp::{Files, typed};
+use super::tcp::Files;
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::process::unnamed;
 use crate::input::{LONGEST_TEXT, open, text};
@@ -270,15 +269,5 @@ fn refusal(error: &PlanError, file: Option<&str>) -> Failure {
             format!("{file}:{line}:{column}: {}", error.message.replace('`', ""))
         }
         None => named(&error.message),
-    })
-}
-
-/// `text` with the flags of the parameters in backticks.
-pub(crate) fn named(text: &str) -> String {
-    render_keys(text, |key| match Parameter::of(key) {
-        Some(parameter) if parameter.key == "trace" => "--trace".to_owned(),
-        Some(parameter) => typed(parameter.key),
-        None if matches!(key, "zip" | "stop" | "model") => format!("--{key}"),
-        None => key.to_owned(),
     })
 }

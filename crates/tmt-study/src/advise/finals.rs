@@ -35,8 +35,8 @@ impl<S: Storage> Search<'_, S> {
         let seed = self.question.experiment.seed().0;
         let (runs, seed) = match self.question.runs {
             Runs::Starts { count, duration } => {
-                // None of these starts but the first and the last is one of the race.
-                let count = self.question.fresh.max(2 * count);
+                // None of these starts but the first is one of the race: their numbers have no common factor.
+                let count = (self.question.fresh.max(count) / count.max(1) + 1) * count + 1;
                 self.bench.set_starts(count)?;
                 let all: Vec<u64> = (0..count.into()).collect();
                 self.run_again(&chosen, &all, advanced)?;

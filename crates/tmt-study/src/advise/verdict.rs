@@ -100,7 +100,7 @@ impl Sampling {
             spacing_s: over.map_or(0.0, Span::as_secs_f64),
         };
         if let Runs::Starts { count, .. } = runs {
-            sampling.spacing_s /= f64::from(count.saturating_sub(1).max(1));
+            sampling.spacing_s /= f64::from(count.max(1));
         }
         sampling
     }

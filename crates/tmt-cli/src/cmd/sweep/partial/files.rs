@@ -4,8 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::{failure, origin};
+use super::failure;
 use crate::exit::{Failure, Outcome};
+
+/// File with the description of the plan that the records belong to.
+pub(super) const FILE: &str = "plan.txt";
 
 /// File that a process locks for as long as it works on the sweep.
 pub(super) const LOCK: &str = "lock";
@@ -20,7 +23,7 @@ const OF_ENGINES: [&str; 2] = ["plan.toml", "task.sh"];
 fn is_early(name: &str) -> bool {
     let number = |text: &str| text.parse::<u32>().is_ok();
     let stored = name
-        .strip_prefix(origin::FILE)
+        .strip_prefix(FILE)
         .and_then(|end| end.strip_prefix('.'));
     let part = name
         .strip_suffix(LOCK)
@@ -38,7 +41,7 @@ fn is_ours(name: &str) -> bool {
         "log" => is_part(stem),
         _ => false,
     };
-    of_part || is_early(name) || name == origin::FILE || OF_ENGINES.contains(&name)
+    of_part || is_early(name) || name == FILE || OF_ENGINES.contains(&name)
 }
 
 /// Whether this is the name of a [`super::Part`].
@@ -66,7 +69,7 @@ pub(super) fn vet(folder: &Path) -> Outcome {
         Ok(found) if !found.is_dir() => return Err(refused("no directory")),
         Ok(_) => {}
     }
-    let has_plan = folder.join(origin::FILE).exists();
+    let has_plan = folder.join(FILE).exists();
     for entry in fs::read_dir(folder).map_err(failure(folder))? {
         let entry = entry.map_err(failure(folder))?;
         let name = entry.file_name();
@@ -83,8 +86,8 @@ pub(super) fn vet(folder: &Path) -> Outcome {
         if !is_ours(&name) {
             return Err(refused(&format!("'{name}'")));
         }
-        if !has_plan && !is_early(&name) && !folder.join(origin::FILE).exists() {
-            return Err(refused(&format!("'{name}' without a {}", origin::FILE)));
+        if !has_plan && !is_early(&name) && !folder.join(FILE).exists() {
+            return Err(refused(&format!("'{name}' without a {FILE}")));
         }
     }
     Ok(())
@@ -99,7 +102,7 @@ pub(super) fn clear(folder: &Path) -> Outcome<bool> {
     let entries: io::Result<Vec<fs::DirEntry>> = entries.collect();
     let mut entries = entries.map_err(failure(folder))?;
     // The plan last, by which the others are known.
-    entries.sort_by_key(|entry| entry.file_name() == origin::FILE);
+    entries.sort_by_key(|entry| entry.file_name() == FILE);
     for entry in entries {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_file && is_ours(&entry.file_name().to_string_lossy()) {

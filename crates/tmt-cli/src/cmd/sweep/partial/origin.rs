@@ -10,12 +10,9 @@ use flate2::Crc;
 use tmt_study::Plan;
 
 use super::super::refusal;
-use super::files::open_regular;
+use super::files::{FILE, open_regular};
 use crate::exit::{Failure, Outcome};
 use crate::provenance::TOOL;
-
-/// File with the description of the plan that the records belong to.
-pub(super) const FILE: &str = "plan.txt";
 
 /// The plan, the version and the content of the traces, a line each.
 pub(super) fn describe(plan: &Plan) -> Outcome<String> {
