@@ -48,7 +48,10 @@ pub(crate) fn apply<'py>(
         let name = trace.name().to_owned();
         let mut reader = trace.open(options, stop)?;
         let transform = Transform::resolve(schemes, rtt, delay, &mut reader)?;
-        let begun = reader.metadata().begun(TOOL, rate, lldu).map_err(Failure::Usage)?;
+        let begun = reader
+            .metadata()
+            .begun(TOOL, rate, lldu)
+            .map_err(Failure::Usage)?;
         let lanes = transform.schemes.iter().map(|scheme| {
             let head = transform.head(&begun, scheme);
             let (rtt, feedback_delay) = (transform.rtt, transform.feedback_delay);
