@@ -150,6 +150,7 @@ def tcp(
     queue_loss: str | int | None = None,
     return_loss: str | int | None = None,
     return_rate: str | None = None,
+    return_buffer: str | int | None = None,
     return_trace: Trace | None = None,
     profile: Literal["ns2", "rfc", "linux"] | None = None,
     sack: bool | str | None = None,
@@ -258,7 +259,7 @@ Coupled link:
     scheme: Reliability scheme of a coupled link, e.g. harq:10/12
         SCHEME
         `tmt apply --help` lists the schemes.
-    feedback_delay: Extra delay of a coupled link's feedback [default: 0s, as in the closed forms]
+    feedback_delay: Extra delay of a coupled link's feedback [default: decode, the receiver cannot ask earlier]
         DURATION|decode|interleaver
         `decode` uses the median decoding delay of the slots, `interleaver` uses `interleaver_ns` of
         the metadata. With less than the decoding delay a repeat leaves before the receiver can have
@@ -314,12 +315,18 @@ Queue and path:
         PROCESS
         Takes the processes of `channel`; an ACK is on air while it is sent at `return_rate`, else
         for an instant.
-    return_rate: Rate of the return path, 40 B per ACK [default: unlimited]
+    return_rate: Rate of the return path of the ACKs [default: unlimited]
         RATE
+        An ACK has the headers of its flow, at least 40 B, and with SACK blocks 12 B, 20 B or 28 B
+        more.
+    return_buffer: Size of the queue before it, ACK in service included [default: 1bdp]
+        Npkt|SIZE|Nbdp|inf
+        As `buffer`; here packets are ACKs. The BDP is mean rate of the return path x RTT, at least
+        two packets of data. What finds the queue full is dropped.
     return_trace: PHY trace or timeline of the return path; not with return_rate
         FILE
-        An ACK of 40 B takes as many LLDUs as it needs (see `packing`) and arrives if all of them
-        do. `loop` repeats this trace too.
+        An ACK takes as many LLDUs as it needs (see `packing`) and arrives if all of them do. `loop`
+        repeats this trace too.
 
 Congestion control and hosts:
     profile: Settings of both hosts [default: linux, what most hosts run]
