@@ -9,53 +9,28 @@ use tmt_core::format::records::{Records as Table, Value};
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_link::queue::Discipline;
 
-/// A condition: its column, and how it is said of a value.
-struct Condition {
-    column: &'static str,
-    say: fn(&str) -> String,
-}
+/// Column of a condition, and how its value is said.
+type Condition = (&'static str, fn(&str) -> String);
+
+/// Column of the queue in packets, which the parameter `buffer` gives or leaves to the bandwidth-delay product.
+const QUEUE: &str = "buffer_packets";
 
 /// The conditions of a comparison, in the order of the line.
 const CONDITIONS: [Condition; 9] = [
-    Condition {
-        column: "cc",
-        say: str::to_owned,
-    },
-    Condition {
-        column: "profile",
-        say: |name| format!("profile {name}"),
-    },
-    Condition {
-        column: "scheme",
-        say: str::to_owned,
-    },
-    Condition {
-        column: "link",
-        say: |kind| format!("{kind} link"),
-    },
-    Condition {
-        column: "rtt_ns",
-        say: |rtt| format!("RTT {rtt}"),
-    },
-    Condition {
-        column: "queue",
-        say: |name| format!("{name} queue"),
-    },
-    Condition {
-        column: "buffer_packets",
-        say: |size| match size {
-            "" => "buffer unlimited".to_owned(),
-            size => format!("buffer {size} packets"),
-        },
-    },
-    Condition {
-        column: "packet_bytes",
-        say: |size| format!("packets of {size}"),
-    },
-    Condition {
-        column: "feedback_delay_ns",
-        say: |delay| format!("feedback delay {delay}"),
-    },
+    ("cc", str::to_owned),
+    ("profile", |name| format!("profile {name}")),
+    ("scheme", str::to_owned),
+    ("link", |kind| format!("{kind} link")),
+    ("rtt_ns", |rtt| format!("RTT {rtt}")),
+    ("queue", |name| format!("{name} queue")),
+    (QUEUE, |size| match size {
+        "" => "buffer unlimited".to_owned(),
+        size => format!("buffer {size} packets"),
+    }),
+    ("packet_bytes", |size| format!("packets of {size}")),
+    ("feedback_delay_ns", |delay| {
+        format!("feedback delay {delay}")
+    }),
 ];
 
 /// What the runs of a table have in common, and what differs unasked.
@@ -69,7 +44,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The conditions of the rows of `table`, results of a sweep, of which the columns `by` tell groups apart.
+    /// The conditions of the rows of `table`, results of a sweep whose groups differ in the columns `by`.
     #[must_use]
     pub fn of(table: &Table, by: &[String]) -> Self {
         let mut conditions = Self::default();
@@ -77,11 +52,11 @@ impl Conditions {
             .chain(by.iter().map(String::as_str))
             .map(str::to_owned)
             .collect();
-        // A variable may stand in any parameter.
+        // Any parameter may name a variable, so that its values differ as asked.
         let has_variable = varied
             .iter()
             .any(|name| parameter_of(name).is_none() && name != "cc");
-        for Condition { column, say } in &CONDITIONS {
+        for (column, say) in &CONDITIONS {
             if !table.names().any(|name| name == *column) || varied.contains(*column) {
                 continue;
             }
@@ -95,7 +70,8 @@ impl Conditions {
             match different[..] {
                 [] => (),
                 [values] => conditions.held.push(say(&values.join(" + "))),
-                _ if has_variable && *column != "buffer_packets" => (),
+                _ if *column == QUEUE && !is_derived(table) => (),
+                _ if *column != QUEUE && has_variable => (),
                 _ => conditions.warnings.extend(differs(column, &different)),
             }
         }
@@ -120,8 +96,8 @@ impl Conditions {
             table.row(
                 CONDITIONS
                     .iter()
-                    .map(|one| (one.column, value(one.column).and_then(Value::of_json)))
-                    .filter(|(column, _)| value(column).is_some()),
+                    .filter(|(column, _)| value(column).is_some())
+                    .map(|(column, _)| (*column, value(column).and_then(Value::of_json))),
             );
         }
         Self::of(&table, &[])
@@ -135,6 +111,13 @@ impl Conditions {
         }
         format!("held: {}", self.held.join(", "))
     }
+}
+
+/// Whether the queue follows from the bandwidth-delay product in some rows: a size that is given in packets, bytes or without
+/// limit differs as asked.
+fn is_derived(table: &Table) -> bool {
+    let given = |row| table.value(row, "buffer").map(Value::text);
+    (0..table.len()).any(|row| given(row).is_none_or(|text| text.ends_with("bdp")))
 }
 
 /// The columns that a sweep varies: they stand between the cell and the run.
@@ -181,7 +164,7 @@ fn differs(column: &str, values: &[&Vec<String>]) -> Option<String> {
     let texts: Vec<String> = values.iter().take(SHOWN).map(|one| words(one)).collect();
     let more = if values.len() > SHOWN { ", …" } else { "" };
     let (what, key, unit) = match column {
-        "buffer_packets" => (
+        QUEUE => (
             "the queue, derived from the bandwidth-delay product,",
             "buffer",
             "pkt",
@@ -196,11 +179,7 @@ fn differs(column: &str, values: &[&Vec<String>]) -> Option<String> {
         // Other settings differ only where somebody says so.
         _ => return None,
     };
-    let noun = if column == "buffer_packets" {
-        " packets"
-    } else {
-        ""
-    };
+    let noun = if column == QUEUE { " packets" } else { "" };
     let hold = texts[0].replace(' ', "");
     Some(format!(
         "{what} differs between the cells, which changes their results, too: {}{more}{noun}; `{key}` {hold}{unit} holds it",
@@ -257,5 +236,67 @@ fn spaced(text: &str) -> String {
     match text.split_at(unit) {
         (_, "") | ("", _) => text.to_owned(),
         (number, unit) => format!("{number} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two cells that differ in the RTT and in the queue, with these sizes given, if any.
+    fn table(buffers: [Option<&str>; 2]) -> Table {
+        let mut table = Table::default();
+        for (cell, (rtt, queue)) in (0..).zip([(500_000_000, 95), (350_000_000, 67)]) {
+            let text = |text: &str| Some(Value::Text(text.to_owned()));
+            table.row([
+                ("cell", Some(Value::Whole(cell))),
+                ("rtt_ns", Some(Value::Whole(rtt))),
+                ("run", Some(Value::Whole(0))),
+                ("cc", text("cubic:beta=0.7,c=0.4")),
+                (QUEUE, Some(Value::Whole(queue))),
+                ("packet_bytes", Some(Value::Whole(1500))),
+                ("buffer", buffers[usize::from(cell > 0)].and_then(text)),
+            ]);
+        }
+        table
+    }
+
+    #[test]
+    fn what_is_held_is_said_and_a_derived_queue_that_differs_is_a_warning() {
+        for buffers in [[None; 2], [Some("1bdp"); 2]] {
+            let conditions = Conditions::of(&table(buffers), &["rtt_ns".to_owned()]);
+            assert_eq!(conditions.line(), "held: cubic, packets of 1500 B");
+            let [warning] = &conditions.warnings[..] else {
+                panic!("{conditions:?}");
+            };
+            assert!(
+                warning.contains("95 and 67 packets; `buffer` 95pkt holds it"),
+                "{warning}"
+            );
+        }
+        // The axis is held by nobody, whether or not groups are told apart by it.
+        assert!(
+            !Conditions::of(&table([None; 2]), &[])
+                .line()
+                .contains("RTT")
+        );
+    }
+
+    #[test]
+    fn a_queue_that_differs_as_asked_is_no_warning() {
+        for buffers in [[Some("95pkt"), Some("67pkt")], [Some("150kB"); 2]] {
+            assert_eq!(Conditions::of(&table(buffers), &[]).warnings, [""; 0]);
+        }
+    }
+
+    #[test]
+    fn values_have_the_units_of_people() {
+        let shown = |column, whole| shown(column, &Value::Whole(whole));
+        assert_eq!(shown("rtt_ns", 500_000_000), "500 ms");
+        assert_eq!(shown("rate_bps", 2_340_000), "2.34 Mbps");
+        assert_eq!(
+            (shown("flows", 4), heading("rtt_ns")),
+            ("4".to_owned(), "rtt".to_owned())
+        );
     }
 }

@@ -174,13 +174,13 @@ pub fn summarise(
             })
             .push(row);
     }
-    let against = against
-        .map(|text| reference(table, by, &order, text))
-        .transpose()?;
     let all = order
         .into_iter()
         .map(|by_values| group(table, by, &metrics, &members[&by_values], by_values));
     let (mut groups, runs): (Vec<Group>, Vec<Runs>) = all.unzip();
+    let against = against
+        .map(|text| reference(by, &groups, text))
+        .transpose()?;
     if let Some((column, value)) = &against {
         let place = by.iter().position(|name| name == column).unwrap_or(0);
         compare(&mut groups, &runs, metrics.len(), place, value);
@@ -231,17 +231,15 @@ fn numbered(table: &Table) -> Result<Vec<Numbered>, SummaryError> {
         ));
     }
     let scoped = is_scoped(table);
-    let mut draws = Vec::new();
+    let mut draws: BTreeMap<Draw, i64> = BTreeMap::new();
     let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
     for row in 0..table.len() {
         let (cell, run) = if scoped {
-            let draw = draw(table, row);
-            let number = draws.iter().position(|known| *known == draw);
-            let number = number.unwrap_or_else(|| {
-                draws.push(draw);
-                draws.len() - 1
-            });
-            (Some(0), i64::try_from(number).ok())
+            let next = i64::try_from(draws.len()).unwrap_or(i64::MAX);
+            (
+                Some(0),
+                Some(*draws.entry(draw(table, row)).or_insert(next)),
+            )
         } else {
             (whole(table, row, "cell"), whole(table, row, "run"))
         };
@@ -470,9 +468,8 @@ impl Runs {
 
 /// Column and value of the groups that `text` names.
 fn reference(
-    table: &Table,
     by: &[String],
-    groups: &[Vec<String>],
+    groups: &[Group],
     text: &str,
 ) -> Result<(String, String), SummaryError> {
     if by.is_empty() {
@@ -483,32 +480,25 @@ fn reference(
     let named = text
         .split_once('=')
         .filter(|(name, _)| by.iter().any(|column| column == name));
-    let mut all: Vec<String> = Vec::new();
+    let mut all: BTreeSet<&str> = BTreeSet::new();
     for (place, column) in by.iter().enumerate() {
         let value = match named {
             Some((name, _)) if name != column => continue,
             Some((_, value)) => value,
             None => text,
         };
-        for values in groups {
-            let own = &values[place];
-            let mut rows = (0..table.len()).filter_map(|row| table.value(row, column));
-            let label = rows
-                .find(|value| value.text() == *own)
-                .map(|value| shown(column, value));
-            let is_meant = own == value
-                || label.is_some_and(|label| label == value || label.replace(' ', "") == value);
-            if is_meant {
+        for group in groups {
+            let (own, label) = (&group.by[place], &group.labels[place]);
+            if own == value || label == value || label.replace(' ', "") == value {
                 return Ok((column.clone(), own.clone()));
             }
-            if !all.contains(own) {
-                all.push(own.clone());
-            }
+            all.insert(own);
         }
     }
+    let all: Vec<&str> = all.into_iter().collect();
     Err(SummaryError(format!(
         "against {text}: found no such value{}, expected one of {}: {}",
-        suggestion(text, all.iter().map(String::as_str)),
+        suggestion(text, all.iter().copied()),
         by.join(", "),
         all.join("; ")
     )))
@@ -683,5 +673,94 @@ mod tests {
             error.to_string().contains("expected a column of numbers"),
             "{error}"
         );
+    }
+
+    /// Runs of two schemes, with the seeds of each.
+    fn pairs(seeds: [[i64; 4]; 2]) -> Table {
+        let mut table = Table::default();
+        let goodputs = [[100.0, 200.0, 300.0, 400.0], [110.0, 209.0, 311.0, 410.0]];
+        for (cell, scheme) in [(0, "arq"), (1, "harq:10/12")] {
+            for run in 0..4 {
+                table.row([
+                    ("cell", Some(Value::Whole(cell))),
+                    ("scheme", Some(Value::Text(scheme.to_owned()))),
+                    ("run", Some(Value::Whole(run))),
+                    (
+                        "seed",
+                        Some(Value::Whole(seeds[cell as usize][run as usize])),
+                    ),
+                    ("flow", Some(Value::Whole(0))),
+                    (
+                        "total_goodput_bps",
+                        Some(Value::Real(goodputs[cell as usize][run as usize])),
+                    ),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn differences(table: &Table, against: &str) -> Vec<Option<Difference>> {
+        let summary = summarise(table, &[], &[], Some(against)).unwrap();
+        summary
+            .groups
+            .iter()
+            .map(|group| group.differences[0])
+            .collect()
+    }
+
+    #[test]
+    fn runs_with_common_seeds_are_compared_one_by_one() {
+        let table = pairs([[1, 2, 3, 4]; 2]);
+        let found = differences(&table, "arq");
+        assert_eq!(found[0], None);
+        // Differences 10, 9, 11, 10: mean 10, s = 0.8165, half-width 3.182 · s / 2.
+        let difference = found[1].unwrap();
+        assert!(difference.paired && (difference.estimate.mean - 10.0).abs() < 1e-9);
+        assert!((difference.estimate.ci95.unwrap() - 1.2992).abs() < 1e-3);
+        assert!(difference.p_value_holm.unwrap() < 1e-3);
+        // The other way round, and by the name of the column.
+        let back = differences(&table, "scheme=harq:10/12")[0].unwrap();
+        assert_eq!(back.estimate.mean, -difference.estimate.mean);
+        let error = summarise(&table, &[], &[], Some("arqq"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("did you mean 'arq'?"), "{error}");
+    }
+
+    #[test]
+    fn runs_without_common_seeds_are_independent() {
+        let difference = differences(&pairs([[1, 2, 3, 4], [5, 6, 7, 8]]), "arq")[1].unwrap();
+        assert!(!difference.paired);
+        // Welch: some 128 in each sample.
+        assert!(difference.estimate.ci95.unwrap() > 200.0, "{difference:?}");
+        assert!(difference.p_value_holm.unwrap() > 0.5);
+    }
+
+    #[test]
+    fn the_rows_of_tcp_alone_are_one_cell_whose_total_has_rows_of_its_own() {
+        let mut table = Table::default();
+        for seed in [4, 9] {
+            for (scope, flow, goodput) in [
+                ("total", None, 30.0),
+                ("flow", Some(0), 10.0),
+                ("flow", Some(1), 20.0),
+            ] {
+                table.row([
+                    ("seed", Some(Value::Whole(seed))),
+                    ("scope", Some(Value::Text(scope.to_owned()))),
+                    ("flow", flow.map(Value::Whole)),
+                    ("goodput_bps", Some(Value::Real(goodput))),
+                ]);
+            }
+        }
+        let metrics = ["total_goodput_bps", "goodput_bps"].map(str::to_owned);
+        let summary = summarise(&table, &[], &metrics, None).unwrap();
+        let means = summary.groups[0]
+            .means
+            .iter()
+            .map(|mean| mean.unwrap().mean);
+        assert_eq!(means.collect::<Vec<_>>(), [30.0, 15.0]);
+        assert_eq!((summary.groups[0].cells, summary.groups[0].runs), (1, 2));
     }
 }
