@@ -104,12 +104,17 @@ impl ReadArgs {
 
     /// The head of a trace that was read, or a new one of `command` with what the flags say about the link.
     pub(crate) fn head(&self, read: &Metadata, command: &str) -> Outcome<Metadata> {
-        let head = read.begun(TOOL, self.rate, self.lldu);
-        let mut head = head.map_err(|why| Failure::usage(render_keys(&why, flag)))?;
+        let mut head = self.begun(read)?;
         if !read.is_head() {
             head.set("command", command);
         }
         Ok(head)
+    }
+
+    /// The same without a command: the stage that follows says what was done.
+    pub(crate) fn begun(&self, read: &Metadata) -> Outcome<Metadata> {
+        let head = read.begun(TOOL, self.rate, self.lldu);
+        head.map_err(|why| Failure::usage(render_keys(&why, flag)))
     }
 
     /// The columns that are read, with the times of rows that have none.

@@ -131,6 +131,14 @@ impl Question {
         }
     }
 
+    /// Runs if no candidate leaves the race, and the finals take as many as they may.
+    #[must_use]
+    pub fn most_runs(&self) -> u64 {
+        let around = if self.refine { race::MOST_AROUND } else { 0 };
+        let race = (self.candidates.len() as u64 + around) * self.count();
+        race + finals::most_runs(self)
+    }
+
     /// Number of runs of a candidate that is evaluated completely.
     fn count(&self) -> u64 {
         match self.runs {

@@ -679,21 +679,16 @@ mod tests {
     fn pairs(seeds: [[i64; 4]; 2]) -> Table {
         let mut table = Table::default();
         let goodputs = [[100.0, 200.0, 300.0, 400.0], [110.0, 209.0, 311.0, 410.0]];
-        for (cell, scheme) in [(0, "arq"), (1, "harq:10/12")] {
-            for run in 0..4 {
+        let schemes = ["arq", "harq:10/12"].into_iter().zip(goodputs).zip(seeds);
+        for (cell, ((scheme, goodputs), seeds)) in (0..).zip(schemes) {
+            for (run, (goodput, seed)) in (0..).zip(goodputs.into_iter().zip(seeds)) {
                 table.row([
                     ("cell", Some(Value::Whole(cell))),
                     ("scheme", Some(Value::Text(scheme.to_owned()))),
                     ("run", Some(Value::Whole(run))),
-                    (
-                        "seed",
-                        Some(Value::Whole(seeds[cell as usize][run as usize])),
-                    ),
+                    ("seed", Some(Value::Whole(seed))),
                     ("flow", Some(Value::Whole(0))),
-                    (
-                        "total_goodput_bps",
-                        Some(Value::Real(goodputs[cell as usize][run as usize])),
-                    ),
+                    ("total_goodput_bps", Some(Value::Real(goodput))),
                 ]);
             }
         }

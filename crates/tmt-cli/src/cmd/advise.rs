@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let threads = rayon::current_num_threads();
     let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
     // Not all of them are done, but how many is what the race finds out.
-    let work = Work::new(most_runs(&question), "runs at most");
+    let work = Work::new(question.most_runs(), "runs at most");
     let advice = question.answer(&Files, threads, &|runs| work.advance(runs));
     drop(work);
     let advice = advice.map_err(|error| match error {
@@ -196,12 +196,6 @@ fn of_file(path: &str) -> Outcome<Vec<SchemeSpec>> {
         )));
     }
     Ok(all)
-}
-
-/// Runs if every candidate has all.
-fn most_runs(question: &Question) -> u64 {
-    let (Runs::Starts { count, .. } | Runs::Seeds { count }) = question.runs;
-    question.candidates.len() as u64 * u64::from(count)
 }
 
 /// Number of candidates in words.

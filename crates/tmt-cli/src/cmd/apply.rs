@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = args.summary.as_deref();
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
-    let begun = args.trace.read.head(reader.metadata(), "tmt apply")?;
+    let begun = args.trace.read.begun(reader.metadata())?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
         let head = transform.head(&begun, scheme);
         let head = args.format.head(head);

@@ -197,7 +197,7 @@ impl<'a, S: Storage> Bench<'a, S> {
         Ok(done)
     }
 
-    /// `slots`, of which those are erased, too, that are in `second`.
+    /// `slots`, with the erasures of `second` added.
     fn erased_by(
         &self,
         slots: &Loaded,

@@ -6,11 +6,12 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::experiment::{BufferSize, Experiment, Storage};
 use fluid_tcp::simulation::replications::{Estimate, estimate};
 use tmt_core::channel::SlotChannel;
+use tmt_core::scheme::families;
 
 use super::evaluation::{Bench, Change, Refusal, Sample};
 use super::race::Search;
 use super::verdict::{Changed, Fate, Finals, Sampling, dominates, mean, point};
-use super::{AdviceError, Runs};
+use super::{AdviceError, Question, Runs};
 
 /// Candidates that run again: the best, and others of the frontier.
 const BEST: usize = 5;
@@ -20,9 +21,25 @@ const MOST: usize = 12;
 const CHANGED_RUNS: u32 = 32;
 
 /// Seeds are added while the half-width of the winner's interval differs by more than this from what the first half of them let
-/// expect, up to so many times the least number.
+/// expect, up to this multiple of the least number.
 const UNSTABLE: f64 = 0.2;
 const MOST_TIMES: u32 = 4;
+
+/// Number of starts of the finals. Only the first of them is one of the `race`: the numbers have no common factor.
+fn starts(race: u32, fresh: u32) -> u32 {
+    (fresh.max(race) / race.max(1) + 1) * race + 1
+}
+
+/// Most runs of the finals, those with the question changed included.
+pub(super) fn most_runs(question: &Question) -> u64 {
+    let again = match question.runs {
+        Runs::Starts { count, .. } => starts(count, question.fresh),
+        Runs::Seeds { .. } => question.fresh.saturating_mul(MOST_TIMES),
+    };
+    let rows = BEST + 2 * families().len();
+    let changed = (1 + changes(&question.experiment).len()) * rows;
+    MOST as u64 * u64::from(again) + changed as u64 * u64::from(CHANGED_RUNS)
+}
 
 impl<S: Storage> Search<'_, S> {
     /// Runs the best candidates again.
@@ -35,8 +52,7 @@ impl<S: Storage> Search<'_, S> {
         let seed = self.question.experiment.seed().0;
         let (runs, seed) = match self.question.runs {
             Runs::Starts { count, duration } => {
-                // None of these starts but the first is one of the race: their numbers have no common factor.
-                let count = (self.question.fresh.max(count) / count.max(1) + 1) * count + 1;
+                let count = starts(count, self.question.fresh);
                 self.bench.set_starts(count)?;
                 let all: Vec<u64> = (0..count.into()).collect();
                 self.run_again(&chosen, &all, advanced)?;
@@ -231,4 +247,20 @@ fn changes(experiment: &Experiment) -> Vec<Change> {
         .chain(control)
         .chain([Change::TwiceTheLosses])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The starts of N runs are k/N of the way, so that a common one needs a common factor.
+    #[test]
+    fn the_finals_over_a_trace_have_starts_of_their_own() {
+        for (race, fresh) in [(16, 64), (64, 64), (4, 8), (1, 1), (12, 1), (17, 64)] {
+            let again = starts(race, fresh);
+            assert!(again >= fresh && again > race, "{race} {fresh}");
+            let shared = (1..again).filter(|k| k * race % again == 0).count();
+            assert_eq!(shared, 0, "{race} {fresh}: {again}");
+        }
+    }
 }

@@ -35,6 +35,9 @@ const ROUND_TRIPS: u64 = 40;
 const CENTRES: usize = 2;
 const LAPS_OF_REFINEMENT: usize = 2;
 
+/// Most candidates that are tried around others: eight around each.
+pub(super) const MOST_AROUND: u64 = 8 * (CENTRES * LAPS_OF_REFINEMENT) as u64;
+
 /// A point is spared by the race unless another is better, or worse by less than this share, in everything.
 const NEAR: f64 = 0.01;
 
