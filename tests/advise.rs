@@ -340,7 +340,10 @@ fn what_closed_forms_prune_is_worse() {
     let folder = slots(&format!(
         "--rate 500kbps --duration {seconds}s --channel gilbert-elliott:alpha=0.99,beta=0.7 --seed 2"
     ));
-    for flags in ["", "--objective p99-delay --cc fixed:4 --rtt 1s"] {
+    for flags in [
+        "",
+        "--objective p99-delay --cc fixed:4 --rtt 1s --replace-head",
+    ] {
         let results = advise(&folder, &format!("{flags} --starts 4 phy.arrow"));
         let all = advise(
             &folder,

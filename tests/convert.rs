@@ -289,7 +289,7 @@ fn the_kind_of_a_trace_survives_every_stage_and_every_format() {
         for name in ["a.csv", "d.csv", "e.csv"] {
             assert!(folder.read(name).contains(&line), "{convert}: {name}");
         }
-        let warned = tmt("tcp --duration 1s --lldu 1500B e.csv")
+        let warned = tmt("tcp --duration 1s --lldu 1500B --replace-head e.csv")
             .within(&folder)
             .run();
         for ran in [&applied, &warned] {

@@ -402,7 +402,7 @@ fn a_flow_that_never_starts_sends_nothing() {
 
 #[test]
 fn a_looped_timeline_goes_on_for_as_long_as_the_run() {
-    let ran = tmt("tcp --loop --duration 30s --json --lldu 1500B --lldu-header 0B")
+    let ran = tmt("tcp --loop --duration 30s --json --lldu 1500B --lldu-header 0B --replace-head")
         .input(trace(1000, 5000))
         .run()
         .ok();

@@ -69,8 +69,8 @@ fn the_round_trip_time_of_the_metadata_is_used_as_if_it_had_been_typed() {
 }
 
 #[test]
-fn a_flag_wins_over_the_metadata_and_stderr_and_the_head_say_both() {
-    let ran = tmt("apply --scheme arq --rtt 7ms")
+fn a_flag_may_replace_what_the_head_has_and_stderr_and_the_head_say_both() {
+    let ran = tmt("apply --scheme arq --rtt 7ms --replace-head")
         .input(trace(100, 5))
         .run()
         .ok();
@@ -100,8 +100,8 @@ fn the_same_value_by_flag_and_metadata_is_no_override() {
 }
 
 #[test]
-fn tcp_says_both_values_where_a_flag_wins() {
-    tmt("tcp -v --rtt 7ms --lldu 100B")
+fn tcp_says_both_values_where_a_flag_replaces_one() {
+    tmt("tcp -v --rtt 7ms --lldu 100B --replace-head")
         .input(trace(200, 1000))
         .run()
         .ok()
@@ -253,5 +253,37 @@ fn a_flag_that_the_head_contradicts_is_refused() {
     tmt("apply --scheme arq --lldu 100B")
         .input(trace(100, 5))
         .run()
-        .fails(2, &["--lldu: found 100", "lldu_bytes 33 in the head"]);
+        .fails(
+            2,
+            &[
+                "--lldu: found 100B",
+                "lldu_bytes in the head of the trace is 33B",
+            ],
+        );
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(100, 5));
+    let words = [
+        "--rtt: found 7ms",
+        "rtt_ns in the head of the trace is 20ms",
+        "--replace-head",
+    ];
+    for command in [
+        "apply --scheme arq --rtt 7ms phy.csv",
+        "tcp --rtt 7ms phy.csv",
+        "tcp --link coupled --scheme arq --rtt 7ms phy.csv",
+    ] {
+        tmt(command).within(&folder).run().fails(2, &words);
+    }
+    // Of all cells or candidates refused.
+    let advise = "advise --candidates arq,none --rtt 7ms phy.csv";
+    tmt(advise).within(&folder).run().fails(1, &words);
+    for (replace, code) in [("", 1), ("--replace-head", 0)] {
+        let sweep = format!("sweep --scheme arq --rtt 7ms,9ms --trace phy.csv {replace}");
+        let ran = tmt(&sweep).within(&folder).run();
+        assert_eq!(ran.code, Some(code), "{replace}: {}", ran.stderr);
+        let is_refused = ran
+            .stderr
+            .contains("rtt_ns in the head of the trace is 20ms");
+        assert_eq!(is_refused, code == 1, "{}", ran.stderr);
+    }
 }

@@ -62,10 +62,10 @@ fn a_header_of_lldus_that_the_source_excludes_is_known_to_later_stages() {
             assert_eq!(params["params"]["lldus_per_packet"], lldus, "{name}");
         }
     }
-    // A flag wins, and the report says what it replaced.
+    // A flag may replace it, and the report says what it replaced.
     let ran = bash(
         &folder,
-        "tmt synth --scenario starlink --duration 5s | tmt tcp --link coupled --scheme none --lldu-header 2B --json -v",
+        "tmt synth --scenario starlink --duration 5s | tmt tcp --link coupled --scheme none --lldu-header 2B --replace-head --json -v",
     )
     .ok()
     .says(&["header 2B (--lldu-header; 0B in the metadata)"]);

@@ -136,18 +136,19 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
     "tcp --json --packet 200B --link coupled --scheme arq --feedback-loss 0.1 --explain 1 phy.csv",
     "tcp --json --link coupled --scheme fec:3/5 --channel bernoulli:0.1 --rate 100kbps --packet 200B --duration 5s",
     "tcp --json --link synthetic --rate 1Mbps --duration 5s --loss bernoulli:0.02 --queue codel --return-loss bernoulli:0.1",
-    "tcp --json --packet 200B --rtt 20ms --path split --overlap shift --loop --duration 5s slots.csv",
-    "tcp --json --packet 200B --rtt 20ms --return-trace phy.csv --lldu 30B timeline.csv",
+    "tcp --json --packet 200B --rtt 20ms --replace-head --path split --overlap shift --loop --duration 5s slots.csv",
+    "tcp --json --packet 200B --rtt 20ms --replace-head --return-trace phy.csv --lldu 30B timeline.csv",
     "tcp --json --packet 200B --compare-links --scheme harq:3/5 --seeds 2 phy.csv",
     "apply --scheme arq --scheme none --summary-only --summary - phy.csv",
     "stats --json timeline.csv",
+    "stats --json --rate-window 10ms phy.csv",
     "stats --json --rtt 0s phy.csv",
     "stats --json --segments --outage 20ms phy.csv",
     "stats --json --resample 40 --seed 3 phy.csv",

@@ -110,7 +110,7 @@ fn what_would_mislead_is_a_warning() {
     let timeline = tmt("apply --scheme arq phy.csv").within(&folder).run().ok();
     folder.write("timeline.csv", timeline.stdout);
     let unit = "are the times in another unit (--unit)?";
-    let tcp = "tcp --rtt 500ms --lldu 33B --buffer 50pkt";
+    let tcp = "tcp --rtt 500ms --replace-head --lldu 33B --buffer 50pkt";
     let delays = "convert --from delay-loss --delay delay.txt --interval 10ms";
     let cases: [(&str, String, Option<String>); 10] = [
         // A unit a thousandfold off.

@@ -40,7 +40,7 @@ use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{
     DecodeDelays, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
 };
-use tmt_core::types::{EndLine, Lldu, Metadata, Note, Span};
+use tmt_core::types::{EndLine, Lldu, Metadata, Note, Span, agree};
 
 use crate::timeline::{Trace, Unreadable};
 pub use origin::Origin;
@@ -61,6 +61,9 @@ pub enum Error {
         "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one; or give a duration"
     )]
     NoInterleaver,
+    /// The RTT given is not that of the head.
+    #[error("{0}, or let it replace that of the head with `replace_head`")]
+    OtherRtt(String),
     /// Repeats of the slots would leave after the last time that can be written.
     #[error("found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots")]
     TooLate,
@@ -227,10 +230,12 @@ impl Transform {
     /// rate and median decoding delay, and is written before its rows.
     ///
     /// # Errors
-    /// [`Error::NoDecodeDelay`] or [`Error::NoInterleaver`] if the trace lacks what `feedback_delay` takes from it.
+    /// [`Error::NoDecodeDelay`] or [`Error::NoInterleaver`] if the trace lacks what `feedback_delay` takes from it;
+    /// [`Error::OtherRtt`] if its head has another RTT than `rtt`, which may only `replace_head`.
     pub fn resolve(
         schemes: Vec<SchemeSpec>,
         rtt: Option<Span>,
+        replace_head: bool,
         feedback_delay: Option<FeedbackDelay>,
         reader: &mut TraceReader<'_>,
     ) -> Result<Self, Error> {
@@ -245,6 +250,9 @@ impl Transform {
         let (feedback_delay, delay_origin) =
             FeedbackDelay::resolve(feedback_delay, head, decode_delay)?;
         let stored = head.rtt();
+        if !replace_head {
+            agree("rtt", "rtt_ns", rtt, stored).map_err(Error::OtherRtt)?;
+        }
         let (used, rtt_origin) = Origin::Metadata.chosen("`rtt`", rtt, stored, DEFAULT_RTT);
         let mut transform = Self {
             settings: format!("RTT {used} ({rtt_origin}), feedback delay {delay_origin}"),

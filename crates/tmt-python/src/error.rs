@@ -86,7 +86,10 @@ fn remedy(kind: &ErrorKind) -> Option<&'static str> {
 
 impl From<apply::Error> for Failure {
     fn from(error: apply::Error) -> Self {
-        Self::Data(error.to_string())
+        match error {
+            apply::Error::OtherRtt(_) => Self::Usage(error.to_string()),
+            _ => Self::Data(error.to_string()),
+        }
     }
 }
 

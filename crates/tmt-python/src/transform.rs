@@ -24,6 +24,8 @@ pub(crate) struct Link {
     rtt: Option<String>,
     #[pyo3(item)]
     feedback_delay: Option<String>,
+    #[pyo3(item)]
+    replace_head: bool,
 }
 
 /// Runs schemes over a PHY trace. Returns the timelines in the order of `schemes`.
@@ -47,7 +49,7 @@ pub(crate) fn apply<'py>(
     let (tables, told) = work::run(py, jobs, move |stop| {
         let name = trace.name().to_owned();
         let mut reader = trace.open(options, stop)?;
-        let transform = Transform::resolve(schemes, rtt, delay, &mut reader)?;
+        let transform = Transform::resolve(schemes, rtt, link.replace_head, delay, &mut reader)?;
         let begun = reader
             .metadata()
             .begun(TOOL, rate, lldu)

@@ -153,6 +153,7 @@ impl Experiment {
     /// stored.
     pub fn chain_timeline(&self, slots: &Loaded, storage: &impl Storage) -> Result<Loaded> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
+        self.refuse_other_values(&slots.head)?;
         let decode_delay = slots.rows.median_delay();
         let (rtt, _, assumed) = self.round_trip(&slots.head);
         // Of the warnings of `tmt apply` those that its timeline does not show.
@@ -189,6 +190,8 @@ impl Experiment {
         let mut run = self.clone();
         if self.trace.is_none() {
             run.duration = None;
+            // What a channel says of its link does not bind.
+            run.replace_head = Some(true);
         }
         run.trace = Some("-".to_owned());
         (run.scheme, run.channel, run.loss, run.rate) = (None, None, None, None);

@@ -338,6 +338,9 @@ parameters! {
     allow_cut: bool = false; "Accept a trace that was cut" =>
         new(Group::Input).flag().not_shown()
         .detail("A head without an end line, for example from `head -100000 trace`, or a cut stream.");
+    replace_head: bool = false; "Let parameters replace other values in the head of the trace" =>
+        new(Group::Input).flag().not_shown()
+        .detail("Those of `rtt`, `lldu` and `lldu_header`, which are otherwise refused where they differ.");
     flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
         .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms`.");

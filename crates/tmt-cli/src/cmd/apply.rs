@@ -8,7 +8,7 @@ use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::types::{Note, Severity, Span};
-use tmt_link::apply::{FeedbackDelay, Transform};
+use tmt_link::apply::{self, FeedbackDelay, Transform};
 
 use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, flag, note_reading};
@@ -38,8 +38,11 @@ pub(crate) struct Args {
     /// RTT of the link [default: from the trace, else 500ms]
     #[arg(long)]
     rtt: Option<Span>,
+    /// Let --rtt replace another RTT in the head of the trace, which is otherwise refused
+    #[arg(long)]
+    replace_head: bool,
     /// Delay of the feedback beyond the RTT; `decode` uses the median decoding delay, `interleaver` `interleaver_ns` of
-    /// the metadata [default: 0s]
+    /// the metadata [default: decode, or 0s if all slots are erased]
     #[arg(long, value_name = "DURATION|decode|interleaver")]
     feedback_delay: Option<FeedbackDelay>,
     /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
@@ -66,11 +69,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let transform = Transform::resolve(
         args.schemes.clone(),
         args.rtt,
+        args.replace_head,
         args.feedback_delay,
         &mut reader,
     );
     let flagged = |text: &str| render_keys(text, flag);
-    let transform = transform.map_err(|error| Failure::failed(flagged(&error.to_string())))?;
+    let transform = transform.map_err(|error| {
+        let told = flagged(&error.to_string());
+        match error {
+            apply::Error::OtherRtt(_) => Failure::usage(told),
+            _ => Failure::failed(told),
+        }
+    })?;
     for Note { severity, text } in &transform.notes {
         match severity {
             Severity::Warning => warning!("apply", "{}", flagged(text)),

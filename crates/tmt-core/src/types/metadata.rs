@@ -2,6 +2,8 @@
 //!
 //! Each stage records in the metadata what it did. The end line shows a reader that no row is missing.
 
+use std::fmt::Display;
+
 use crate::types::decimal::MAX;
 use crate::types::{
     BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, TraceKind, to_f64,
@@ -86,20 +88,13 @@ impl Metadata {
                 head.set(TraceKind::KEY, kind);
             }
         }
-        let given = [
-            ("rate", "rate_bps", rate.map(|rate| rate.0)),
-            ("lldu", "lldu_bytes", lldu.map(|lldu| lldu.0)),
-        ];
-        for (key, name, value) in given {
-            let Some(value) = value else { continue };
-            match head.number(name) {
-                Some(known) if known != value => {
-                    return Err(format!(
-                        "`{key}`: found {value}, but {name} {known} in the head of the trace, expected the same; leave it out"
-                    ));
-                }
-                _ => head.set(name, value.to_string()),
-            }
+        agree("rate", "rate_bps", rate, head.rate())?;
+        agree("lldu", "lldu_bytes", lldu, head.lldu_bytes())?;
+        if let Some(rate) = rate {
+            head.set("rate_bps", rate.0.to_string());
+        }
+        if let Some(lldu) = lldu {
+            head.set("lldu_bytes", lldu.0.to_string());
         }
         Ok(head)
     }
@@ -304,6 +299,24 @@ impl Metadata {
             return Err(Error::at(kind, position));
         }
         Ok(())
+    }
+}
+
+/// Checks that the value given for the parameter `key` is the one that the head of the trace has under `name`.
+///
+/// # Errors
+/// Both values, with the parameter in backticks, if they differ.
+pub fn agree<T: PartialEq + Display>(
+    key: &str,
+    name: &str,
+    given: Option<T>,
+    known: Option<T>,
+) -> Result<(), String> {
+    match (given, known) {
+        (Some(given), Some(known)) if given != known => Err(format!(
+            "`{key}`: found {given}, but {name} in the head of the trace is {known}, expected the same; leave it out"
+        )),
+        _ => Ok(()),
     }
 }
 

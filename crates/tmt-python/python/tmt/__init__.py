@@ -42,6 +42,7 @@ def apply(
     *,
     rtt=None,
     feedback_delay=None,
+    replace_head=False,
     unit=None,
     columns=None,
     interval=None,
@@ -59,6 +60,7 @@ def apply(
         {
             "rtt": _arguments.given("rtt", rtt),
             "feedback_delay": _arguments.given("feedback_delay", feedback_delay),
+            "replace_head": bool(replace_head),
         },
         _arguments.reading(unit, columns, interval, rate, lldu, allow_cut),
         jobs,
@@ -114,7 +116,8 @@ dictionary of tables.
     scheme: text of a scheme, or a list of several
     rtt: RTT of the link [default: that of the metadata, else 500ms]
     feedback_delay: delay of the feedback beyond the RTT; "decode" uses the median decoding delay, "interleaver" interleaver_ns
-        of the metadata [default: 0s]{_READING}
+        of the metadata [default: "decode", or 0s if all slots are erased]
+    replace_head: let rtt replace another RTT in the metadata, which is otherwise refused{_READING}
 Schemes:
 {_help.schemes()}
 """

@@ -39,6 +39,7 @@ def apply(
     *,
     rtt: Duration | None = None,
     feedback_delay: Duration | None = None,
+    replace_head: bool = False,
     unit: Literal["s", "ms", "us", "ns"] | None = None,
     columns: str | dict[str, str] | None = None,
     interval: Duration | None = None,
@@ -58,7 +59,8 @@ dictionary of tables.
     scheme: text of a scheme, or a list of several
     rtt: RTT of the link [default: that of the metadata, else 500ms]
     feedback_delay: delay of the feedback beyond the RTT; "decode" uses the median decoding delay, "interleaver" interleaver_ns
-        of the metadata [default: 0s]
+        of the metadata [default: "decode", or 0s if all slots are erased]
+    replace_head: let rtt replace another RTT in the metadata, which is otherwise refused
     unit: unit of numbers in columns whose names do not end in _s, _ms, _us or _ns: "s", "ms", "us" or "ns"
     columns: which columns are read, as in "tx=time,erased=lost" or {"tx": "time", "erased": "lost"}; the keys are tx, delay,
         erased and attempts; delay=36ms is one delay for all received slots
@@ -82,6 +84,7 @@ def apply(
     *,
     rtt: Duration | None = None,
     feedback_delay: Duration | None = None,
+    replace_head: bool = False,
     unit: Literal["s", "ms", "us", "ns"] | None = None,
     columns: str | dict[str, str] | None = None,
     interval: Duration | None = None,
@@ -101,7 +104,8 @@ dictionary of tables.
     scheme: text of a scheme, or a list of several
     rtt: RTT of the link [default: that of the metadata, else 500ms]
     feedback_delay: delay of the feedback beyond the RTT; "decode" uses the median decoding delay, "interleaver" interleaver_ns
-        of the metadata [default: 0s]
+        of the metadata [default: "decode", or 0s if all slots are erased]
+    replace_head: let rtt replace another RTT in the metadata, which is otherwise refused
     unit: unit of numbers in columns whose names do not end in _s, _ms, _us or _ns: "s", "ms", "us" or "ns"
     columns: which columns are read, as in "tx=time,erased=lost" or {"tx": "time", "erased": "lost"}; the keys are tx, delay,
         erased and attempts; delay=36ms is one delay for all received slots
@@ -200,6 +204,7 @@ def tcp(
     unit: Literal["s", "ms", "us", "ns"] | None = None,
     columns: str | int | None = None,
     allow_cut: bool | None = None,
+    replace_head: bool | None = None,
     jobs: int | None = None,
 ) -> pa.Table:
     """Run TCP flows over a timeline, a coupled link or a synthetic link, as `tmt tcp` does.
@@ -493,6 +498,9 @@ Input format:
     allow_cut: Accept a trace that was cut
         on|off
         A head without an end line, for example from `head -100000 trace`, or a cut stream.
+    replace_head: Let parameters replace other values in the head of the trace
+        on|off
+        Those of `rtt`, `lldu` and `lldu_header`, which are otherwise refused where they differ.
 """
 
 def sweep(

@@ -73,6 +73,7 @@ _READING = """\
 _APPLY = """\
     rtt: Duration | None = None,
     feedback_delay: Duration | None = None,
+    replace_head: bool = False,
 """
 
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
-use tmt_core::types::{Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
+use tmt_core::types::{Bytes, EndLine, Metadata, Note, Span, Time, agree, to_f64};
 
 use super::packing::{fill_warning, packing_text};
 use super::rows::{
@@ -114,6 +114,7 @@ impl Experiment {
         generated: bool,
     ) -> Result<(Link, TracePlan)> {
         let (name, head, mut rows) = (loaded.name, loaded.head, loaded.rows);
+        self.refuse_other_values(&head)?;
         let (rtt, rtt_note, rtt_warning) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let (header, header_origin) = self.lldu_header_size(&head);
@@ -269,6 +270,32 @@ impl Experiment {
             })
         });
         (rtt, format!("RTT {rtt} ({origin})"), warning)
+    }
+
+    /// Refuses what the head of the trace contradicts, unless it may be replaced. A channel has values for what is not
+    /// given, which do not bind.
+    pub(in crate::experiment) fn refuse_other_values(&self, head: &Metadata) -> Result<()> {
+        if self.channel.is_some() || self.replace_head() {
+            return Ok(());
+        }
+        let (lldu, header) = (self.lldu, self.lldu_header);
+        let known_header = head.lldu_header_bytes();
+        for (key, agreed) in [
+            ("rtt", agree("rtt", "rtt_ns", self.rtt, head.rtt())),
+            ("lldu", agree("lldu", "lldu_bytes", lldu, head.lldu_bytes())),
+            (
+                "lldu_header",
+                agree("lldu_header", "lldu_header_bytes", header, known_header),
+            ),
+        ] {
+            if let Err(why) = agreed {
+                return refused(
+                    key,
+                    format!("{why}, or let it replace that of the head with `replace_head`"),
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Size of an LLDU, and its origin.
