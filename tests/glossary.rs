@@ -19,7 +19,9 @@ fn every_term_of_the_glossary_is_explained() {
     let entries = glossary
         .lines()
         .filter_map(|line| line.strip_prefix("- **")?.split_once("**: "));
-    for (term, text) in entries {
+    let terms =
+        entries.flat_map(|(terms, text)| terms.split("**, **").map(move |term| (term, text)));
+    for (term, text) in terms {
         let ran = tmt("help").arg(term.to_uppercase()).run().ok();
         let first_words = text.split('[').next().unwrap();
         // The text is wrapped.

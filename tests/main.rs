@@ -58,3 +58,4 @@ mod slice;
 mod slurm;
 mod sweep;
 mod traces;
+mod usability;

@@ -8,19 +8,9 @@ use crate::common::{Folder, bash, tmt};
 
 type Row = BTreeMap<String, String>;
 
-/// The rows of a CSV without quoted commas in the columns that are looked at.
+/// The rows of a CSV.
 fn rows(folder: &Folder, name: &str) -> Vec<Row> {
-    let mut reader = csv::Reader::from_path(folder.path(name)).unwrap();
-    let columns = reader.headers().unwrap().clone();
-    let rows = reader.records().map(|row| {
-        let row = row.unwrap();
-        columns
-            .iter()
-            .map(str::to_owned)
-            .zip(row.iter().map(str::to_owned))
-            .collect()
-    });
-    rows.collect()
+    crate::common::rows(&folder.read(name))
 }
 
 /// The columns that `one` shares with a row of `tmt tcp --results`, without what only one of both has.

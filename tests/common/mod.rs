@@ -2,6 +2,7 @@
 
 pub(crate) mod schema;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -69,6 +70,21 @@ impl Ran {
         }
         self
     }
+}
+
+/// The rows of a table in CSV, by the names of its columns.
+pub(crate) fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
+    let columns = reader.headers().unwrap().clone();
+    let rows = reader.records().map(|row| {
+        let row = row.unwrap();
+        let cells = columns.iter().zip(&row);
+        cells
+            .map(|(name, cell)| (name.to_owned(), cell.to_owned()))
+            .collect()
+    });
+    rows.collect()
 }
 
 /// A run of `tmt` in the making.

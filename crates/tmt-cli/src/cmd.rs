@@ -101,7 +101,81 @@ impl Command {
     }
 }
 
-/// `tmt` with helps that fit the arguments: of commands that read formats of other tools.
+/// `tmt` with helps that fit the arguments: of commands that read formats of other tools, and short ones for `-h`.
 pub(crate) fn focused(tmt: clap::Command, arguments: &[OsString]) -> clap::Command {
-    lint::focused(convert::focused(tmt, arguments), arguments)
+    let tmt = lint::focused(convert::focused(tmt, arguments), arguments);
+    if !arguments.iter().any(|word| word == "-h") {
+        return tmt;
+    }
+    tmt.mut_subcommands(|command| {
+        // These have a short help of their own.
+        let has_both = command.get_after_long_help().is_some();
+        if has_both {
+            command
+        } else {
+            shortened(command)
+        }
+    })
+}
+
+/// Flags that only `--help` shows: how foreign tables and files of fading are read, and the form of outputs.
+const IN_FULL_HELP: [&str; 11] = [
+    "unit",
+    "allow_cut",
+    "columns",
+    "interval",
+    "format",
+    "no_head",
+    "clamp_curve",
+    "fading_in",
+    "fading_format",
+    "fading_step",
+    "fading_gap",
+];
+
+/// Most possible values that a short help lists.
+const SHOWN_VALUES: usize = 4;
+
+/// The command with a help of one or two lines a flag, and the examples without the lists before them.
+fn shortened(command: clap::Command) -> clap::Command {
+    let name = command.get_name().to_owned();
+    let after = command.get_after_help().map(ToString::to_string);
+    let examples = after.as_deref().unwrap_or_default().split("\n\n");
+    let mut after: Vec<&str> = examples
+        .filter(|part| part.starts_with("Example"))
+        .collect();
+    let full = format!("`tmt {name} --help` has all flags, in full.");
+    after.insert(0, &full);
+    let after = after.join("\n\n");
+    command
+        .mut_args(|arg| {
+            let is_rare = IN_FULL_HELP.contains(&arg.get_id().as_str());
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let is_hidden = is_rare || arg.is_hide_set();
+            let has_many_values = arg.get_possible_values().len() > SHOWN_VALUES;
+            let arg = arg.help(first_clause(&help)).hide(is_hidden);
+            if has_many_values {
+                arg.hide_possible_values(true)
+            } else {
+                arg
+            }
+        })
+        .after_help(after)
+}
+
+/// The first clause of a help text, with the default at its end.
+fn first_clause(help: &str) -> String {
+    let (text, default) = match help.rfind(" [default: ") {
+        Some(at) => help.split_at(at),
+        None => (help, ""),
+    };
+    let ends = ["; ", ". ", ": ", ", e.g. ", " ("];
+    let end = ends.iter().filter_map(|end| text.find(end)).min();
+    let clause = &text[..end.unwrap_or(text.len())];
+    let default = default.split("; ").next().unwrap_or_default();
+    let default = match default.is_empty() || default.ends_with(']') {
+        true => default.to_owned(),
+        false => format!("{default}]"),
+    };
+    format!("{clause}{default}")
 }

@@ -217,6 +217,14 @@ impl SlotChannel {
     /// # Errors
     /// The text is invalid. The error names the part at fault and what is accepted.
     pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, ChannelError> {
+        if let Some(p) = bare_probability(text) {
+            return Err(ParseError::Mismatch {
+                found: text.to_owned(),
+                suggestion: format!(" (did you mean 'bernoulli:{p}'?)"),
+                expected: "the name of a process before its values".to_owned(),
+            }
+            .into());
+        }
         let choice = Choice::parse_with(text, families)?;
         (choice.entry().make.process)(choice.values())
     }
@@ -239,6 +247,15 @@ pub fn probability(text: &str) -> Result<f64, ParseError> {
         Value::Number(p) => Ok(p),
         _ => Err(ParseError::mismatch(text, Kind::Probability.expected())),
     }
+}
+
+/// The probability that a text without a name means, as in `0.01` or `1%`.
+fn bare_probability(text: &str) -> Option<f64> {
+    let p = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (0.0..=1.0).contains(&p).then_some(p)
 }
 
 /// A running erasure process, which decides unit by unit.

@@ -80,7 +80,11 @@ impl Draft {
     /// A range that is none.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), PlanError> {
         let mut values = Vec::new();
-        for value in values::split(text) {
+        let split = values::split(text);
+        if let Some(why) = values::nameless(&split) {
+            return Err(PlanError::of(name, why));
+        }
+        for value in split {
             let expanded = names::expand(name, &value);
             let expanded = expanded.map_err(|why| PlanError::of(name, why))?;
             values.extend(expanded.into_iter().map(|text| vec![text]));
@@ -167,9 +171,11 @@ impl Draft {
             stop: self.stop,
             without_files,
             cells: 0,
+            kept: None,
         };
         plan.cells = plan.count()?;
         plan.check_values()?;
+        plan.keep_what_differs();
         if plan.stop.is_some() {
             Stop::check(&plan)?;
         }
@@ -177,7 +183,8 @@ impl Draft {
     }
 }
 
-/// A plan whose names and values are checked. Cells are numbered from 0; the last axis varies fastest.
+/// A plan whose names and values are checked. Cells are numbered from 0; the last axis varies fastest. Combinations that
+/// differ only in variables that none of their values names are one cell, without these variables.
 #[derive(Debug, Clone)]
 pub struct Plan {
     axes: Vec<Axis>,
@@ -188,6 +195,8 @@ pub struct Plan {
     /// Values that name files, with what stands for them.
     without_files: HashMap<String, String>,
     cells: usize,
+    /// The combinations that are cells, if some are equal to others.
+    kept: Option<Vec<usize>>,
 }
 
 impl Plan {
@@ -248,6 +257,9 @@ impl Plan {
             let names: Vec<&str> = names.collect();
             let _ = writeln!(text, "zip = {}", serde_json::json!(names));
         }
+        if self.kept.is_some() {
+            let _ = writeln!(text, "cells = {}", self.cells);
+        }
         if let Some(stop) = &self.stop {
             let _ = writeln!(text, "stop = \"{stop}\"");
         }
@@ -274,6 +286,55 @@ impl Plan {
         let cells = lengths.try_fold(1usize, usize::checked_mul);
         let cells = cells.filter(|cells| *cells <= MAX_CELLS);
         cells.ok_or_else(|| PlanError::whole(format!("found more than {MAX_CELLS} cells")))
+    }
+
+    /// Drops combinations that differ from another one only in variables that none of their values names.
+    fn keep_what_differs(&mut self) {
+        if !self.names.contains(&Name::Variable) {
+            return;
+        }
+        let all = 0..self.cells;
+        let kept: Vec<usize> = all
+            .filter(|number| {
+                let picks = self.picks(*number);
+                let unused = self.unused(&picks);
+                unused.iter().all(|axis| picks[*axis] == 0)
+            })
+            .collect();
+        if kept.len() < self.cells {
+            self.cells = kept.len();
+            self.kept = Some(kept);
+        }
+    }
+
+    /// The value of each axis in a combination, by their numbers.
+    fn picks(&self, combination: usize) -> Vec<usize> {
+        let mut picks = vec![0; self.axes.len()];
+        let mut rest = combination;
+        for dimension in self.dimensions.iter().rev() {
+            let length = self.axes[dimension[0]].values.len();
+            for axis in dimension {
+                picks[*axis] = rest % length;
+            }
+            rest /= length;
+        }
+        picks
+    }
+
+    /// The variables that no value of a combination names, in dimensions that have nothing else.
+    fn unused(&self, picks: &[usize]) -> Vec<usize> {
+        let is_unused = |axis: &usize| {
+            let mark = format!("{{{}}}", self.axes[*axis].name);
+            let mut others = self.axes.iter().zip(&self.names).zip(picks);
+            self.names[*axis] == Name::Variable
+                && !others.any(|((other, name), pick)| {
+                    let texts = &other.values[*pick];
+                    *name != Name::Variable && texts.iter().any(|text| text.contains(&mark))
+                })
+        };
+        let dimensions = self.dimensions.iter();
+        let unused = dimensions.filter(|axes| axes.iter().all(is_unused));
+        unused.flatten().copied().collect()
     }
 
     /// Checks every value that has no variables, and every variable.

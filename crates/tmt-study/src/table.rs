@@ -97,6 +97,12 @@ impl Settings {
             };
             fields.insert(column, value);
         }
+        // A variable that the cell does not use has no value.
+        for name in varying {
+            if cell.text(name).is_none() {
+                settings.varying.insert(name.replace('-', "_"), Value::Null);
+            }
+        }
         Ok(settings)
     }
 }

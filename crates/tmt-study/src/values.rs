@@ -32,6 +32,21 @@ pub fn split(text: &str) -> Vec<String> {
     values
 }
 
+/// Why a number after a value with a name is no value of its own, as in `bernoulli:1e-5,1e-4`.
+pub(crate) fn nameless(values: &[String]) -> Option<String> {
+    values.windows(2).find_map(|pair| {
+        let (name, first) = pair[0].split_once(':')?;
+        let is_named = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let number: f64 = pair[1].parse().ok()?;
+        let from: f64 = first.parse().ok().filter(|_| is_named)?;
+        let spacing = if from > 0.0 && number > 0.0 { "log" } else { "lin" };
+        Some(format!(
+            "found '{1}' after '{0}', expected '{name}:{1}', or a range such as {0}..{1}:{spacing}:2",
+            pair[0], pair[1]
+        ))
+    })
+}
+
 /// Whether `part` is an option of the value before it.
 fn is_option(part: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

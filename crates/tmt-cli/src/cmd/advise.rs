@@ -68,6 +68,11 @@ fn question(args: &Args) -> Outcome<Question> {
         let process = process.map_err(|why| Failure::usage(format!("--scenario: {why}")))?;
         experiment.channel = Some(process);
     }
+    if args.interval.is_some() {
+        let columns = experiment.columns.unwrap_or_default();
+        let columns = columns.spaced(args.interval, None, None);
+        experiment.columns = Some(columns.map_err(|why| Failure::usage(named(&why)))?);
+    }
     match experiment.link {
         None => experiment.link = Some(LinkKind::Timeline),
         Some(LinkKind::Synthetic) => {

@@ -4,6 +4,7 @@ use clap::CommandFactory as _;
 use tmt_core::named::suggestion;
 
 use crate::Cli;
+use crate::cmd::tcp::explained;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::table::wrap;
@@ -37,13 +38,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return printed.map_err(|error| Failure::io("<stdout>", &error));
     }
     let word = args.words.join(" ");
-    let found: Vec<String> = entries()
-        .filter(|(term, _)| is_same(term, &word))
-        .map(|(term, text)| wrap(&format!("{term}: {}", without_links(text)), "  ") + "\n")
-        .collect();
+    let mut terms: Vec<_> = entries().filter(|(term, _)| is_same(term, &word)).collect();
+    if terms.is_empty() {
+        // The first word of a term may stand for it.
+        let begins = |term: &str| is_same(term.split(' ').next().unwrap_or(term), &word);
+        terms = entries().filter(|(term, _)| begins(term)).collect();
+    }
+    let terms = terms.into_iter();
+    let terms = terms.map(|(term, text)| {
+        let term = term.replace("**, **", ", ");
+        format!("{term}: {}", without_links(text))
+    });
+    let metric = explained(&word).map(|(unit, definition)| match unit {
+        "" => format!("{word} (metric): {definition}"),
+        unit => format!("{word} (metric, {unit}): {definition}"),
+    });
+    let found = terms.chain(metric).map(|text| wrap(&text, "  ") + "\n");
+    let found: Vec<String> = found.collect();
     if found.is_empty() {
         let commands = tmt.get_subcommands().map(clap::Command::get_name);
-        let known = commands.chain(entries().map(|(term, _)| term));
+        let terms = entries().flat_map(|(term, _)| term.split("**, **"));
+        let known = commands.chain(terms);
         let suggestion = suggestion(&word, known);
         return Err(Failure::usage(format!(
             "unknown command or term '{word}'{suggestion}"
@@ -65,12 +80,14 @@ fn entries() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Whether `word` names `term`: in any case, with a plural s, and without the field in parentheses.
 fn is_same(term: &str, word: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '–', '_'], " ");
-    let (term, word) = (plain(term), plain(word));
-    let (name, _) = term.split_once(" (").unwrap_or((&term, ""));
+    let word = plain(word);
     let singular = word.strip_suffix('s').unwrap_or(&word);
-    [term.as_str(), name]
-        .iter()
-        .any(|known| *known == word || *known == singular)
+    term.split("**, **").map(plain).any(|term| {
+        let (name, _) = term.split_once(" (").unwrap_or((&term, ""));
+        [term.as_str(), name]
+            .iter()
+            .any(|known| *known == word || *known == singular)
+    })
 }
 
 /// `text` with the path of a page instead of a link to it.

@@ -1,6 +1,7 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
 pub(crate) mod figures;
+mod rates;
 mod resample;
 mod segments;
 
@@ -15,12 +16,13 @@ use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
-use crate::output::document::{Document, Shape, object};
-use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
+use crate::output::document::{self, Document, Shape, object};
+use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout, table_form};
 use crate::quantity::whole;
 use crate::table::{Table, write};
 
 use self::figures::figures;
+use self::rates::RateArgs;
 use self::resample::{Intervals, ResampleArgs};
 use self::segments::SegmentArgs;
 
@@ -37,6 +39,8 @@ pub(crate) struct Args {
     rtt: Option<Span>,
     #[command(flatten)]
     segments: SegmentArgs,
+    #[command(flatten)]
+    rate: RateArgs,
     #[command(flatten)]
     resample: ResampleArgs,
     /// Seed of what is drawn: the blocks of --resample, and what chance gives on the grid of --segments [default: 1]
@@ -60,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .iter()
             .chain(&args.output)
             .chain(&args.summary)
+            .chain(&args.rate.rates)
             .map(String::as_str),
     )?;
     let seed = args.seed.unwrap_or(1);
@@ -73,12 +78,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let summary = args.summary.as_deref();
     refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
+    let rates = args.rate.rates.as_deref();
+    refuse_two_on_stdout("--rates", rates, args.output.as_deref())?;
+    let rates = rates.map(|path| Ok((path, table_form(path)?)));
+    let rates = rates.transpose()?;
     let shape = summary.map(|path| Shape::of("--summary", path));
     let shape = shape.transpose()?.unwrap_or(Shape::Json);
     let (name, mut reader) = args.trace.open("stats", true)?;
     let mut output = Output::create(args.output.as_deref())?;
     let file = summary.map(|path| Output::create(Some(path)));
     let mut file = file.transpose()?;
+    let lldu = args.trace.read.lldu.or(reader.metadata().lldu_bytes());
+    let mut windows = args.rate.tally(reader.metadata(), lldu)?;
+    let mut rates = rates
+        .map(|(path, form)| Ok((Output::create(Some(path))?, form)))
+        .transpose()?;
     let shortest_is_known = reader.metadata().get("propagation_removed_ns").is_some();
     let settings = settings.map(|settings| SegmentSettings {
         shortest_is_known,
@@ -95,19 +109,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if let Some(cells) = &mut cells {
             cells.slots(&rows.slots);
         }
+        if let Some(windows) = &mut windows {
+            windows.slots(&rows.slots);
+        }
     })
     .map_err(|error| Failure::input(&name, &error))?;
     note_reading("stats", &name, &reader);
     let head = reader.metadata();
     note_overrides(args, head);
-    let (rtt, lldu) = (
-        args.rtt.or(head.rtt()),
-        args.trace.read.lldu.or(head.lldu_bytes()),
-    );
+    let rtt = args.rtt.or(head.rtt());
     let resampled = cells.zip(resampling).map(|(cells, settings)| {
         Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
     });
-    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
+    let mut stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
+    stats.rates = windows
+        .as_ref()
+        .zip(lldu)
+        .and_then(|(windows, lldu)| windows.finish(lldu));
     let kind = reader.metadata().trace_kind();
     if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
@@ -130,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let document = Document::new("tmt.stats/1", params, results);
     write(&mut output, args.json, &document, |_| {
-        let mut text = Table::of(figures(&stats))
+        let mut text = Table::of(figures(&stats, true))
             .words("", |(name, _)| name.clone())
             .plain("value", |(_, value)| value.text())
             .to_string();
@@ -141,7 +159,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(file) = &mut file {
         document.summarise(file, shape)?;
     }
-    let mut outputs: Vec<Output> = iter::once(output).chain(file).collect();
+    if let (Some((file, form)), Some(windows), Some(lldu)) = (&mut rates, &windows, lldu) {
+        document::write(&RateArgs::table(windows, lldu)?, file, *form, "tmt.rates/1")?;
+    }
+    let files = file.into_iter().chain(rates.map(|(file, _)| file));
+    let mut outputs: Vec<Output> = iter::once(output).chain(files).collect();
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)
 }

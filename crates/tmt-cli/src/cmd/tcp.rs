@@ -13,6 +13,7 @@ mod spool;
 pub(crate) use args::{Args, Given, flag, typed};
 use given::Source;
 use logs::Logs;
+pub(crate) use metrics::explained;
 use report::Report;
 use simulated::Simulated;
 pub(crate) use spool::Files;

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
 use crate::stats::runs::{Counts, RunLengths, Runs, serialize_histogram, total};
-use crate::stats::{by_attempts, ratio};
+use crate::stats::{Rates, by_attempts, ratio};
 use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
 
 /// Collects the statistics of a trace.
@@ -56,6 +56,9 @@ pub struct TraceStats {
     pub slots_per_s: Option<f64>,
     /// Bit rate, `slots_per_s` · 8 · LLDU size; null if the LLDU size is unknown.
     pub rate_bps: Option<f64>,
+    /// Rates over windows, which the caller takes with a [`RateTally`](crate::stats::RateTally).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rates: Option<Rates>,
     /// LLDU size used for `rate_bps`, bytes; `None` if unknown. A parameter, which JSON has in `params`.
     #[serde(skip)]
     pub lldu_bytes: Option<u64>,
@@ -163,6 +166,7 @@ impl TraceTally {
             rate_bps: slots_per_s
                 .zip(lldu)
                 .map(|(slots, lldu)| slots * 8.0 * to_f64(lldu.0)),
+            rates: None,
             lldu_bytes: lldu.map(|lldu| lldu.0),
             slots_erased,
             erasure_ratio: ratio(slots_erased, slots),

@@ -36,21 +36,15 @@ pub enum Work {
 }
 
 pub(super) fn of(plan: &Plan, number: usize) -> Result<Cell, PlanError> {
-    let mut picks = vec![0; plan.axes.len()];
-    let mut rest = number;
-    for dimension in plan.dimensions.iter().rev() {
-        let length = plan.axes[dimension[0]].values.len();
-        for axis in dimension {
-            picks[*axis] = rest % length;
-        }
-        rest /= length;
-    }
-    if rest > 0 {
+    if number >= plan.cells {
         return Err(PlanError::whole(format!(
             "found cell {number}, expected one of {}",
             plan.cells
         )));
     }
+    let kept = plan.kept.as_ref();
+    let picks = plan.picks(kept.map_or(number, |kept| kept[number]));
+    let unused = plan.unused(&picks);
     let pick = |place: usize| -> (&Axis, &Choice) {
         let axis = &plan.axes[place];
         (axis, &axis.values[picks[place]])
@@ -65,6 +59,9 @@ pub(super) fn of(plan: &Plan, number: usize) -> Result<Cell, PlanError> {
     let mut settings = Vec::with_capacity(plan.axes.len());
     for (place, name) in plan.names.iter().enumerate() {
         let (axis, choice) = pick(place);
+        if unused.contains(&place) {
+            continue;
+        }
         let is_template =
             *name != Name::Variable && choice.iter().any(|text| plan.has_variables(text));
         let texts = choice.iter().map(|text| {
@@ -88,7 +85,7 @@ pub(super) fn of(plan: &Plan, number: usize) -> Result<Cell, PlanError> {
 }
 
 impl Cell {
-    /// The value of `name` as text; `None` if the plan does not give it.
+    /// The value of `name` as text; `None` if the plan does not give it, or it is a variable that the cell does not use.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
         let mut settings = self.settings.iter();
@@ -96,7 +93,7 @@ impl Cell {
         found.map(|(_, _, texts)| texts.join(" "))
     }
 
-    /// All names with their values, in the order of the plan.
+    /// All names with their values, in the order of the plan, but for variables that the others do not use.
     pub fn settings(&self) -> impl Iterator<Item = (&str, Name, String)> {
         let settings = self.settings.iter();
         settings.map(|(name, kind, texts)| (name.as_str(), *kind, texts.join(" ")))

@@ -66,6 +66,53 @@ fn variables_fill_the_values_that_name_them() {
 }
 
 #[test]
+fn combinations_that_differ_in_unused_variables_are_one_cell() {
+    let plan = plan(
+        "nd = [10]\nn = \"11..13\"\nscheme = [\"arq\", \"harq:{nd}/{n}\", \"none\"]\nloss = \"bernoulli:0.01\"\n",
+    )
+    .unwrap();
+    assert_eq!(plan.cells(), 5);
+    let texts = (0..5).map(|number| {
+        let cell = plan.cell(number).unwrap();
+        [cell.number.to_string()]
+            .into_iter()
+            .chain(["scheme", "nd", "n"].map(|name| cell.text(name).unwrap_or_default()))
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    let expected = [
+        "0 arq  ",
+        "1 harq:10/11 10 11",
+        "2 none  ",
+        "3 harq:10/12 10 12",
+        "4 harq:10/13 10 13",
+    ];
+    assert_eq!(texts.collect::<Vec<_>>(), expected);
+    assert!(plan.canonical().contains("cells = 5\n"));
+    // Variables that vary with something else stay.
+    let zipped = self::plan(
+        "n = [11, 12]\ncc = [\"cubic\", \"reno\"]\nzip = [[\"n\", \"cc\"]]\nscheme = [\"arq\", \"harq:10/{n}\"]\nloss = \"bernoulli:0.01\"\n",
+    )
+    .unwrap();
+    assert_eq!(zipped.cells(), 4);
+}
+
+#[test]
+fn a_number_after_a_named_value_is_refused_with_the_remedy() {
+    let mut draft = Draft::default();
+    let error = draft.set("loss", "bernoulli:1e-5,1e-4").unwrap_err();
+    for words in [
+        "found '1e-4' after 'bernoulli:1e-5'",
+        "'bernoulli:1e-4'",
+        "bernoulli:1e-5..1e-4:log:2",
+    ] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    draft.set("buffer", "1bdp,100pkt").unwrap();
+    draft.set("cc", "cubic:beta=0.8,reno").unwrap();
+}
+
+#[test]
 fn a_saved_parameter_file_is_a_plan_of_one_cell() {
     let file = "link = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"9s\"\nflow = [\"cc=cubic\", \"cc=reno\"]\n";
     let experiment = ParameterFile::parse(file).unwrap().experiment;

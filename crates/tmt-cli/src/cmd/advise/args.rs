@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgMatches, Command, FromArgMatches};
 use fluid_tcp::experiment::{Group, Parameter};
+use tmt_core::types::Span;
 use tmt_study::advise::Objective;
 
 use crate::cmd::tcp::{Given, flag};
@@ -55,6 +56,14 @@ pub(crate) struct Args {
     /// Named link with its channel, as --channel scenario:NAME; `tmt synth --list` has all
     #[arg(long, value_name = "NAME", conflicts_with_all = ["channel", "trace"], help_heading = "Link")]
     pub(super) scenario: Option<String>,
+    /// Time between the rows of a table without times, as interval in --columns
+    #[arg(
+        long,
+        value_name = "DURATION",
+        help_heading = "Input format",
+        hide_short_help = true
+    )]
+    pub(super) interval: Option<Span>,
     /// Objective: goodput, page-time, p99-delay or efficiency
     ///
     /// goodput: payload of all flows. page-time: time until --bytes are complete. p99-delay: 99 % quantile of the delay of

@@ -18,7 +18,7 @@ const OF_SLOTS: [&str; 7] = [
     "allow_cut",
 ];
 const OF_READING: [&str; 3] = ["unit", "columns", "allow_cut"];
-const OF_TIMELINE: [&str; 2] = ["rtt", "feedback_delay"];
+const OF_TIMELINE: [&str; 3] = ["rtt", "feedback_delay", "replace_head"];
 
 /// Commands to paste.
 #[derive(Debug, Clone, Serialize)]
@@ -59,12 +59,18 @@ impl Commands {
             apply += &trace(experiment);
         }
         let is_of_channel = matches!(advice.finals.runs, Runs::Seeds { .. });
-        let tcp = flags(experiment, |key| {
+        let mut tcp = flags(experiment, |key| {
             let of_slots =
                 has(&OF_SLOTS, key) || (is_of_channel && has(&["duration", "lldu"], key));
             // The timeline link is the default of `tmt tcp`, too.
             !of_slots && !has(&OF_TIMELINE, key) && key != "link"
         });
+        let is_scenario = |channel: &SlotChannel| channel.to_string().starts_with("scenario:");
+        let replaces = experiment.channel.as_ref().is_some_and(is_scenario)
+            && experiment.lldu_header.is_some();
+        if replaces || experiment.replace_head() {
+            tcp += " --replace-head";
+        }
         Self {
             slots,
             apply: Some(apply),

@@ -57,8 +57,8 @@ impl Value {
     }
 }
 
-/// The statistics in the order of the table.
-pub(crate) fn figures(stats: &TraceStats) -> Vec<Figure> {
+/// The statistics in the order of the table. `folds` says whether delays that are all equal have one row.
+pub(crate) fn figures(stats: &TraceStats, folds: bool) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut row = |name: &str, value| figures.push((name.to_owned(), value));
     let real = Value::Real;
@@ -73,6 +73,12 @@ pub(crate) fn figures(stats: &TraceStats) -> Vec<Figure> {
     row("slot period, max ms", longest);
     row("slots per second", real(stats.slots_per_s, 3));
     row("rate bps", real(stats.rate_bps, 0));
+    if let Some(rates) = &stats.rates {
+        for (which, rate) in rates.named() {
+            let name = format!("rate over {} s, {which} bps", rates.window_s);
+            row(&name, real(Some(rate), 0));
+        }
+    }
     row("slots erased", count(stats.slots_erased));
     row("erasure ratio", real(stats.erasure_ratio, 6));
     row("P(received after received), alpha", real(stats.alpha, 6));
@@ -90,6 +96,13 @@ pub(crate) fn figures(stats: &TraceStats) -> Vec<Figure> {
     ];
     for (name, delay) in delays {
         let Some(delay) = delay else { continue };
+        if folds && delay.min.is_some() && delay.min == delay.max {
+            row(
+                &format!("{name} of all ms"),
+                real(delay.min.map(|delay| delay * 1e3), 6),
+            );
+            continue;
+        }
         for (which, quantile) in Quantiles::ALL {
             row(&format!("{name} {which} ms"), millis(quantile(&delay)));
         }
@@ -107,15 +120,15 @@ pub(crate) fn figures(stats: &TraceStats) -> Vec<Figure> {
 
 /// The statistics of two traces side by side: every figure that one of them has, in the order of the first.
 pub(crate) fn side_by_side(a: &TraceStats, b: &TraceStats) -> Vec<(String, [Option<Value>; 2])> {
-    let mut of_b: BTreeMap<String, Value> = figures(b).into_iter().collect();
-    let mut rows: Vec<(String, [Option<Value>; 2])> = figures(a)
+    let mut of_b: BTreeMap<String, Value> = figures(b, false).into_iter().collect();
+    let mut rows: Vec<(String, [Option<Value>; 2])> = figures(a, false)
         .into_iter()
         .map(|(name, a)| {
             let b = of_b.remove(&name);
             (name, [Some(a), b])
         })
         .collect();
-    let rest = figures(b)
+    let rest = figures(b, false)
         .into_iter()
         .filter(|(name, _)| of_b.contains_key(name));
     rows.extend(rest.map(|(name, b)| (name, [None, Some(b)])));

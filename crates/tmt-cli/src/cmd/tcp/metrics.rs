@@ -29,6 +29,16 @@ pub(super) fn run(args: &Args) -> Outcome {
     print(path, args.json, &document, |_| table.to_string())
 }
 
+/// Unit and definition of a metric, by its name as a result has it: `total_` before it is that of all flows together.
+pub(crate) fn explained(name: &str) -> Option<(&'static str, &'static str)> {
+    let own = name.strip_prefix("total_").unwrap_or(name);
+    let flows = Metrics::ALL.iter().map(|metric| described(metric, ""));
+    let link = Total::ALL.iter().map(|metric| described(metric, ""));
+    let mut all = flows.chain(link);
+    let found = all.find(|(known, ..)| *known == name || *known == own);
+    found.map(|(_, unit, _, definition)| (unit, definition))
+}
+
 /// Name, unit, where it is reported (for every flow and in the total, or in the total only), and definition. The unit of a
 /// ratio, an object or a text is empty.
 fn described<T>(
