@@ -139,8 +139,8 @@ fn rates_over_time_are_counts_of_opportunities() {
         .collect();
     times.extend((0..20).map(|n| 2000 + n * 50));
     times.extend((0..10).map(|n| 4000 + n * 100));
-    let text: String = times.iter().map(|ms| format!("{ms}\n")).collect();
-    folder.write("link.down", text);
+    let lines: Vec<String> = times.iter().map(u64::to_string).collect();
+    folder.write("link.down", lines.join("\n") + "\n");
     tmt("convert --from mahimahi --rtt 60ms link.down -o link.csv")
         .within(&folder)
         .run()

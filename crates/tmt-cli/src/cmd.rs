@@ -173,9 +173,10 @@ fn first_clause(help: &str) -> String {
     let end = ends.iter().filter_map(|end| text.find(end)).min();
     let clause = &text[..end.unwrap_or(text.len())];
     let default = default.split("; ").next().unwrap_or_default();
-    let default = match default.is_empty() || default.ends_with(']') {
-        true => default.to_owned(),
-        false => format!("{default}]"),
+    let end = if default.is_empty() || default.ends_with(']') {
+        ""
+    } else {
+        "]"
     };
-    format!("{clause}{default}")
+    format!("{clause}{default}{end}")
 }

@@ -16,13 +16,13 @@ use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
-use crate::output::document::{self, Document, Shape, object};
-use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout, table_form};
+use crate::output::document::{Document, Shape, object};
+use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::quantity::whole;
 use crate::table::{Table, write};
 
 use self::figures::figures;
-use self::rates::RateArgs;
+use self::rates::{RateArgs, Rates};
 use self::resample::{Intervals, ResampleArgs};
 use self::segments::SegmentArgs;
 
@@ -78,10 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let summary = args.summary.as_deref();
     refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
-    let rates = args.rate.rates.as_deref();
-    refuse_two_on_stdout("--rates", rates, args.output.as_deref())?;
-    let rates = rates.map(|path| Ok((path, table_form(path)?)));
-    let rates = rates.transpose()?;
+    let rates_form = args.rate.form(args.output.as_deref())?;
     let shape = summary.map(|path| Shape::of("--summary", path));
     let shape = shape.transpose()?.unwrap_or(Shape::Json);
     let (name, mut reader) = args.trace.open("stats", true)?;
@@ -89,10 +86,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let file = summary.map(|path| Output::create(Some(path)));
     let mut file = file.transpose()?;
     let lldu = args.trace.read.lldu.or(reader.metadata().lldu_bytes());
-    let mut windows = args.rate.tally(reader.metadata(), lldu)?;
-    let mut rates = rates
-        .map(|(path, form)| Ok((Output::create(Some(path))?, form)))
-        .transpose()?;
+    let mut rates = args.rate.begin(rates_form, reader.metadata(), lldu)?;
     let shortest_is_known = reader.metadata().get("propagation_removed_ns").is_some();
     let settings = settings.map(|settings| SegmentSettings {
         shortest_is_known,
@@ -109,8 +103,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if let Some(cells) = &mut cells {
             cells.slots(&rows.slots);
         }
-        if let Some(windows) = &mut windows {
-            windows.slots(&rows.slots);
+        if let Some(rates) = &mut rates {
+            rates.slots(&rows.slots);
         }
     })
     .map_err(|error| Failure::input(&name, &error))?;
@@ -122,10 +116,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Intervals::new(settings, cells.finish(&tally, settings, rtt, lldu))
     });
     let mut stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
-    stats.rates = windows
-        .as_ref()
-        .zip(lldu)
-        .and_then(|(windows, lldu)| windows.finish(lldu));
+    stats.rates = rates.as_ref().and_then(Rates::figures);
     let kind = reader.metadata().trace_kind();
     if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());
@@ -159,10 +150,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(file) = &mut file {
         document.summarise(file, shape)?;
     }
-    if let (Some((file, form)), Some(windows), Some(lldu)) = (&mut rates, &windows, lldu) {
-        document::write(&RateArgs::table(windows, lldu)?, file, *form, "tmt.rates/1")?;
-    }
-    let files = file.into_iter().chain(rates.map(|(file, _)| file));
+    let rates = rates.map(Rates::write).transpose()?.flatten();
+    let files = file.into_iter().chain(rates);
     let mut outputs: Vec<Output> = iter::once(output).chain(files).collect();
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)

@@ -256,9 +256,10 @@ mod tests {
             if let Some(found) = found {
                 let mut sorted: Vec<u64> = expected.iter().map(|window| window.received).collect();
                 sorted.sort_unstable();
-                for ((_, rate), share) in found.named().iter().zip([0.0, 0.05, 0.5, 0.95, 1.0]) {
-                    let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
-                    prop_assert_eq!(*rate, tally.rate_bps(sorted[rank - 1], Bytes(1)));
+                for ((_, rate), percent) in found.named().iter().zip([0, 5, 50, 95, 100]) {
+                    let rank = (percent * sorted.len()).div_ceil(100).max(1);
+                    let expected = tally.rate_bps(sorted[rank - 1], Bytes(1));
+                    prop_assert_eq!(rate.to_bits(), expected.to_bits());
                 }
                 prop_assert_eq!(found.windows, whole);
             }

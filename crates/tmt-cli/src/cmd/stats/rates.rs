@@ -1,10 +1,12 @@
 //! `tmt stats --rate-window` and `--rates`: the rate of a trace over time.
 
 use tmt_core::format::records::{Records, Value};
-use tmt_core::stats::{MOST_WINDOWS, RATE_WINDOW, RateTally};
-use tmt_core::types::{Bytes, Metadata, Span, Time, TraceKind};
+use tmt_core::format::table::TableForm;
+use tmt_core::stats::{self, MOST_WINDOWS, RATE_WINDOW, RateTally};
+use tmt_core::types::{Bytes, Metadata, Slot, Span, Time, TraceKind};
 
 use crate::exit::{Failure, Outcome};
+use crate::output::{Output, document, refuse_two_on_stdout, table_form};
 
 /// Flags of the rate over time.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,35 +19,79 @@ pub(super) struct RateArgs {
     pub(super) rates: Option<String>,
 }
 
+/// The rate over time in the making.
+pub(super) struct Rates {
+    tally: RateTally,
+    lldu: Bytes,
+    file: Option<(Output, TableForm)>,
+}
+
 impl RateArgs {
-    /// The tally that the flags ask for, or that a trace with this head has by default.
-    pub(super) fn tally(&self, head: &Metadata, lldu: Option<Bytes>) -> Outcome<Option<RateTally>> {
+    /// The form of the file of --rates, which must not meet the report on stdout.
+    pub(super) fn form(&self, report: Option<&str>) -> Outcome<Option<TableForm>> {
+        let rates = self.rates.as_deref();
+        refuse_two_on_stdout("--rates", rates, report)?;
+        rates.map(table_form).transpose()
+    }
+
+    /// What the flags ask for, or a trace with this head has by default.
+    pub(super) fn begin(
+        &self,
+        form: Option<TableForm>,
+        head: &Metadata,
+        lldu: Option<Bytes>,
+    ) -> Outcome<Option<Rates>> {
         let is_asked = self.rate_window.is_some() || self.rates.is_some();
         if self.rate_window.is_some_and(Span::is_zero) {
             return Err(Failure::usage(
                 "--rate-window: found 0, expected more than 0",
             ));
         }
-        if lldu.is_none() && is_asked {
-            return Err(Failure::usage(
-                "--rate-window, --rates: found no size of LLDUs in the trace, expected --lldu",
-            ));
-        }
-        let by_default = head.trace_kind() == Some(TraceKind::Capacity) && lldu.is_some();
-        if !is_asked && !by_default {
+        let Some(lldu) = lldu else {
+            return if is_asked {
+                Err(Failure::usage(
+                    "--rate-window, --rates: found no size of LLDUs in the trace, expected --lldu",
+                ))
+            } else {
+                Ok(None)
+            };
+        };
+        if !is_asked && head.trace_kind() != Some(TraceKind::Capacity) {
             return Ok(None);
         }
         let tally = RateTally::new(self.rate_window.unwrap_or(RATE_WINDOW));
-        Ok(Some(if self.rates.is_some() {
-            tally.listing()
-        } else {
-            tally
+        let Some(form) = form else {
+            return Ok(Some(Rates {
+                tally,
+                lldu,
+                file: None,
+            }));
+        };
+        Ok(Some(Rates {
+            tally: tally.listing(),
+            lldu,
+            file: Some((Output::create(self.rates.as_deref())?, form)),
         }))
     }
+}
 
-    /// The table of the windows, a row each.
-    pub(super) fn table(tally: &RateTally, lldu: Bytes) -> Outcome<Records> {
-        let Some(windows) = tally.listed() else {
+impl Rates {
+    /// Adds the next rows.
+    pub(super) fn slots(&mut self, slots: &[Slot]) {
+        self.tally.slots(slots);
+    }
+
+    /// The rates; `None` if the trace is shorter than a window.
+    pub(super) fn figures(&self) -> Option<stats::Rates> {
+        self.tally.finish(self.lldu)
+    }
+
+    /// Writes the file of --rates, which still has a temporary name.
+    pub(super) fn write(self) -> Outcome<Option<Output>> {
+        let Some((mut output, form)) = self.file else {
+            return Ok(None);
+        };
+        let Some(windows) = self.tally.listed() else {
             return Err(Failure::failed(format!(
                 "--rates: found more than {MOST_WINDOWS} windows, expected fewer: give a longer --rate-window"
             )));
@@ -53,17 +99,16 @@ impl RateArgs {
         let mut table = Records::default();
         for window in windows {
             let begin = window.begin.since(Time::ZERO).as_secs_f64();
+            let rate_bps = self.tally.rate_bps(window.received, self.lldu);
             let count = |count: u64| i64::try_from(count).ok().map(Value::Whole);
             table.row([
                 ("time_s", Some(Value::Real(begin))),
-                (
-                    "rate_bps",
-                    Some(Value::Real(tally.rate_bps(window.received, lldu))),
-                ),
+                ("rate_bps", Some(Value::Real(rate_bps))),
                 ("slots", count(window.slots)),
                 ("slots_erased", count(window.slots - window.received)),
             ]);
         }
-        Ok(table)
+        document::write(&table, &mut output, form, "tmt.rates/1")?;
+        Ok(Some(output))
     }
 }
