@@ -15,6 +15,7 @@ mod captures;
 mod common;
 mod convert;
 mod corpus;
+mod coverage;
 mod damage;
 mod determinism;
 mod diff;
