@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Folder, bash, rows, tmt};
+use crate::common::{Folder, bash, tmt};
 
 /// Links: independent erasures, bursts, fading, rare long bursts that make runs bimodal.
 const LINKS: [&str; 4] = [
@@ -93,14 +93,12 @@ fn truth(link: &str, schemes: &str, seeds: u32) -> BTreeMap<String, f64> {
     );
     let patience = Duration::from_mins(30);
     tmt(&sweep).patience(patience).within(&folder).run().ok();
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for row in rows(&folder.read("truth.csv")) {
-        let sum = sums.entry(row["scheme"].clone()).or_default();
-        sum.0 += row["total_goodput_bps"].parse::<f64>().unwrap();
-        sum.1 += 1.0;
-    }
-    sums.into_iter()
-        .map(|(scheme, (sum, count))| (scheme, sum / count))
+    let summary = "-q summarise --json --by scheme --metric total_goodput_bps truth.csv";
+    let groups = tmt(summary).within(&folder).run().ok().results();
+    let groups = groups.as_array().unwrap().iter();
+    let mean = |group: &Value| group["means"][0]["mean"].as_f64().unwrap();
+    groups
+        .map(|group| (group["by"][0].as_str().unwrap().to_owned(), mean(group)))
         .collect()
 }
 

@@ -193,7 +193,7 @@ fn logs() -> Vec<Logged> {
     .collect()
 }
 
-/// Moves a time; `None` if there is none or it would be negative.
+/// Moves a time; `None` if it is absent or would be negative.
 fn moved(fields: &mut [String], column: usize, by: i64) -> Option<()> {
     let nanos: i64 = fields[column].replace('.', "").parse().ok()?;
     let nanos = nanos.checked_add(by).filter(|nanos| *nanos >= 0)?;

@@ -176,7 +176,7 @@ fn a_cut_passes_down_the_whole_chain() {
     assert_eq!(folder.read("report.txt"), "");
 }
 
-/// Asserts that `tmt stats` takes `whole` and refuses whatever a cut leaves of it.
+/// Asserts that `tmt stats` takes `whole` and refuses all that a cut leaves of it.
 fn refused_wherever_cut(whole: &[u8]) {
     tmt("stats").input(whole).run().ok();
     // Without its last line end the text still says all it has to say.

@@ -334,7 +334,7 @@ fn the_distribution_of_delays_is_that_of_the_report() {
     }
 }
 
-/// Goodput per interval, times the interval, is the payload delivered in order; without an interval there is none.
+/// Goodput per interval, times the interval, is the payload delivered in order; without an interval nothing is written.
 #[test]
 fn the_goodput_of_the_series_adds_up_to_what_was_delivered() {
     let folder = folder();

@@ -358,7 +358,7 @@ fn completions_offer_values_and_not_files() {
     }
 }
 
-/// Whatever is typed, and whatever a file holds, cannot control the terminal: C0, C1 and marks of direction are replaced, on
+/// All that is typed, and all that a file holds, cannot control the terminal: C0, C1 and marks of direction are replaced, on
 /// stderr and in tables and JSON on stdout.
 #[test]
 fn nothing_that_is_printed_controls_the_terminal() {

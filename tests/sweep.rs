@@ -452,7 +452,7 @@ fn a_return_trace_in_another_unit_is_read_in_it() {
     assert!(goodput("us").parse::<f64>().unwrap() > 1e4);
 }
 
-/// A process without random numbers repeats none, whatever the seed and the order of the cells.
+/// A process without random numbers repeats none, regardless of the seed and the order of the cells.
 #[test]
 fn a_list_of_losses_on_a_random_trace_does_not_depend_on_the_order_of_seeds() {
     let folder = folder();

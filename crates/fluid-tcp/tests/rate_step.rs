@@ -17,7 +17,7 @@ const BDP: f64 = 20.0;
 const DRAINED: (f64, f64) = (0.0, 1.0);
 const KEPT: (f64, f64) = (50.0, f64::INFINITY);
 
-/// Mean queue from 90 to 120 s. Controls that wait for a loss keep their queue: there is none. `bbr` keeps the bandwidth
+/// Mean queue from 90 to 120 s. Controls that wait for a loss keep their queue: nothing is lost. `bbr` keeps the bandwidth
 /// of before the step for good, as the draft and Linux do (docs/validity.md, Sec. 3.1).
 const QUEUES: [(&str, (f64, f64)); 10] = [
     ("reno", KEPT),

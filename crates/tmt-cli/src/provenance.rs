@@ -1,6 +1,6 @@
 //! Provenance in the heads of outputs.
 //!
-//! A stage is recorded by its resolved settings, not as typed. The same work therefore gives the same bytes, whatever the
+//! A stage is recorded by its resolved settings, not as typed. The same work therefore gives the same bytes, regardless of the
 //! name of the file and the number of jobs.
 
 use tmt_core::types::Metadata;

@@ -142,7 +142,7 @@ impl SlotChannel {
         }
     }
 
-    /// The radio channel whose words are the units; `None` if there is none behind the process.
+    /// The radio channel whose words are the units; `None` if none is behind the process.
     #[must_use]
     pub fn radio(&self) -> Option<&RadioChannel> {
         match self {
@@ -161,7 +161,7 @@ impl SlotChannel {
     }
 
     /// Probability that a unit that is on air for `on_air` is erased, if there is a closed form for it. That of a
-    /// Gilbert–Elliott channel is the mean over all units, whatever its first state.
+    /// Gilbert–Elliott channel is the mean over all units, regardless of its first state.
     #[must_use]
     pub fn erasure_probability(&self, on_air: Span) -> Option<f64> {
         match self {

@@ -297,7 +297,7 @@ fn a_row_that_one_scheme_refuses_stops_all_of_them_there() {
 
 #[test]
 fn if_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one() {
-    // RTT plus feedback delay overflows, so the first erased slot is refused, at whatever time.
+    // RTT plus feedback delay overflows, so the first erased slot is refused, at any time.
     let trace = long_trace(2_000);
     let run = |threads: usize, chunk: usize| {
         let outputs = [Shared::default(), Shared::default()];

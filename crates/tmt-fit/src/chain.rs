@@ -1,7 +1,7 @@
 //! Hidden Markov chains: their likelihood over runs, and the expected number of each of their choices.
 //!
 //! A step of a chain changes the state and shows whether a slot is lost. Steps with equal outcome within a run are powers of
-//! one matrix, so a run costs one product of a vector and a matrix, whatever its length. The state before the first slot of
+//! one matrix, so a run costs one product of a vector and a matrix, regardless of its length. The state before the first slot of
 //! a segment has the stationary distribution.
 
 use tmt_core::math::num;

@@ -83,7 +83,7 @@ pub struct Sojourn {
     pub mean_slots: Option<f64>,
     /// The same in seconds; null if the interval is unknown as well.
     pub mean_s: Option<f64>,
-    /// Rate of leaving it in continuous time, 1/s; null where there is none.
+    /// Rate of leaving it in continuous time, 1/s; null if absent.
     pub rate_per_s: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ pub struct AtInterval {
     pub parameters: Option<Vec<(&'static str, f64)>>,
     /// Why there are none.
     pub reason: Option<String>,
-    /// The process at that interval; null if there is none.
+    /// The process at that interval; null if absent.
     pub process: Option<Texts>,
 }
 
@@ -148,7 +148,7 @@ pub fn model(name: &str) -> Option<&'static Model> {
 }
 
 /// Fits `models` to `sequence`; the fit of smallest BIC is the first. A sequence without a lost slot, or without a received
-/// one, has a fit of the Bernoulli model only, whatever was asked for; an empty one has none.
+/// one, has a fit of the Bernoulli model only, regardless of what was asked for; an empty one has none.
 #[must_use]
 pub fn fit(sequence: &Sequence, models: &[&'static Model], options: &Options) -> Vec<Fit> {
     let (slots, lost) = (sequence.slots(), sequence.lost());

@@ -91,7 +91,7 @@ impl<const N: usize> Law for ChainLaw<N> {
     /// v K_d Z (K_c 1 − p_c 1) per run, where Z = (I − K + 1 v)^-1 (Kemeny and Snell 1960).
     fn covariance(&self, lost: bool, edges: &[u64]) -> Option<Square> {
         let (own, other) = (&self.0[usize::from(lost)], &self.0[usize::from(!lost)]);
-        // From the first slot of a run to that of the next run of its kind, whatever the lengths.
+        // From the first slot of a run to that of the next run of its kind, regardless of the lengths.
         let turn = product(&inverse(&less(own))?, other);
         let turn = product(&turn, &product(&inverse(&less(other))?, own));
         let at = |length: u64| {

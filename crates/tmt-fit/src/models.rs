@@ -40,11 +40,11 @@ pub struct Model {
     /// Names of the parameters, in the order of their values.
     pub parameters: &'static [&'static str],
     pub(crate) fit: fn(&Data<'_>) -> Fitted,
-    /// The text of the process for `--channel` of `tmt`; why there is none.
+    /// The text of the process for `--channel` of `tmt`; or why not.
     pub(crate) process: fn(&Fitted, &[f64]) -> Result<String, String>,
-    /// What follows `loss` in netem; why there is none.
+    /// What follows `loss` in netem; or why not.
     pub(crate) netem: fn(&[f64]) -> Result<String, String>,
-    /// The error model of ns-3 with its attributes; why there is none.
+    /// The error model of ns-3 with its attributes; or why not.
     pub(crate) ns3: fn(&[f64]) -> Result<String, String>,
     /// Mean sojourns in its states, slots.
     pub(crate) sojourns: fn(&[f64]) -> Vec<(&'static str, f64)>,

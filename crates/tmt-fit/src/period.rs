@@ -22,7 +22,7 @@ const LONGEST: u64 = 60;
 /// Fewest whole periods for a test.
 const FEWEST: usize = 6;
 
-/// Probability of finding a period where there is none, for losses and for delays each.
+/// Probability of finding a period in a trace without one, for losses and for delays each.
 pub const SIGNIFICANCE: f64 = 0.001;
 
 /// What happened within a bin.

@@ -131,13 +131,13 @@ impl Trace {
         self.rows == 0
     }
 
-    /// Transmission time of the first LLDU; `None` if there is none.
+    /// Transmission time of the first LLDU; `None` if absent.
     #[must_use]
     pub fn first(&self) -> Option<Time> {
         self.first
     }
 
-    /// Transmission time of the last LLDU; `None` if there is none.
+    /// Transmission time of the last LLDU; `None` if absent.
     #[must_use]
     pub fn last(&self) -> Option<Time> {
         match &self.index {
@@ -223,7 +223,7 @@ impl Trace {
         }
     }
 
-    /// Number of the first block with an LLDU sent at or after `time`; the number of blocks if there is none.
+    /// Number of the first block with an LLDU sent at or after `time`; the number of blocks if absent.
     #[must_use]
     pub fn block_at(&self, time: Time) -> usize {
         match &self.index {

@@ -1,4 +1,4 @@
-"""`tmt.apply` gives what `tmt apply` writes, whatever holds the trace."""
+"""`tmt.apply` gives what `tmt apply` writes, whichever object holds the trace."""
 
 import datetime
 import subprocess

@@ -71,7 +71,7 @@ struct Kind {
     cells: BTreeSet<usize>,
 }
 
-/// Records by cell and first run, whatever the order in which they come. Equal ones are kept once.
+/// Records by cell and first run, regardless of the order in which they come. Equal ones are kept once.
 #[derive(Debug, Clone, Default)]
 pub struct Records(BTreeMap<(usize, u64), Record>);
 

@@ -32,7 +32,7 @@ pub struct SummaryError(String);
 /// The means of the rows that have the same values in the columns of `by`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
-    /// Values of these columns, as text; empty where there is none.
+    /// Values of these columns, as text; empty if absent.
     pub by: Vec<String>,
     /// The same for people, with units.
     #[serde(skip)]

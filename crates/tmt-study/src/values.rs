@@ -103,7 +103,7 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    /// The first range in `text`; `None` if there is none.
+    /// The first range in `text`; `None` if absent.
     fn find(text: &'a str) -> Result<Option<Self>, String> {
         let mut at = 0;
         while let Some(dots) = text[at..].find("..").map(|dots| at + dots) {

@@ -110,7 +110,7 @@ impl<R: Read> LogReader<R> {
         Ok(None)
     }
 
-    /// Advances to the next row; `false` if there is none left. After the header the end line is the only comment.
+    /// Advances to the next row; `false` if nothing is left. After the header the end line is the only comment.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
             let mut form = tally.at(Rule::Form, self.location);
@@ -168,7 +168,7 @@ impl<R: Read> LogReader<R> {
         form.check(self.is_whole(), found, expected);
     }
 
-    /// Reads the next line; `false` if there is none left.
+    /// Reads the next line; `false` if nothing is left.
     fn advance(&mut self) -> io::Result<bool> {
         let starts = self.csv.position().line();
         self.csv.get_mut().next_row();

@@ -123,7 +123,7 @@ impl<'r> Slots<'r> {
         Ok(())
     }
 
-    /// Reads the next unit, if there is none waiting.
+    /// Reads the next unit, if none waits.
     fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
         while self.next.is_none() && self.log.next_row(tally)? {
             if !self.log.ended {

@@ -32,7 +32,7 @@
 //! - random values (Sec. 5.3.3.5.3) follow from the connection's history (`bbr/draw.rs`);
 //! - the sender counts as cwnd-limited if an ACK found the window filled, in this round or the last;
 //! - the RTT of a handshake counts from the first ACK on (Sec. 5.6.2);
-//! - a sender with nothing in flight counts as restarting from idle, whatever the reason (Sec. 5.4.1);
+//! - a sender with nothing in flight counts as restarting from idle, regardless of the reason (Sec. 5.4.1);
 //! - a spurious timeout (F-RTO) restores the whole state, not parts of it (Sec. 5.5.11);
 //! - ECN marks are ignored (Sec. 3.7);
 //! - SACK is assumed (`C.has_selective_acks`).

@@ -17,20 +17,20 @@
 //! Two rules depend on the hosts ([`super::Implementation`]):
 //! - which RTTs renew `min_rtt` before it expires. In the draft and in Linux before 5.10 an equal one does: a flow that
 //!   is alone on a path without jitter empties its queue in every cycle, so it never needs `ProbeRTT`. Since Linux 5.10
-//!   only a smaller one does: without jitter there is none, and `ProbeRTT` comes every 10 s;
+//!   only a smaller one does: without jitter none does, and `ProbeRTT` comes every 10 s;
 //! - the quantum, three of which may be in flight beyond the model (`bbr_quantization_budget`): one segment, or that of
 //!   `bbr_tso_segs_goal`.
 //!
 //! Named deviations:
 //! - quantities are exact where Linux rounds to 1/256 or to milliseconds; both maximum filters are exact, that of the
 //!   aggregation over 10 rounds (Linux: 5 to 10);
-//! - no segmentation offload: segments are paced one by one, whatever the quantum, and none is scheduled ahead of its
+//! - no segmentation offload: segments are paced one by one, regardless of the quantum, and none is scheduled ahead of its
 //!   departure, so pipe is what was sent;
 //! - the first phase of `ProbeBW`, random in Linux, follows from the connection's history (`bbr/draw.rs`);
 //! - any RTT replaces an expired `min_rtt`. Linux excepts that of a single packet shorter than a full segment, whose ACK
 //!   may have been delayed (`FLAG_ACK_MAYBE_DELAYED`); here all packets have the same size;
 //! - the RTT of a handshake counts from the first ACK on (`bbr_init_pacing_rate_from_rtt`);
-//! - a sender with nothing in flight counts as restarting from idle, whatever the reason;
+//! - a sender with nothing in flight counts as restarting from idle, regardless of the reason;
 //! - ECN marks are ignored, as in Linux; a spurious timeout (F-RTO) restores the whole state.
 
 mod cycle;

@@ -11,7 +11,7 @@ const LARGEST: f64 = 1e6;
 /// A fixed window as a registry entry; its size `W`, segments, must be given.
 pub static ENTRY: Entry = Entry {
     name: "fixed",
-    about: "a window of W segments, whatever happens",
+    about: "a window of W segments at all times",
     parameters: &[Parameter::bare("W", 1.0, LARGEST)],
     examples: &["fixed:20"],
     make: Make(|_, parameters| Box::new(Fixed(parameters.number("W")))),

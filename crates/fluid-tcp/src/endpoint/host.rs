@@ -73,7 +73,7 @@ pub trait Host: Debug {
     /// A packet of the other end arrives at `now`.
     fn on_packet(&mut self, now: Time, packet: &Packet, socket: &mut Socket);
 
-    /// Does what is due at `now`, and returns the next packet to send; `None` if there is none.
+    /// Does what is due at `now`, and returns the next packet to send; `None` if absent.
     fn poll(&mut self, _now: Time, _socket: &mut Socket) -> Option<Outgoing> {
         None
     }

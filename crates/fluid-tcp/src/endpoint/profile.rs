@@ -122,7 +122,7 @@ pub struct Endpoint {
     pub timestamps: bool,
     /// Which ACKs restart the retransmission timer.
     pub timer_restart: TimerRestart,
-    /// Whether the first retransmission of a recovery leaves whatever the window allows. With PRR it does in any case; the
+    /// Whether the first retransmission of a recovery ignores the window. With PRR it does in any case; the
     /// setting is for controls that have a window of their own during recovery, such as BBR.
     pub force_retransmit: bool,
     /// Quantity that a congestion signal reduces.

@@ -62,7 +62,7 @@ impl RttEstimator {
         self.rto = self.timeout();
     }
 
-    /// The last sample, before it is rounded to the clock; `None` if there is none since it was last taken.
+    /// The last sample, before it is rounded to the clock; `None` if there was no other since it was last taken.
     #[inline]
     pub(crate) fn take_latest(&mut self) -> Option<Span> {
         self.latest.take()

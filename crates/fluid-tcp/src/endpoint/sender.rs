@@ -386,7 +386,7 @@ impl Sender {
         self.rtt.srtt()
     }
 
-    /// The last RTT sample; `None` if there is none since it was last taken.
+    /// The last RTT sample; `None` if there was no other since it was last taken.
     #[inline]
     pub(crate) fn take_rtt_sample(&mut self) -> Option<Span> {
         self.rtt.take_latest()

@@ -1,4 +1,4 @@
-//! Parameters that contradict each other, whatever the trace holds.
+//! Parameters that contradict each other, for any trace.
 
 use tmt_core::channel::SlotChannel;
 use tmt_core::types::BitRate;

@@ -216,7 +216,7 @@ impl Plan {
             .iter()
             .filter(|run| run.completion_time_s.is_none())
             .count();
-        // A trace that is not repeated ends the runs, whatever their duration.
+        // A trace that is not repeated ends the runs, regardless of their duration.
         let ends = self.link.trace().is_some() && !self.resolved.looped();
         let remedy = if ends {
             "`loop` with a `duration`"

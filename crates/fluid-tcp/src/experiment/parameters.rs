@@ -260,7 +260,7 @@ parameters! {
         .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937). \
                  prr-9937: the same, with the extra segment only while recovery makes progress (RFC 9937; tcp_cwnd_reduction of \
                  Linux). Both need SACK.");
-    force_retransmit: bool, in force_retransmit; "First retransmission of a recovery leaves whatever the window allows" =>
+    force_retransmit: bool, in force_retransmit; "First retransmission of a recovery ignores the window" =>
         new(Group::LossRecovery).profile()
         .detail("For controls with a window of their own in recovery (BBR); with PRR it always leaves.");
     rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window, ack or sack" =>
@@ -289,7 +289,7 @@ parameters! {
         new(Group::Hosts).profile().detail("RFC 7661.");
     growth: Growth, in congestion.growth; "What grows a window in Reno's way: acks or segments" =>
         new(Group::Hosts).profile()
-        .detail("acks: each ACK, whatever it covers (RFC 5681). segments: each segment delivered, in whole segments \
+        .detail("acks: each ACK, regardless of what it covers (RFC 5681). segments: each segment delivered, in whole segments \
                  (Linux: tcp_slow_start, tcp_cong_avoid_ai). For all but Hybla, BBR and fixed windows.");
     cubic: CubicForm, in congestion.cubic; "Form of CUBIC: rfc9438 or linux" =>
         new(Group::Hosts).profile()

@@ -97,7 +97,7 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// Resolved settings, as `params` of the JSON report contains them.
     pub params: Params,
-    /// Every value used, whatever its origin. It reproduces the runs.
+    /// Every value used, regardless of its origin. It reproduces the runs.
     pub resolved: Experiment,
     pub(super) return_trace: Option<ReturnPlan>,
     pub(super) begin: Time,

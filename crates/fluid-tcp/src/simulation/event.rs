@@ -213,7 +213,7 @@ impl<const LINES: usize> Schedule<LINES> {
         }
     }
 
-    /// Time of the first event and number of its line; `None` if there is none until `until`.
+    /// Time of the first event and number of its line; `None` if nothing comes before `until`.
     #[inline]
     #[must_use]
     pub fn first(&self, until: Time) -> Option<(Time, usize)> {

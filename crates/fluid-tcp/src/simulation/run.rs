@@ -300,7 +300,7 @@ fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints) -> Ends {
     Ends::Other(Box::new(Other { near, far, socket }))
 }
 
-/// Whether the event at `now` is the one to act on; then there is none. A deadline that has since moved to an earlier time had
+/// Whether the event at `now` is the one to act on; then it is gone. A deadline that has since moved to an earlier time had
 /// an event of its own.
 fn is_due(event: &mut Option<Time>, now: Time) -> bool {
     event.take_if(|event| *event == now).is_some()

@@ -95,7 +95,7 @@ impl Flow {
     }
 
     /// The same flow, ending after `bytes` of payload, in packets of size `packet`. The last packet has full size on the
-    /// link, whatever is left for it. `None` if the headers leave no room in a packet.
+    /// link, regardless of what is left for it. `None` if the headers leave no room in a packet.
     ///
     /// ```
     /// use fluid_tcp::congestion::Algorithm;
@@ -181,7 +181,7 @@ pub struct Setup {
     pub discipline: Discipline,
     /// Path between the senders and the gateway.
     pub path: Path,
-    /// Process that drops packets on their arrival at the queue, whatever room there is; each is there for an instant.
+    /// Process that drops packets on their arrival at the queue, regardless of the room there; each is there for an instant.
     pub queue_loss: Option<Losses>,
     /// Return path of the ACKs.
     pub return_path: ReturnPath,

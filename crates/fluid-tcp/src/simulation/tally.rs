@@ -20,7 +20,7 @@ const EXACT: usize = 1 << 17;
 /// Number of buckets of the histograms used above that, divided among the flows, and again in the total.
 const BUCKETS: usize = 1 << 18;
 
-/// Smallest number of delays stored exactly per flow, whatever the number of flows.
+/// Smallest number of delays stored exactly per flow, regardless of the number of flows.
 const LEAST_EXACT: usize = 16;
 
 /// Number of buckets with which any spread of delays keeps full precision.

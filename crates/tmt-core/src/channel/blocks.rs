@@ -1,7 +1,7 @@
 //! Random access to a process of two states.
 //!
 //! A block depends on earlier units only through the state of the channel before it. A piece whose two paths have met ends
-//! in the same state whatever preceded it ([`super::piece`]). So earlier pieces are drawn backwards until the paths meet:
+//! in the same state regardless of what preceded it ([`super::piece`]). So earlier pieces are drawn backwards until the paths meet:
 //! one piece for all but the most persistent channels, and none if the block follows the last one requested.
 
 use super::{ChainState, ChannelSpec, Erasing, ErasurePiece, Erasures, Use, piece};

@@ -1,7 +1,7 @@
 //! States that erase with a probability each and last for some units or some time: what `markov` and `semi-markov` share.
 //!
 //! A process is a list of sojourns. State and length of sojourn k are drawn by inversion from two numbers with k as their
-//! index, so that a process is known after one pass over its sojourns, whatever the units. The pass leaves checkpoints.
+//! index, so that a process is known after one pass over its sojourns, regardless of the units. The pass leaves checkpoints.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct State {
 /// Where lengths are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
-    /// Units, whatever their times.
+    /// Units, regardless of their times.
     Units,
     /// Nanoseconds since time zero.
     Time,

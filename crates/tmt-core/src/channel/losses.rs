@@ -69,7 +69,7 @@ impl Losses {
 
 #[inline(never)]
 fn loses_timed(running: &mut dyn Erasing, number: u64, at: Time, on_air: Span) -> bool {
-    // The delay of a received unit is any but zero; at the end of time there is none.
+    // The delay of a received unit is any but zero; at the end of time none is left.
     let Some(mut unit) = Slot::new(at, Span::NANOSECOND) else {
         return true;
     };

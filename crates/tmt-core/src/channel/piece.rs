@@ -1,7 +1,7 @@
 //! A piece of an erasure process, drawn before the state at the end of the previous piece is known.
 //!
 //! 64 units are processed at a time, one per bit. For the two-state channel the draws of a batch give two masks: `stay`,
-//! bad if the unit before was bad, and `enter`, bad if it was good. If they agree, the state is set whatever it was
+//! bad if the unit before was bad, and `enter`, bad if it was good. If they agree, the state is set regardless of what it was
 //! before. If they differ, it is propagated (or inverted, if the channel is more likely to change than to stay). An adder
 //! treats its carries in the same way, so one addition runs the chain over all 64 units. The paths from both initial
 //! states meet at the first unit whose state is set; only the batches up to there are stored twice.

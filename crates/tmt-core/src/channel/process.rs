@@ -103,7 +103,7 @@ pub trait Process: Debug + Display + Send + Sync {
         None
     }
 
-    /// The radio channel whose words are the units; `None` if there is none behind the process.
+    /// The radio channel whose words are the units; `None` if none is behind the process.
     fn radio(&self) -> Option<&RadioChannel> {
         None
     }

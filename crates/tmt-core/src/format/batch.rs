@@ -201,7 +201,7 @@ impl Rows {
             .map_or(0, |&(first, line)| line + (index - first) as u64)
     }
 
-    /// The piece that is being parsed; begins one if there is none.
+    /// The piece that is being parsed; begins one if absent.
     pub(crate) fn piece(&mut self) -> &mut Piece {
         self.piece.get_or_insert_with(|| {
             let (start, first_entry) = (self.slots.len(), self.lines.len());

@@ -428,7 +428,7 @@ fn unit_of(name: &str) -> Option<Unit> {
     name.rsplit_once('_')?.1.parse().ok()
 }
 
-/// Index of the only name that `is` accepts; `None` if there is none.
+/// Index of the only name that `is` accepts; `None` if absent.
 fn only(
     names: &[&str],
     is: impl Fn(&str) -> bool,

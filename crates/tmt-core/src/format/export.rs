@@ -46,7 +46,7 @@ pub struct Exporter {
     pub keys: &'static [Parameter],
     /// Starts to write a trace with a head, with given values, which have been checked against [`Self::keys`].
     ///
-    /// Assumptions, and what cannot be carried whatever the slots are, are reported as [`Remark`]s, with keys between
+    /// Assumptions, and what cannot be carried for any slots, are reported as [`Remark`]s, with keys between
     /// backticks. It fails for values that do not fit together or to the head, and for I/O errors.
     pub open: Opening,
 }

@@ -59,7 +59,7 @@ impl Compression {
         }
     }
 
-    /// The compression that the end of a file name selects, whatever precedes it and regardless of letter case.
+    /// The compression that the end of a file name selects, regardless of what precedes it and of letter case.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();

@@ -153,7 +153,7 @@ impl Records {
         self.rows += 1;
     }
 
-    /// The place of a column, which is new at the right if there is none of this name.
+    /// The place of a column, which is new at the right if none has this name.
     fn column(&mut self, name: &str) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
@@ -185,7 +185,7 @@ impl Records {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// The value of a row, counted from 0, in the column `name`; `None` if there is none.
+    /// The value of a row, counted from 0, in the column `name`; `None` if absent.
     #[must_use]
     pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
         self.columns[*self.places.get(name)?].value(row)

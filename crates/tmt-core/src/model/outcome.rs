@@ -76,7 +76,7 @@ impl Outcome {
         &self.fields
     }
 
-    /// The number with this name; `None` if there is none.
+    /// The number with this name; `None` if absent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         let found = self.fields.iter().find(|(known, _)| *known == name)?;

@@ -74,7 +74,7 @@ pub struct Code {
 /// Error rates of a segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
-    /// Bit error rate after the convolutional code, or on the channel if there is none.
+    /// Bit error rate after the convolutional code, or on the channel without such a code.
     pub ber: f64,
     /// Burst length ebL, bits; 1 without a convolutional code.
     pub burst: f64,

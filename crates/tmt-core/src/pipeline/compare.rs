@@ -1,4 +1,4 @@
-//! Compares two traces row by row, whatever their forms.
+//! Compares two traces row by row, regardless of their forms.
 //!
 //! Both are read at the same time. Only the trace whose rows are used up reads on, so that no more than a batch of the other
 //! one waits, however different the sizes of their batches are.

@@ -28,7 +28,7 @@ use crate::types::{Error, ErrorKind, Metadata, Slot, Span, Time, TraceKind};
 /// What a check may know of a trace besides its slots, once all of them were seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The head; empty if there is none.
+    /// The head; empty if absent.
     pub head: &'a Metadata,
     /// What a row is, if the head or the format says so.
     pub kind: Option<TraceKind>,

@@ -111,7 +111,7 @@ impl Samples<'_> {
         self.range(&sojourn.loo, changed.min(end)..end, out);
     }
 
-    /// The first sample of the stretch at `place_m` or after it; its length if there is none.
+    /// The first sample of the stretch at `place_m` or after it; its length if absent.
     fn first_from(&self, place_m: f64) -> usize {
         let sample = floor_u64((place_m / self.step_m).ceil());
         let at = sample.saturating_sub(self.from).min(STRETCH as u64);

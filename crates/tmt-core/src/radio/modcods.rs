@@ -177,7 +177,7 @@ impl Modcods {
         self.by_efficiency.iter()
     }
 
-    /// Index of the most efficient one whose threshold is at most `es_n0_db`, or 2e-6 dB above it; `None` if there is none.
+    /// Index of the most efficient one whose threshold is at most `es_n0_db`, or 2e-6 dB above it; `None` if absent.
     #[must_use]
     pub fn best(&self, es_n0_db: f64) -> Option<usize> {
         self.by_efficiency

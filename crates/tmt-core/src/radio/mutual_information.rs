@@ -1,6 +1,6 @@
 //! Mutual information per coded bit at an Es/N0, and back.
 //!
-//! Stored is its complement, the equivocation 1 − I, in integers of 2^-32: sums over a window are then exact, whatever
+//! Stored is its complement, the equivocation 1 − I, in integers of 2^-32: sums over a window are then exact, regardless of
 //! the order of the additions, and high Es/N0 keeps its resolution.
 
 use std::sync::LazyLock;

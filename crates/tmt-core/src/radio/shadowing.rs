@@ -3,7 +3,7 @@
 //! A stretch of it comes without its predecessors. Samples that are at least 37 correlation lengths apart are drawn
 //! independently (their correlation of e^-37 is below the resolution of a double). The sample in the middle between two
 //! known ones is normal with the mean c (a + b) and the variance s², where r = exp(−h/correlation) for half their distance h,
-//! c = r/(1 + r²), s² = (1 − r²)/(1 + r²): the process is Markov, so this holds whatever is beyond. Halving goes on down to
+//! c = r/(1 + r²), s² = (1 − r²)/(1 + r²): the process is Markov, so this holds regardless of what is beyond. Halving goes on down to
 //! single samples. The normal number of a sample is that at its index.
 
 use crate::math::normal::Normal;

@@ -9,7 +9,7 @@ use crate::types::{Bytes, Slot, Span, Time, to_f64};
 /// Window of [`RateTally`] by default.
 pub const RATE_WINDOW: Span = Span::from_secs(1);
 
-/// Most windows of which [`RateTally::listing`] keeps the counts.
+/// Largest number of windows that [`RateTally::listing`] keeps.
 pub const MOST_WINDOWS: u64 = 1_000_000;
 
 /// Counts the slots that successive windows of a trace received. The first window begins at the first row; the last one is

@@ -63,7 +63,7 @@ impl Piece<'_> {
         self.lldus.partition_point(|lldu| arrival(lldu) <= time)
     }
 
-    /// The LLDUs that arrive after `time`; `None` if there is none.
+    /// The LLDUs that arrive after `time`; `None` if absent.
     fn after(&self, time: Time) -> Option<Self> {
         let from = self.up_to(time);
         let lldus = &self.lldus[from..];

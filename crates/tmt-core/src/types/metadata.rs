@@ -333,7 +333,7 @@ pub struct EndLine {
     pub rows: u64,
     /// Slots from which the rows were made; equal to `rows` in a PHY trace.
     pub slots: u64,
-    /// Transmission time of the first censored LLDU, or of the last slot if there is none. A run over the rows ends there.
+    /// Transmission time of the first censored LLDU, or of the last slot if none is censored. A run over the rows ends there.
     pub usable_until: Time,
 }
 

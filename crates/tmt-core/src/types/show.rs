@@ -18,7 +18,7 @@ pub enum Show {
 }
 
 impl Show {
-    /// Formats a value for the table; `-` if there is none.
+    /// Formats a value for the table; `-` if absent.
     #[must_use]
     pub fn text(self, value: Option<f64>) -> String {
         let Some(value) = value else {

@@ -311,7 +311,7 @@ const SPELLINGS: [(&str, &str); 16] = [
 /// Ends of units of rates and sizes that say no more than `bps` and `B` do.
 const RATE_ENDS: [&str; 6] = ["bits/s", "bit/s", "b/s", "bits", "bit", "bps"];
 
-/// The unit of `units` that `typed` spells differently; `None` if there is none, or if `typed` may also be a number of
+/// The unit of `units` that `typed` spells differently; `None` if no unit does, or if `typed` may also be a number of
 /// bytes per second.
 fn meant<'a>(typed: &str, units: &'a [Unit]) -> Option<&'a Unit> {
     // A rate in bytes per second needs a factor of 8.

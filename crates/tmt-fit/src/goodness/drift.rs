@@ -3,7 +3,7 @@
 //! The slots are cut into a few blocks of equal length. Without drift, the losses of blocks that are much longer than
 //! bursts and sojourns are nearly independent of each other, so that any order of the blocks is as likely. The test counts the orders
 //! that look as much like a drift as the order of the trace (a permutation test, Fisher 1935): exact for independent
-//! blocks, whatever the distribution of their losses.
+//! blocks, regardless of the distribution of their losses.
 //!
 //! Two statistics look for two kinds of change. The sum of squared deviations up to each bound between blocks, weighted as
 //! Anderson and Darling (1952) do, has half of its weight on a linear trend. The largest contrast of an interval of blocks
@@ -298,7 +298,7 @@ mod tests {
         (below.map(|count| count / f64::from(tests)), tests)
     }
 
-    /// 5 % of stationary traces are rejected, whatever their bursts: among all sets, and among those of long bursts.
+    /// 5 % of stationary traces are rejected, regardless of their bursts: among all sets, and among those of long bursts.
     #[test]
     fn stationary_traces_are_rejected_as_often_as_said() {
         let mut random = Random(depth(1, seed()));

@@ -264,7 +264,7 @@ impl<const N: usize> Estimate<'_, N> {
         }
     }
 
-    /// The standard error of an output, or why there is none. Puts a place above the maximum into `above`.
+    /// The standard error of an output, or why not. Puts a place above the maximum into `above`.
     fn error(&self, output: &Output<N>, above: &mut Option<Vec<f64>>) -> Result<Error, String> {
         let chosen = output.chosen(&self.place.theta);
         let value = output.value(chosen);

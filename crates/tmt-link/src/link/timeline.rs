@@ -204,7 +204,7 @@ impl Link for TimelineLink {
         if packet.size != self.segmentation.size() {
             self.segmentation = self.segmentation.of(packet.size);
         }
-        // Within a busy period the packet takes what follows, whatever its time.
+        // Within a busy period the packet takes what follows, regardless of its time.
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
         if idle {

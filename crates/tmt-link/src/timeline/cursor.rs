@@ -72,7 +72,7 @@ impl Cursor {
         }
     }
 
-    /// Moves to the next LLDU sent at or after `from`; `None` if there is none.
+    /// Moves to the next LLDU sent at or after `from`; `None` if absent.
     pub(crate) fn seek(&mut self, from: Time) -> Option<Position> {
         self.position = self.first_from(from)?;
         Some(self.position)

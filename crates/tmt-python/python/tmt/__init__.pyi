@@ -362,7 +362,7 @@ Congestion control and hosts:
         RFC 7661.
     growth: What grows a window in Reno's way: acks or segments [default: from `profile`]
         acks|segments
-        acks: each ACK, whatever it covers (RFC 5681). segments: each segment delivered, in whole
+        acks: each ACK, regardless of what it covers (RFC 5681). segments: each segment delivered, in whole
         segments (Linux: tcp_slow_start, tcp_cong_avoid_ai). For all but Hybla, BBR and fixed
         windows.
     cubic: Form of CUBIC: rfc9438 or linux [default: from `profile`]
@@ -451,7 +451,7 @@ Advanced: loss recovery:
         halving: resumes when the data in flight fit the new window. prr: proportional rate
         reduction (RFC 6937). prr-9937: the same, with the extra segment only while recovery makes
         progress (RFC 9937; tcp_cwnd_reduction of Linux). Both need SACK.
-    force_retransmit: First retransmission of a recovery leaves whatever the window allows [default:
+    force_retransmit: First retransmission of a recovery ignores the window [default:
         from `profile`]
         on|off
         For controls with a window of their own in recovery (BBR); with PRR it always leaves.

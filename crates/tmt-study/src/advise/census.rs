@@ -70,13 +70,13 @@ impl Census {
         to_f64(self.erased) / to_f64(self.slots.max(1))
     }
 
-    /// Share of received slots that a received one follows; `None` if there is none.
+    /// Share of received slots that a received one follows; `None` if absent.
     #[must_use]
     pub fn alpha(&self) -> Option<f64> {
         share(self.stays[0])
     }
 
-    /// Share of erased slots that an erased one follows; `None` if there is none.
+    /// Share of erased slots that an erased one follows; `None` if absent.
     #[must_use]
     pub fn beta(&self) -> Option<f64> {
         share(self.stays[1])

@@ -97,7 +97,7 @@ const OWN_COLUMNS: [&str; 8] = [
     "version",
 ];
 
-/// Whether the results have a column of this name whatever the plan.
+/// Whether the results have a column of this name regardless of the plan.
 fn is_column(name: &str) -> bool {
     let metrics = Metrics::ALL.iter().map(|metric| metric.name);
     let mut metrics = metrics.chain(Total::ALL.iter().map(|metric| metric.name));

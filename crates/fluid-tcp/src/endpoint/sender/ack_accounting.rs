@@ -39,7 +39,7 @@ impl AckAccounting {
             self.dupacks_counted += u64::from(new);
             return u64::from(new);
         }
-        // The packet that fills a gap has arrived, too, whatever was counted before.
+        // The packet that fills a gap has arrived, too, regardless of what was counted before.
         let new = acked.saturating_sub(self.dupacks_counted).max(acked.min(1));
         self.dupacks_counted -= acked - new;
         new

@@ -295,7 +295,7 @@ impl Parameter {
         Experiment::default().set(self, &[text])
     }
 
-    /// The default as help shows it; `None` if there is none.
+    /// The default as help shows it; `None` if absent.
     #[must_use]
     pub fn default_text(&self) -> Option<String> {
         match self.fallback {

@@ -21,7 +21,7 @@ use tmt_link::apply::{DEFAULT_RTT, Origin, assumed_rtt};
 use tmt_link::timeline::Trace;
 use tmt_link::{Overlap, Packing};
 
-/// Facts about a link, whatever its model.
+/// Facts about a link, regardless of its model.
 pub(in crate::experiment) struct Link {
     pub(in crate::experiment) rtt: Span,
     pub(in crate::experiment) begin: Time,

@@ -17,7 +17,7 @@ use tmt_link::queue::Buffer;
 /// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
 const MIN_FOR_FAST_RETRANSMIT: u64 = 4;
 
-/// Largest buffer of a proxy, in packets: senders fill whatever it offers, and a run holds each packet in memory.
+/// Largest buffer of a proxy, in packets: senders fill all that it offers, and a run holds each packet in memory.
 const MAX_AT_PROXY: u64 = 1_000_000;
 
 /// Smallest size, in packets, of a queue given in BDPs.

@@ -173,7 +173,7 @@ mod tests {
                 sent: 2100.0
             }
         );
-        // A fixed window, whatever the link carries, but not beyond the receiver's.
+        // A fixed window, regardless of what the link carries, but not beyond the receiver's.
         let in_flight = |buffer, flow| estimate(1000.0, buffer, &[flow]).in_flight.to_string();
         assert_eq!(in_flight(100.0, (1e6, 1e12)), "1000000");
         assert_eq!(in_flight(100.0, (1e6, 50.0)), "50");

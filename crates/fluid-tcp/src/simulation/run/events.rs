@@ -98,7 +98,7 @@ kinds! {
 }
 
 impl<D> Events<D> {
-    /// Time and kind of the first event; `None` if there is none until `until`.
+    /// Time and kind of the first event; `None` if nothing comes before `until`.
     #[inline]
     pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {
         let (at, number) = self.schedule.first(until)?;

@@ -24,7 +24,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value; a dash if there is none.
+    /// The value; a dash if absent.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Count(count) => count.map_or_else(|| "-".to_owned(), |count| count.to_string()),

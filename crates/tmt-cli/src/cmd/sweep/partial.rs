@@ -258,7 +258,7 @@ fn open_lock(path: &Path) -> Outcome<File> {
     open_regular(options, path).map_err(failure(path))
 }
 
-/// Creates the folder, if there is none, and locks it. A sweep that ended meanwhile may have removed the one that was there.
+/// Creates the folder if absent, and locks it. A sweep that ended meanwhile may have removed the one that was there.
 fn lock_folder(folder: &Path, shared: bool) -> Outcome<File> {
     let path = folder.join(LOCK);
     loop {

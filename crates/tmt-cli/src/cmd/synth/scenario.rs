@@ -78,7 +78,7 @@ impl ScenarioArgs {
         keys.any(|(given, _)| given == key)
     }
 
-    /// Refuses flags of a scenario where there is none. `requires` does not, beside flags that exclude a scenario.
+    /// Refuses flags of a scenario without one. `requires` does not, beside flags that exclude a scenario.
     pub(super) fn refuse_without_scenario(&self) -> Outcome {
         let flags = [
             ("--es-n0", self.es_n0.is_some()),

@@ -188,7 +188,7 @@ impl Table {
             .map(|flags| flags.value(row))
             .transpose()?;
         let (nanos, is_missing) = match &self.decode_delay {
-            // The delay of an erased slot has no meaning, whatever it is.
+            // The delay of an erased slot has no meaning.
             _ if erased == Some(true) => (0, false),
             None => (self.delay, false),
             Some(delays) => match delays.value(row, NAMES[DECODE_DELAY], double::delay_nanos)? {

@@ -42,7 +42,7 @@ pub(crate) fn pairs(head: &Metadata) -> Vec<(String, String)> {
     pairs
 }
 
-/// The head stored in `pairs`, empty if there is none, and the end line if it is among them.
+/// The head stored in `pairs`, empty if absent, and the end line if it is among them.
 ///
 /// # Errors
 /// An invalid value of a head, or an incomplete end line.

@@ -78,7 +78,7 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The head; empty if there is none.
+    /// The head; empty if absent.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata

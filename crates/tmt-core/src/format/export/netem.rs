@@ -65,9 +65,9 @@ pub static FORMAT: Exporter = Exporter {
         let added = if is_slots {
             note(Remark::not_carried(match slot {
                 Some(slot) => format!(
-                    "netem lets one packet pass per slot, whatever its size; a slot of the trace has {slot}"
+                    "netem lets one packet pass per slot, regardless of its size; a slot of the trace has {slot}"
                 ),
-                None => "netem lets one packet pass per slot, whatever its size".to_owned(),
+                None => "netem lets one packet pass per slot, regardless of its size".to_owned(),
             }));
             Span::ZERO
         } else {

@@ -166,7 +166,7 @@ impl DelayLoss {
         }
         let text = lines.text();
         if loss == Some(true) {
-            // The delay of a lost packet is ignored, whatever it is.
+            // The delay of a lost packet is ignored.
             let is_filler = text != b"0" && text.first().is_some_and(u8::is_ascii_digit);
             if is_filler && self.fillers == 0 {
                 self.first_filler = lines.line();

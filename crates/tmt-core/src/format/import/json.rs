@@ -1,4 +1,4 @@
-//! JSON documents that hold one long array, read element by element: memory holds one element, whatever the document's
+//! JSON documents that hold one long array, read element by element: memory holds one element, regardless of the document's
 //! length.
 //!
 //! This file only finds where a value ends; `serde_json` reads the values. Parsers that stream whole documents call back

@@ -72,7 +72,7 @@ pub static FORMAT: Importer = Importer {
     },
 };
 
-/// The words of a file, whatever its lines are.
+/// The words of a file, regardless of its lines.
 struct Words {
     input: Box<dyn BufRead + Send>,
     line: u64,
@@ -198,7 +198,7 @@ impl LinkEm {
         Err(words.error(ErrorKind::format(found, expected), self.word.len()))
     }
 
-    /// The delay of the next packet that is delivered, ms; they begin again after the last. `None` if there is none.
+    /// The delay of the next packet that is delivered, ms; they begin again after the last. `None` if absent.
     fn next_delay(&mut self) -> Result<Option<u32>> {
         if !self.ended {
             if let Some(delay) = self.read_delay()? {

@@ -30,7 +30,7 @@ pub static FORMAT: Importer = Importer {
             .clone()
             .map(|line| std::str::from_utf8(line).ok()?.parse().ok())
             .collect();
-        // Many digits 0 and 1 in a line are losses of Link'Em, whatever number they make.
+        // Many digits 0 and 1 in a line are losses of Link'Em, regardless of the number they make.
         let is_binary = |line: &[u8]| line.iter().all(|digit| matches!(digit, b'0' | b'1'));
         if lines.clone().any(|line| line.len() > 8) && lines.clone().all(is_binary) {
             return false;

@@ -38,7 +38,7 @@ pub(super) struct Converted {
 }
 
 impl Converted {
-    /// The count of a finding; 0 if there is none of this name.
+    /// The count of a finding; 0 if none has this name.
     pub(super) fn count(&self, name: &str) -> u64 {
         let found = self.findings.iter().find(|finding| finding.name == name);
         found.map_or(0, |finding| finding.count)

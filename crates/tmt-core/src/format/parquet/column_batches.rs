@@ -1,4 +1,4 @@
-//! Reads all columns of a Parquet file, whatever their types.
+//! Reads all columns of a Parquet file, regardless of their types.
 
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::ArrayRef;

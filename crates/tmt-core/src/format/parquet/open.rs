@@ -112,7 +112,7 @@ impl Batches {
         };
         if !is_right {
             let read = self.read;
-            // The crate ends a column with its last page, whatever the footer states.
+            // The crate ends a column with its last page, regardless of the footer.
             return Err(corrupt(format!(
                 "pages with {read} rows, although the footer states {stated}"
             )));

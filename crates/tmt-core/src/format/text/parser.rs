@@ -141,7 +141,7 @@ impl RowParser {
         let erased = erased.map(|(at, text)| flag(text).map_err(|kind| (kind, at)));
         let erased = erased.transpose()?;
         let (delay_at, delay) = match delay {
-            // The delay of an erased slot has no meaning, whatever it is.
+            // The delay of an erased slot has no meaning.
             _ if erased == Some(true) => (0, Span::ZERO),
             None => (0, places.delay),
             Some((at, text)) if is_missing(text) => {

@@ -19,7 +19,7 @@ pub(super) struct Reading<'a> {
 
 /// A trace of some format, fetched and parsed in rounds.
 pub(super) trait Input: Send {
-    /// The head; empty if there is none.
+    /// The head; empty if absent.
     fn metadata(&self) -> &Metadata;
 
     /// How the columns are read.

@@ -193,7 +193,7 @@ impl<'a> TraceReader<'a> {
         self.ended = self.end.is_some() || self.error.is_some();
     }
 
-    /// The head; empty if there is none.
+    /// The head; empty if absent.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         self.input.metadata()

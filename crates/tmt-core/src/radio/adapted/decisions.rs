@@ -111,7 +111,7 @@ impl Walk {
         }
     }
 
-    /// When the next decision for another one than `modcod` is made; the end of the trace if there is none.
+    /// When the next decision for another one than `modcod` is made; the end of the trace if absent.
     fn change(&mut self, modcod: usize) -> u64 {
         loop {
             let number = self.decided.map_or(0, |(last, _)| last + 1);

@@ -159,7 +159,7 @@ fn suburban(seconds: u32, seed: u64) {
             (found_s * 1e3 / duration_ms - 1.0).abs() < tolerance,
             "{level_db} {found_s} {duration_ms}"
         );
-        // Rate times duration is the share, whatever the run.
+        // Rate times duration is the share, regardless of the run.
         assert!(
             (found_rate * found_s / share - 1.0).abs() < 1e-9,
             "{level_db}"

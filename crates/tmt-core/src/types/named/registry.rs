@@ -349,7 +349,7 @@ impl Values {
             .map(Self)
     }
 
-    /// The value of the parameter with this name; `None` if there is none.
+    /// The value of the parameter with this name; `None` if absent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let mut values = self.0.iter();

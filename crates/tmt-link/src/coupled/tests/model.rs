@@ -207,7 +207,7 @@ impl Link {
             .arrivals
             .iter()
             .filter(|(number, _)| *number < codeword.data);
-        // All data units, whatever the code says.
+        // All data units, regardless of the code.
         let complete = (data.clone().count() == codeword.data as usize)
             .then(|| data.map(|(_, at)| *at).max().unwrap());
         let complete = complete.into_iter().chain(enough).min();

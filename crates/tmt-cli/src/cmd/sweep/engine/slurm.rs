@@ -2,7 +2,7 @@
 //!
 //! Every task of the array is a shard, `tmt sweep FOLDER/plan.toml --shard K/N`, whose records are in the folder. The state of
 //! the sweep is these records and the queue; nothing else is kept, so that the process that waits can be killed and begun
-//! again at any moment. A task has done its work when its records are complete, whatever Slurm says of it.
+//! again at any moment. A task has done its work when its records are complete, regardless of what Slurm says of it.
 
 mod flags;
 mod queue;

@@ -55,7 +55,7 @@ fn is_part(name: &str) -> bool {
     }
 }
 
-/// Refuses a folder with anything that a sweep does not make. One that is not there is none.
+/// Refuses a folder with anything that a sweep does not make. A folder that does not exist has none.
 pub(super) fn vet(folder: &Path) -> Outcome {
     let refused = |found: &str| {
         Failure::failed(format!(

@@ -110,7 +110,7 @@ impl Packets {
         Ok(())
     }
 
-    /// The packet of this direction; `None` if there is none.
+    /// The packet of this direction; `None` if absent.
     fn packet(&mut self, trip: &RoundTrip) -> Result<Option<Record>> {
         let stamp = match self.ways.direction() {
             Direction::Down => trip.timestamps.server.send,

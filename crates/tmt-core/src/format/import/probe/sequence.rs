@@ -136,7 +136,7 @@ pub(super) struct Sequence<R> {
 }
 
 impl<R: Records> Sequence<R> {
-    /// Reads `records`; with an interval packet number n is sent at n × interval, whatever the file says.
+    /// Reads `records`; with an interval packet number n is sent at n × interval, regardless of the times in the file.
     pub(super) fn new(records: R, interval: Option<Span>) -> Self {
         Self {
             records,

@@ -48,7 +48,7 @@ impl Script<'_> {
     }
 }
 
-/// A path as one word of a shell, whatever is in it.
+/// A path as one word of a shell, with any content.
 fn quoted(path: &Path) -> Outcome<String> {
     let text = path.to_str().ok_or_else(|| {
         Failure::failed(format!(
