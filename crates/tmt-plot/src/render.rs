@@ -5,6 +5,8 @@
 
 mod prepared;
 
+use std::sync::Arc;
+
 use kuva::backend::raster::RasterBackend;
 use kuva::backend::svg::SvgBackend;
 use kuva::backend::terminal::TerminalBackend;
@@ -20,7 +22,7 @@ use kuva::render::theme::Theme;
 #[cfg(feature = "pdf")]
 use kuva::{PageSize, PdfBackend};
 
-use tmt_core::types::to_f64;
+use tmt_core::types::{rounded, to_f64};
 
 use crate::PlotError;
 use crate::picture::{Mark, Picture, Point};
@@ -129,8 +131,8 @@ fn shortened(svg: &str) -> String {
             && let Ok(number) = text.parse::<f64>()
         {
             short.truncate(short.len() - whole);
-            let rounded = format!("{number:.2}");
-            short.push_str(rounded.trim_end_matches('0').trim_end_matches('.'));
+            let text = format!("{number:.2}");
+            short.push_str(text.trim_end_matches('0').trim_end_matches('.'));
             rest = &from[1 + digits..];
         } else {
             short.push_str(&from[..1]);
@@ -218,7 +220,7 @@ fn dashed(element: Primitive) -> Vec<Primitive> {
 #[cfg(not(feature = "pdf"))]
 pub fn pdf(_: &Picture, _: Size) -> Result<Vec<u8>, PlotError> {
     Err(PlotError::Asked(
-        "this program was built without PDF, expected SVG or PNG; build it with `--features pdf`, or convert SVG: rsvg-convert -f pdf".to_owned(),
+        "this program was built without PDF, expected SVG or PNG; build it with --features pdf, or convert the SVG, e.g. rsvg-convert -f pdf".to_owned(),
     ))
 }
 
@@ -536,7 +538,7 @@ fn draw(
     layout.data_y_range = Some(y.range);
     "#dddddd".clone_into(&mut layout.theme.grid_color);
     match &x.scale {
-        Scale::Log => layout = layout.with_log_x(),
+        Scale::Log => layout = layout.with_log_x().with_x_tick_format(log_ticks()),
         Scale::Linear { step, decimals } => {
             layout = layout
                 .with_x_tick_step(*step)
@@ -556,7 +558,7 @@ fn draw(
         }
     }
     match &y.scale {
-        Scale::Log => layout = layout.with_log_y(),
+        Scale::Log => layout = layout.with_log_y().with_y_tick_format(log_ticks()),
         Scale::Linear { step, decimals } => {
             layout = layout
                 .with_y_tick_step(*step)
@@ -581,6 +583,15 @@ fn ticks(decimals: usize) -> TickFormat {
     } else {
         TickFormat::Fixed(decimals)
     }
+}
+
+/// Texts of ticks of a logarithmic axis.
+fn log_ticks() -> TickFormat {
+    let text = |tick: f64| match tick {
+        1e-4..1e7 => rounded(tick, 6),
+        _ => format!("{tick:e}"),
+    };
+    TickFormat::Custom(Arc::new(text))
 }
 
 /// A series as lines, dots and intervals.

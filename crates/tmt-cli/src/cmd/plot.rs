@@ -5,6 +5,7 @@ use std::path::Path;
 
 use terminal_size::{Height, Width, terminal_size};
 use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::format::import::render_keys;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{Slot, Span, Time};
 use tmt_plot::chosen::Choice;
@@ -15,7 +16,7 @@ use tmt_plot::source::Trace;
 use tmt_plot::{PlotError, Source, sequence};
 
 use crate::exit::{Failure, Outcome};
-use crate::input::{bytes, open, shown};
+use crate::input::{bytes, flag, open, shown};
 use crate::output::{Output, is_stdout, refuse_shared_files};
 use crate::quantity::{SchemeParser, whole};
 
@@ -239,7 +240,7 @@ fn diagram(args: &Args, scheme: &SchemeSpec) -> Outcome<Picture> {
 /// The failure of a picture of `name`.
 fn failure(name: &str, error: PlotError) -> Failure {
     match error {
-        PlotError::Asked(text) => Failure::usage(format!("{name}: {text}")),
+        PlotError::Asked(text) => Failure::usage(format!("{name}: {}", render_keys(&text, flag))),
         PlotError::Data(text) => Failure::failed(format!("{name}: {text}")),
         PlotError::Input(error) => Failure::input(name, &error),
     }

@@ -44,7 +44,7 @@ pub(super) struct Style {
 }
 
 /// Dots of a series above which they are small.
-const MANY: usize = 200;
+const MANY: usize = 60;
 
 impl Style {
     /// The dot of the legend.
