@@ -147,10 +147,7 @@ mod tests {
             let source = Source::of_table(table);
             let choice = if chosen { choice } else { Choice::default() };
             if let Ok(mut picture) = draw(&source, &choice) {
-                for panel in &mut picture.panels {
-                    panel.x.log = logs[0] && panel.x.categories.is_empty();
-                    panel.y.log = logs[1] && panel.y.categories.is_empty();
-                }
+                picture.make_log(logs[0], logs[1]);
                 let drawn = svg(&picture, Size::default());
                 prop_assert!(drawn.starts_with("<svg") && drawn.ends_with("</svg>\n") || drawn.ends_with("</svg>"));
                 prop_assert!(!drawn.contains("NaN") && !drawn.contains("inf\""), "{drawn}");

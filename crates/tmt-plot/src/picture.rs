@@ -11,6 +11,16 @@ pub struct Picture {
     pub notes: Vec<String>,
 }
 
+impl Picture {
+    /// Makes the axes of numbers logarithmic that are asked for.
+    pub fn make_log(&mut self, x: bool, y: bool) {
+        for panel in &mut self.panels {
+            panel.x.log |= x && panel.x.categories.is_empty();
+            panel.y.log |= y && panel.y.categories.is_empty();
+        }
+    }
+}
+
 /// One pair of axes with its series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {

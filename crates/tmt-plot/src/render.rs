@@ -114,7 +114,7 @@ fn shortened(svg: &str) -> String {
     let mut short = String::with_capacity(svg.len());
     let mut is_tag = false;
     let mut rest = svg;
-    while let Some(place) = rest.find(|c: char| matches!(c, '<' | '>' | '.')) {
+    while let Some(place) = rest.find(['<', '>', '.']) {
         let (before, from) = rest.split_at(place);
         short.push_str(before);
         let digits = from[1..].bytes().take_while(u8::is_ascii_digit).count();

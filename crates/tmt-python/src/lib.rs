@@ -7,13 +7,14 @@
 //! - [`error`]: exceptions; warnings.
 //! - [`work`]: runs work on all cores, without the interpreter's lock.
 //! - [`input`]: a trace, from a table in memory or from a file.
-//! - [`transform`], [`read`], [`tcp`], [`sweep`]: the functions of the package.
+//! - [`transform`], [`read`], [`tcp`], [`sweep`], [`plot`]: the functions of the package.
 //! - [`describe`]: what help, signatures and type stubs derive from.
 //! - [`_tmt`]: the module that Python imports.
 
 mod describe;
 mod error;
 mod input;
+mod plot;
 mod read;
 mod sweep;
 mod tcp;
@@ -32,6 +33,8 @@ mod _tmt {
     use crate::describe::{parameters, scheme_examples, schemes};
     #[pymodule_export]
     use crate::error::{Error, UsageError};
+    #[pymodule_export]
+    use crate::plot::plot;
     #[pymodule_export]
     use crate::read::read;
     #[pymodule_export]

@@ -121,10 +121,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => of_file(args)?,
     };
     picture.title.clone_from(&args.title);
-    for panel in &mut picture.panels {
-        panel.x.log |= args.log_x && panel.x.categories.is_empty();
-        panel.y.log |= args.log_y && panel.y.categories.is_empty();
-    }
+    picture.make_log(args.log_x, args.log_y);
     let size = Size {
         width: args.width,
         height: args.height,

@@ -232,11 +232,14 @@ fn prepared(
             }
         }
         if below > 0 {
-            notes.push(format!(
-                "{}: {} of zero or less not on the logarithmic axis",
-                axis.label,
-                counted(below, "value")
-            ));
+            let count = counted(below, "value");
+            let note = format!(
+                "{}: {count} of zero or less not on the logarithmic axis",
+                axis.label
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
     }
     let names_up = !panel.y.categories.is_empty();
