@@ -3,6 +3,23 @@
 //! A [`Source`] is a table or a JSON document that `tmt` has written. [`natural::draw`] makes the picture that fits its kind,
 //! [`chosen::draw`] that of chosen columns. Nothing here reads a file, prints or exits.
 //!
+//! ```
+//! use tmt_plot::chosen::Choice;
+//! use tmt_plot::render::{Size, svg};
+//! use tmt_plot::{Source, natural};
+//!
+//! let table = "x,delay_ms,by\n1,20,a\n2,30,a\n1,25,b\n2,NaN,b\n";
+//! let choice = Choice {
+//!     x: Some("x".to_owned()),
+//!     y: vec!["delay_ms".to_owned()],
+//!     by: vec!["by".to_owned()],
+//! };
+//! let picture = natural::draw(&Source::read(table.as_bytes().into())?, &choice)?;
+//! assert_eq!(picture.notes, ["delay: 1 value NaN or infinite, not drawn."]);
+//! assert!(svg(&picture, Size::default()).contains("delay (ms)"));
+//! # Ok::<(), tmt_plot::PlotError>(())
+//! ```
+//!
 //! Modules from bottom to top. A module uses only modules above it in this list:
 //! - [`picture`]: a picture as data: panels, axes, series, notes; units.
 //! - [`source`]: tables and documents as columns of numbers and labels.
@@ -11,6 +28,8 @@
 //! - [`chosen`]: pictures of chosen columns.
 //! - [`sequence`]: a few LLDUs through a scheme.
 //! - [`natural`]: the natural picture of each kind of file, one file per kind, in a registry.
+
+#![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 
 pub mod chosen;
 pub mod natural;

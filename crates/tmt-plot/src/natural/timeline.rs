@@ -56,7 +56,7 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
             series,
         }],
         notes: vec![format!(
-            "{}, {lost} of them lost and not drawn. Propagation is not part of the delay.",
+            "{}, {lost} of them lost or censored, not drawn. Propagation is not part of the delay.",
             counted(times.len(), "LLDU")
         )],
     })
