@@ -60,6 +60,7 @@ fn nothing_is_unsafe_but_the_look_at_stdout() {
         "tmt-link/src",
         "fluid-tcp/src",
         "tmt-study/src",
+        "tmt-plot/src",
         "tmt-cli/src",
         "tmt-python/src",
     ];
@@ -77,16 +78,18 @@ fn dependencies_point_one_way() {
     let tcp = dependencies("fluid-tcp");
     let fit = dependencies("tmt-fit");
     let study = dependencies("tmt-study");
+    let plot = dependencies("tmt-plot");
     let others = ["tmt-cli", "clap", "anyhow", "tempfile"];
     for (crate_text, forbidden) in [
         (
             &core,
-            ["tmt-link", "fluid-tcp", "tmt-fit", "tmt-study"].as_slice(),
+            ["tmt-link", "fluid-tcp", "tmt-fit", "tmt-study", "tmt-plot"].as_slice(),
         ),
-        (&fit, &["tmt-link", "fluid-tcp", "tmt-study"]),
-        (&link, &["fluid-tcp", "tmt-fit", "tmt-study"]),
-        (&tcp, &["tmt-fit", "tmt-study"]),
-        (&study, &[]),
+        (&fit, &["tmt-link", "fluid-tcp", "tmt-study", "tmt-plot"]),
+        (&link, &["fluid-tcp", "tmt-fit", "tmt-study", "tmt-plot"]),
+        (&tcp, &["tmt-fit", "tmt-study", "tmt-plot"]),
+        (&study, &["tmt-plot"]),
+        (&plot, &["fluid-tcp", "tmt-link", "tmt-fit"]),
     ] {
         let forbidden = forbidden.iter().chain(&others);
         for name in forbidden {
@@ -100,12 +103,13 @@ fn dependencies_point_one_way() {
 }
 
 /// Crates, and the files that are their roots.
-const CRATES: [(&str, &str); 7] = [
+const CRATES: [(&str, &str); 8] = [
     ("tmt-core", "lib.rs"),
     ("tmt-link", "lib.rs"),
     ("fluid-tcp", "lib.rs"),
     ("tmt-fit", "lib.rs"),
     ("tmt-study", "lib.rs"),
+    ("tmt-plot", "lib.rs"),
     ("tmt-cli", "lib.rs"),
     ("tmt-python", "lib.rs"),
 ];
@@ -265,6 +269,7 @@ fn libraries_never_print_exit_or_read_the_environment() {
             "tmt-link/src",
             "fluid-tcp/src",
             "tmt-study/src",
+            "tmt-plot/src",
         ],
         &words,
     );

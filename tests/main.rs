@@ -42,6 +42,7 @@ mod order;
 mod packing;
 mod params;
 mod pipes;
+mod plots;
 mod processes;
 mod quiet;
 mod readme;

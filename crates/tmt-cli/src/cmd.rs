@@ -12,6 +12,7 @@ mod glossary;
 mod inject;
 mod lint;
 mod model;
+mod plot;
 mod slice;
 pub(crate) mod stats;
 mod summarise;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Sweep(Box<sweep::Args>),
     /// Print means and intervals of the results of a sweep
     Summarise(summarise::Args),
+    /// Draw a table, a trace or a document as SVG, PNG or text
+    Plot(plot::Args),
     /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
     Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
@@ -90,6 +93,7 @@ impl Command {
             Self::Tcp(args) => tcp::run(&args),
             Self::Sweep(args) => sweep::run(&args),
             Self::Summarise(args) => summarise::run(&args),
+            Self::Plot(args) => plot::run(&args),
             Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),

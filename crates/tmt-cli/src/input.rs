@@ -230,6 +230,14 @@ pub(crate) fn text(Input { name, reader }: Input, longest: Bytes) -> Outcome<Str
     })
 }
 
+/// All bytes of an input.
+pub(crate) fn bytes(Input { name, mut reader }: Input) -> Outcome<bytes::Bytes> {
+    let mut bytes = Vec::new();
+    let read = reader.read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io(&name, &error))?;
+    Ok(bytes.into())
+}
+
 /// The flag of a parameter.
 pub(crate) fn flag(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))

@@ -33,6 +33,8 @@ mod _tmt {
     #[pymodule_export]
     use crate::error::{Error, UsageError};
     #[pymodule_export]
+    use crate::read::plot::plot;
+    #[pymodule_export]
     use crate::read::read;
     #[pymodule_export]
     use crate::sweep::sweep;

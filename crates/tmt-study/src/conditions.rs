@@ -121,7 +121,7 @@ fn is_derived(table: &Table) -> bool {
 }
 
 /// The columns that a sweep varies: they stand between the cell and the run.
-pub(crate) fn axes(table: &Table) -> impl Iterator<Item = &str> {
+pub fn axes(table: &Table) -> impl Iterator<Item = &str> {
     let mut names = table.names().skip_while(|name| *name != "cell");
     names.next();
     names.take_while(|name| *name != "run")

@@ -3,6 +3,7 @@
     timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
     results = tmt.tcp(timeline, cc="cubic")
     results = tmt.sweep(trace=trace, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"])
+    tmt.plot(results, x="scheme", y="total_goodput_bps", by="cc")
 """
 
 import os
@@ -14,12 +15,14 @@ from tmt._tmt import Error, UsageError, __version__
 
 __all__ = [
     "Error",
+    "Picture",
     "TmtNotice",
     "TmtWarning",
     "UnknownParameter",
     "UsageError",
     "__version__",
     "apply",
+    "plot",
     "read",
     "sweep",
     "tcp",
@@ -105,6 +108,23 @@ def read(trace, *, unit=None, columns=None, interval=None, rate=None, lldu=None,
     return _arguments.table(*_tmt.read(_arguments.trace(trace), how, jobs, _arguments.notify))
 
 
+class Picture:
+    """A picture, which a notebook shows."""
+
+    def __init__(self, svg):
+        self.svg = svg
+
+    def _repr_svg_(self):
+        return self.svg
+
+
+def plot(source, *, x=None, y=None, by=None, log_x=False, log_y=False, title="", width=None, height=None):
+    columns = {"y": y, "by": by}
+    columns = {key: [names] if isinstance(names, str) else list(names or []) for key, names in columns.items()}
+    drawing = {"x": x, **columns, "log_x": log_x, "log_y": log_y, "title": title, "width": width, "height": height}
+    return Picture(_tmt.plot(*_arguments.document(source), drawing))
+
+
 apply.__doc__ = f"""Run reliability schemes over a PHY trace, as `tmt apply` does.
 
 Returns the timeline as a pyarrow.Table: one row per LLDU, with tx_time_ns, decode_delay_ns (null if it was lost or is censored) and
@@ -165,5 +185,20 @@ left open from lost ones.
 
     trace: the name of a file, or a table
 {_READING[1:]}"""
+
+plot.__doc__ = """Draw a table, a trace or a document as SVG, as `tmt plot` does (docs/plot.md).
+
+Returns a Picture, which a notebook shows; its text is in `svg`. Without `x`, `y` and `by` the picture is that of the kind of the
+table: results of `tmt.sweep` or `tmt.tcp`, a trace, a timeline, logs of `tmt tcp`.
+
+    source: a table (any object with __arrow_c_stream__ or __arrow_c_array__), the name of a file, or a dictionary: a document
+        of `tmt ... --json`
+    x: column along the horizontal axis
+    y: column along the vertical axis, or a list: a panel each
+    by: column whose values make the series, or a list
+    log_x, log_y: make the axes logarithmic
+    title: title above the picture
+    width, height: lengths with their unit, as in "85mm" or "640px"
+"""
 
 tcp.__signature__ = _help.signature()

@@ -3,6 +3,7 @@
     timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
     results = tmt.tcp(timeline, cc="cubic")
     results = tmt.sweep(trace=trace, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"])
+    tmt.plot(results, x="scheme", y="total_goodput_bps", by="cc")
 """
 
 # Written by `python -m tmt._stub`; a test compares.
@@ -31,6 +32,10 @@ class UsageError(ValueError): ...
 class UnknownParameter(UsageError, TypeError): ...
 class TmtWarning(UserWarning): ...
 class TmtNotice(UserWarning): ...
+
+class Picture:
+    svg: str
+    def _repr_svg_(self) -> str: ...
 
 @overload
 def apply(
@@ -264,7 +269,8 @@ Coupled link:
     scheme: Reliability scheme of a coupled link, e.g. harq:10/12
         SCHEME
         `tmt apply --help` lists the schemes.
-    feedback_delay: Extra delay of a coupled link's feedback [default: decode, the receiver cannot ask earlier]
+    feedback_delay: Extra delay of a coupled link's feedback [default: decode, the receiver cannot
+        ask earlier]
         DURATION|decode|interleaver
         `decode` uses the median decoding delay of the slots, `interleaver` uses `interleaver_ns` of
         the metadata. With less than the decoding delay a repeat leaves before the receiver can have
@@ -556,4 +562,31 @@ left open from lost ones.
     rate, lldu: rate of the slots of a table without times, and the size of one
     allow_cut: accept a trace that was cut
     jobs: threads [default: all cores]; the result does not depend on it
+"""
+
+def plot(
+    source: Trace | dict[str, Any],
+    *,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
+    title: str = "",
+    width: str | None = None,
+    height: str | None = None,
+) -> Picture:
+    """Draw a table, a trace or a document as SVG, as `tmt plot` does (docs/plot.md).
+
+Returns a Picture, which a notebook shows; its text is in `svg`. Without `x`, `y` and `by` the picture is that of the kind of the
+table: results of `tmt.sweep` or `tmt.tcp`, a trace, a timeline, logs of `tmt tcp`.
+
+    source: a table (any object with __arrow_c_stream__ or __arrow_c_array__), the name of a file, or a dictionary: a document
+        of `tmt ... --json`
+    x: column along the horizontal axis
+    y: column along the vertical axis, or a list: a panel each
+    by: column whose values make the series, or a list
+    log_x, log_y: make the axes logarithmic
+    title: title above the picture
+    width, height: lengths with their unit, as in "85mm" or "640px"
 """

@@ -4,10 +4,12 @@ import difflib
 import json
 import logging
 import os
+import pathlib
 import warnings
 from datetime import timedelta
 
 import pyarrow as pa
+from pyarrow import csv
 
 from tmt._tmt import UsageError
 
@@ -86,6 +88,18 @@ def trace(value):
         )
     pairs = (stream.schema.metadata or {}).items()
     return stream, [(key.decode(errors="replace"), value.decode(errors="replace")) for key, value in pairs]
+
+
+def document(value):
+    """The bytes of a table, a file or a document, and its name in messages."""
+    if isinstance(value, dict):
+        return json.dumps(value).encode(), "the document"
+    value = trace(value)
+    if isinstance(value, str):
+        return pathlib.Path(value).read_bytes(), value
+    sink = pa.BufferOutputStream()
+    csv.write_csv(value[0].read_all(), sink)
+    return sink.getvalue().to_pybytes(), "the table"
 
 
 def table(reader, pairs):

@@ -58,6 +58,10 @@ class UnknownParameter(UsageError, TypeError): ...
 class TmtWarning(UserWarning): ...
 class TmtNotice(UserWarning): ...
 
+class Picture:
+    svg: str
+    def _repr_svg_(self) -> str: ...
+
 {functions}'''
 
 _READING = """\
@@ -96,7 +100,11 @@ def stub():
     read = of("read", f"    trace: Trace,\n    *,\n{_READING}", "pa.Table")
     plan = "    plan: str | os.PathLike[str] | dict[str, Any] | None = None,\n    /,\n    *,\n"
     sweep = of("sweep", f"{plan}    jobs: int | None = None,\n    **axes: Any,\n", "pa.Table")
-    functions = "\n".join([*apply, tcp, sweep, read])
+    columns = "str | Sequence[str] | None = None"
+    drawn = f"    source: Trace | dict[str, Any],\n    *,\n    x: str | None = None,\n    y: {columns},\n    by: {columns},\n"
+    drawn += '    log_x: bool = False,\n    log_y: bool = False,\n    title: str = "",\n'
+    plot = of("plot", f"{drawn}    width: str | None = None,\n    height: str | None = None,\n", "Picture")
+    functions = "\n".join([*apply, tcp, sweep, read, plot])
     return STUB.format(doc=tmt.__doc__, functions=functions)
 
 

@@ -1,6 +1,6 @@
 //! Reads tidy tables back: text, plain or compressed, or Parquet.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, Read};
 
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
@@ -23,7 +23,8 @@ const BATCH: usize = 1 << 12;
 
 impl Records {
     /// Reads a table: Parquet, or CSV with a header, plain, gzip or zstd. The format is detected from the content. A column of
-    /// text has the narrowest type that all its values fit: truth values, whole numbers, real numbers, text.
+    /// text has the narrowest type that all its values fit: truth values, whole numbers, real numbers, text. A head and an end
+    /// line, which tables of other kinds have, are passed over.
     ///
     /// # Errors
     /// A file that is neither, or damaged; with the line, where there is one.
@@ -125,13 +126,18 @@ const KINDS: [fn(&str) -> Option<Value>; 4] = [
 
 /// The rows of a text, one after another.
 struct CsvRows<R> {
-    csv: csv::Reader<Bounded<R>>,
+    csv: csv::Reader<Bounded<io::BufReader<R>>>,
     row: csv::StringRecord,
 }
 
 impl<R: Read> CsvRows<R> {
     fn new(input: R) -> Result<Self> {
-        let mut csv = csv::Reader::from_reader(Bounded::new(input));
+        let mut input = io::BufReader::new(input);
+        let has_head = input.fill_buf()?.starts_with(b"#");
+        let comment = has_head.then_some(b'#');
+        let mut csv = csv::ReaderBuilder::new()
+            .comment(comment)
+            .from_reader(Bounded::new(input));
         csv.headers().map_err(|error| refused(&error))?;
         let row = csv::StringRecord::new();
         Ok(Self { csv, row })

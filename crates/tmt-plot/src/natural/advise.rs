@@ -1,0 +1,80 @@
+//! `tmt advise --json`: the objective of the candidates with its interval, the best at the top.
+
+use tmt_core::types::to_f64;
+
+use super::Kind;
+use crate::PlotError;
+use crate::chosen::{halves, word};
+use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted};
+use crate::source::{Quantity, Source};
+
+pub(super) static KIND: Kind = Kind {
+    name: "advise",
+    about: "candidates with the interval of the objective",
+    fits: |source| source.document() == "advise",
+    draw,
+};
+
+/// Most candidates that have a line.
+const MOST: usize = 30;
+
+fn draw(source: &Source) -> Result<Picture, PlotError> {
+    let metrics = [
+        "total_goodput_bps",
+        "completion_time_s",
+        "delay_p99_s",
+        "efficiency",
+    ];
+    // The objective is the metric that the winner has, and that all ranked candidates have.
+    let ranked: Vec<usize> = {
+        let mut rows: Vec<(u64, usize)> = (0..source.table.len())
+            .filter_map(|row| Some((word(source, row, "rank")?.parse().ok()?, row)))
+            .collect();
+        rows.sort_unstable();
+        rows.into_iter().map(|(_, row)| row).collect()
+    };
+    let has = |name: &&&str| {
+        source.has(name) && ranked.iter().all(|row| word(source, *row, name).is_some())
+    };
+    let Some(metric) = metrics.iter().find(has).filter(|_| !ranked.is_empty()) else {
+        return Err(PlotError::Data(
+            "found no candidate with a rank and a metric, expected the document of `tmt advise --json`".to_owned(),
+        ));
+    };
+    let quantity = Quantity::of(metric);
+    let values = source.numbers(&quantity)?.values;
+    let (half, note) = halves(source, &quantity)?
+        .unwrap_or_else(|| (vec![0.0; values.len()], "No intervals.".to_owned()));
+    let mut names = Vec::new();
+    let mut points = Vec::new();
+    // From the bottom: the best last.
+    for (place, row) in ranked.iter().take(MOST).rev().enumerate() {
+        names.push(word(source, *row, "scheme").unwrap_or_default());
+        points.push(Point {
+            x: values[*row],
+            y: to_f64(place as u64) + 1.0,
+            half: half[*row],
+        });
+    }
+    let mut notes = vec![note];
+    let others = source.table.len() - points.len();
+    if others > 0 {
+        notes.push(format!(
+            "{} without a place in the finals not drawn.",
+            counted(others, "candidate")
+        ));
+    }
+    Ok(Picture {
+        title: String::new(),
+        panels: vec![Panel {
+            x: quantity.axis(),
+            y: Axis::of_names("scheme", names),
+            series: vec![Series {
+                label: "candidates".to_owned(),
+                mark: Mark::Dots,
+                points,
+            }],
+        }],
+        notes,
+    })
+}

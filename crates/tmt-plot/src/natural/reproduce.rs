@@ -1,0 +1,116 @@
+//! Published values and ours.
+//!
+//! Columns: `published` and `ours`; `ours_half_width`, `ours_ci95` or `ours_standard_error` for an interval; `quantity` with the
+//! name of what is compared, with its unit (a panel each); `row`, `cell` or `figure` with the name of a row. Without such a name
+//! the other columns of words that differ name a row.
+
+use super::Kind;
+use crate::PlotError;
+use crate::chosen::{halves, odd, position, word};
+use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted};
+use crate::source::{Quantity, Source};
+
+pub(super) static KIND: Kind = Kind {
+    name: "reproduce",
+    about: "published values and ours, row by row",
+    fits: |source| source.has("published") && source.has("ours"),
+    draw,
+};
+
+fn draw(source: &Source) -> Result<Picture, PlotError> {
+    let given = ["row", "cell", "figure"]
+        .into_iter()
+        .find(|name| source.has(name));
+    let names: Vec<String> = match given {
+        Some(name) => vec![name.to_owned()],
+        None => source
+            .table
+            .names()
+            .filter(|name| is_name(source, name))
+            .map(str::to_owned)
+            .collect(),
+    };
+    let both = ["published", "ours"].map(Quantity::of);
+    let mut notes = Vec::new();
+    let mut columns = Vec::new();
+    for quantity in &both {
+        let found = source.numbers(quantity)?;
+        notes.extend(odd(quantity, &found));
+        columns.push(found.values);
+    }
+    let half = halves(source, &both[1])?;
+    let (half, note) = half.map_or((None, None), |(half, note)| (Some(half), Some(note)));
+    notes.extend(note);
+    let without = columns[0].iter().filter(|value| value.is_nan()).count();
+    if without == source.table.len() {
+        notes.push("No row has a published value.".to_owned());
+    } else if without > 0 {
+        notes.push(format!(
+            "{} without a published value.",
+            counted(without, "row")
+        ));
+    }
+    let mut quantities: Vec<String> = Vec::new();
+    let mut panels: Vec<Panel> = Vec::new();
+    for row in 0..source.table.len() {
+        let quantity = word(source, row, "quantity").unwrap_or_else(|| "value".to_owned());
+        let place = quantities
+            .iter()
+            .position(|known| *known == quantity)
+            .unwrap_or_else(|| {
+                let series = ["published", "ours"].map(|label| Series {
+                    label: label.to_owned(),
+                    mark: Mark::Dots,
+                    points: Vec::new(),
+                });
+                panels.push(Panel {
+                    x: Axis::of_names("", Vec::new()),
+                    y: Quantity::of(&quantity).axis(),
+                    series: series.into(),
+                });
+                quantities.push(quantity);
+                panels.len() - 1
+            });
+        let panel = &mut panels[place];
+        let texts = names.iter().filter_map(|name| word(source, row, name));
+        let name = texts.collect::<Vec<_>>().join(" ");
+        let name = if name.is_empty() {
+            format!("row {}", row + 1)
+        } else {
+            name
+        };
+        let x = position(&mut panel.x.categories, &name);
+        for (place, series) in panel.series.iter_mut().enumerate() {
+            let half = half
+                .as_ref()
+                .filter(|_| place == 1)
+                .map_or(0.0, |half| half[row]);
+            let shift = if place == 0 { -0.1 } else { 0.1 };
+            series.points.push(Point {
+                x: x + shift,
+                y: columns[place][row],
+                half,
+            });
+        }
+    }
+    Ok(Picture {
+        title: String::new(),
+        panels,
+        notes,
+    })
+}
+
+/// Whether the values of a column name rows: they differ, and are no results.
+fn is_name(source: &Source, column: &str) -> bool {
+    let results = [
+        "published",
+        "ours",
+        "quantity",
+        "standard_error",
+        "deviation_percent",
+        "source",
+    ];
+    let first = word(source, 0, column);
+    !results.iter().any(|name| column.starts_with(name))
+        && (1..source.table.len()).any(|row| word(source, row, column) != first)
+}

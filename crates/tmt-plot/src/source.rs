@@ -1,0 +1,348 @@
+//! Tables and documents as columns of numbers and labels.
+
+mod read;
+
+use serde_json::{Map, Value as Json};
+use tmt_core::format::records::{Records, Value, cells};
+use tmt_core::named::suggestion;
+use tmt_core::types::Slot;
+
+use crate::PlotError;
+use crate::picture::{Axis, Unit};
+
+pub use read::Trace;
+
+/// What a picture is made of.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// The rows.
+    pub table: Records,
+    /// Schema of the document, `tmt.NAME/VERSION`; empty for a table.
+    pub schema: String,
+    /// Notes on how it was read, which the picture has.
+    pub notes: Vec<String>,
+    /// Settings of the document.
+    params: Json,
+}
+
+/// Endings of the names of columns, their unit, and what the numbers are multiplied by.
+const ENDS: [(&str, Unit, f64); 9] = [
+    ("_ns", Unit::Seconds, 1e-9),
+    ("_us", Unit::Seconds, 1e-6),
+    ("_ms", Unit::Seconds, 1e-3),
+    ("_s", Unit::Seconds, 1.0),
+    ("_bps", Unit::BitsPerSecond, 1.0),
+    ("_bytes", Unit::Bytes, 1.0),
+    ("_packets", Unit::Packets, 1.0),
+    ("_percent", Unit::Percent, 1.0),
+    ("_db", Unit::Decibels, 1.0),
+];
+
+/// Columns whose name does not say what they are: label and unit.
+const NAMED: [(&str, &str, Unit); 11] = [
+    ("cwnd", "cwnd", Unit::Packets),
+    ("ssthresh", "ssthresh", Unit::Packets),
+    ("in_flight", "in flight", Unit::Packets),
+    ("queue", "queue", Unit::Packets),
+    ("srtt", "smoothed RTT", Unit::Seconds),
+    ("rtt", "RTT", Unit::Seconds),
+    ("rto", "RTO", Unit::Seconds),
+    ("es_n0", "Es/N0", Unit::Decibels),
+    ("cc", "congestion control", Unit::None),
+    ("tx_time", "transmission time", Unit::Seconds),
+    ("decode_delay", "decoding delay", Unit::Seconds),
+];
+
+/// Column, the unit of its numbers, and what they are multiplied by to get it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantity {
+    /// Name of the column.
+    pub column: String,
+    /// Name for people, without the unit.
+    pub label: String,
+    /// Unit.
+    pub unit: Unit,
+    /// What the numbers are multiplied by.
+    pub factor: f64,
+}
+
+impl Quantity {
+    /// What the name of a column says.
+    #[must_use]
+    pub fn of(column: &str) -> Self {
+        let bare = column.strip_prefix("total_").unwrap_or(column);
+        let ended = ENDS.iter().find_map(|(end, unit, factor)| {
+            Some((bare.strip_suffix(end)?, *unit, *factor)).filter(|(stem, ..)| !stem.is_empty())
+        });
+        let (stem, mut unit, factor) = ended.unwrap_or((bare, Unit::None, 1.0));
+        let named = NAMED.iter().find(|(name, ..)| *name == stem);
+        if let (Some((.., known)), Unit::None) = (named, unit) {
+            unit = *known;
+        }
+        Self {
+            column: column.to_owned(),
+            label: named.map_or_else(
+                || stem.replace('_', " "),
+                |(_, label, _)| (*label).to_owned(),
+            ),
+            unit,
+            factor,
+        }
+    }
+
+    /// A linear axis of it.
+    #[must_use]
+    pub fn axis(&self) -> Axis {
+        Axis::new(self.label.clone(), self.unit)
+    }
+}
+
+/// The numbers of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers {
+    /// By row, in the unit of the quantity; NaN where there is none.
+    pub values: Vec<f64>,
+    /// How many are NaN or infinite in the table.
+    pub odd: usize,
+}
+
+impl Source {
+    /// A table.
+    #[must_use]
+    pub fn of_table(table: Records) -> Self {
+        Self {
+            table,
+            ..Self::default()
+        }
+    }
+
+    /// The rows of a trace, with `attempts` those of a timeline.
+    #[must_use]
+    pub fn of_slots(slots: &[Slot], attempts: &[u32]) -> Self {
+        let mut table = Records::default();
+        let whole = |nanos: u64| Some(Value::Whole(i64::try_from(nanos).unwrap_or(i64::MAX)));
+        for (place, slot) in slots.iter().enumerate() {
+            let attempts = attempts.get(place);
+            let attempts = attempts.map(|attempts| ("attempts", whole(u64::from(*attempts))));
+            let cells = [
+                ("tx_time_ns", whole(slot.tx_time().as_nanos())),
+                ("decode_delay_ns", whole(slot.decode_delay().as_nanos())),
+            ];
+            table.row(cells.into_iter().chain(attempts));
+        }
+        Self::of_table(table)
+    }
+
+    /// A JSON document that `tmt` has written. Its rows are its results: candidates, runs, or the objects of an array. A mean
+    /// with its interval becomes the columns `NAME`, `NAME_ci95` and `NAME_runs`.
+    ///
+    /// # Errors
+    /// Something else than such a document.
+    pub fn of_document(document: &Json) -> Result<Self, PlotError> {
+        let schema = document.get("schema").and_then(Json::as_str);
+        let (Some(schema), Some(results)) = (schema, document.get("results")) else {
+            return Err(PlotError::Data(
+                "found JSON without `schema` and `results`, expected a document that tmt has written".to_owned(),
+            ));
+        };
+        let of_runs = |run: &Json| {
+            let mut row = run.as_object().cloned().unwrap_or_default();
+            row.remove("flows");
+            row
+        };
+        let inner = |name: &str| results.get(name).and_then(Json::as_array);
+        let rows: Vec<Map<String, Json>> = if let Some(rows) = inner("candidates") {
+            rows.iter()
+                .filter_map(|row| row.as_object().cloned())
+                .collect()
+        } else if let Some(runs) = inner("runs") {
+            runs.iter().map(of_runs).collect()
+        } else if let Some(rows) = results.as_array() {
+            rows.iter()
+                .filter_map(|row| row.as_object().cloned())
+                .collect()
+        } else {
+            results.as_object().cloned().into_iter().collect()
+        };
+        let mut table = Records::default();
+        for row in rows {
+            table.row(cells(&flat(row)));
+        }
+        Ok(Self {
+            table,
+            schema: schema.to_owned(),
+            params: document.get("params").cloned().unwrap_or_default(),
+            ..Self::default()
+        })
+    }
+
+    /// Name of the document, without its version; empty for a table.
+    #[must_use]
+    pub fn document(&self) -> &str {
+        let name = self.schema.split('/').next().unwrap_or("");
+        name.strip_prefix("tmt.").unwrap_or(name)
+    }
+
+    /// A setting of the document; null without it.
+    #[must_use]
+    pub fn param(&self, name: &str) -> &Json {
+        self.params.get(name).unwrap_or(&Json::Null)
+    }
+
+    /// Whether there is a column of this name, or one that is a time of this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
+    }
+
+    /// The column that `name` means: itself, or with a unit at its end.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<String> {
+        let plain = name.replace('-', "_");
+        let with_units = ENDS.iter().map(|(end, ..)| format!("{plain}{end}"));
+        let mut all = [name.to_owned(), plain.clone()]
+            .into_iter()
+            .chain(with_units);
+        all.find(|name| self.table.names().any(|known| known == name))
+    }
+
+    /// The quantity of the column that `name` means.
+    ///
+    /// # Errors
+    /// There is no such column.
+    pub fn quantity(&self, name: &str) -> Result<Quantity, PlotError> {
+        let column = self.column(name).ok_or_else(|| {
+            let names: Vec<&str> = self.table.names().collect();
+            let suggestion = suggestion(name, names.iter().copied());
+            PlotError::Asked(format!(
+                "found no column {name}{suggestion}, expected one of {}",
+                names.join(", ")
+            ))
+        })?;
+        Ok(Quantity::of(&column))
+    }
+
+    /// The numbers of a column.
+    ///
+    /// # Errors
+    /// A value that is no number.
+    pub fn numbers(&self, quantity: &Quantity) -> Result<Numbers, PlotError> {
+        let mut numbers = Numbers {
+            values: Vec::with_capacity(self.table.len()),
+            odd: 0,
+        };
+        for row in 0..self.table.len() {
+            let value = match self.table.value(row, &quantity.column) {
+                None => f64::NAN,
+                Some(Value::Real(real)) if !real.is_finite() => {
+                    numbers.odd += 1;
+                    f64::NAN
+                }
+                Some(Value::Truth(truth)) => f64::from(u8::from(*truth)),
+                Some(value) => value.number().ok_or_else(|| {
+                    PlotError::Asked(format!(
+                        "row {}, column {}: found '{}', expected a number",
+                        row + 1,
+                        quantity.column,
+                        value.text()
+                    ))
+                })?,
+            };
+            // An exact division by a power of ten, so that 4 ms are 0.004 s.
+            numbers.values.push(if quantity.factor < 1.0 {
+                value / (1.0 / quantity.factor).round()
+            } else {
+                value * quantity.factor
+            });
+        }
+        Ok(numbers)
+    }
+
+    /// Whether all values of a column are numbers.
+    #[must_use]
+    pub fn is_number(&self, column: &str) -> bool {
+        let mut values = (0..self.table.len()).filter_map(|row| self.table.value(row, column));
+        values.all(|value| !matches!(value, Value::Text(_) | Value::Truth(_)))
+    }
+
+    /// The value of a row as text; empty without one.
+    #[must_use]
+    pub fn text(&self, row: usize, column: &str) -> String {
+        self.table
+            .value(row, column)
+            .map_or_else(String::new, Value::text)
+    }
+}
+
+/// A row whose nested objects are columns of their own.
+fn flat(row: Map<String, Json>) -> Map<String, Json> {
+    let mut all = Map::new();
+    for (name, value) in row {
+        match value {
+            Json::Object(inner) if inner.contains_key("mean") => {
+                for (key, value) in inner {
+                    let name = match key.as_str() {
+                        "mean" => name.clone(),
+                        key => format!("{name}_{key}"),
+                    };
+                    all.insert(name, value);
+                }
+            }
+            Json::Object(inner) => all.extend(inner),
+            value => {
+                all.insert(name, value);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_of_columns_say_label_and_unit() {
+        let found = Quantity::of("total_goodput_bps");
+        assert_eq!(
+            (found.label.as_str(), found.unit),
+            ("goodput", Unit::BitsPerSecond)
+        );
+        let found = Quantity::of("srtt_ns");
+        assert_eq!(
+            (found.label.as_str(), found.unit, found.factor),
+            ("smoothed RTT", Unit::Seconds, 1e-9)
+        );
+        assert_eq!(Quantity::of("_s").unit, Unit::None);
+    }
+
+    #[test]
+    fn means_of_documents_are_columns_with_their_intervals() {
+        let document = json!({
+            "schema": "tmt.advise/2",
+            "results": {"candidates": [{"scheme": "arq", "goodput_bps": {"mean": 2.0, "ci95": 0.5, "runs": 4}}]}
+        });
+        let source = Source::of_document(&document).unwrap();
+        assert!(source.table.names().eq([
+            "scheme",
+            "goodput_bps",
+            "goodput_bps_ci95",
+            "goodput_bps_runs"
+        ]));
+        assert_eq!(source.document(), "advise");
+        assert!(Source::of_document(&json!([1])).is_err());
+    }
+
+    #[test]
+    fn unknown_columns_are_refused_with_the_nearest() {
+        let mut table = Records::default();
+        table.row([("goodput_bps", Some(Value::Real(f64::INFINITY)))]);
+        let source = Source::of_table(table);
+        let found = source.quantity("goodput").unwrap();
+        assert_eq!(source.numbers(&found).unwrap().odd, 1);
+        let error = source.quantity("godput_bps").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'goodput_bps'?"), "{error}");
+    }
+}
