@@ -7,14 +7,13 @@
 //! - [`error`]: exceptions; warnings.
 //! - [`work`]: runs work on all cores, without the interpreter's lock.
 //! - [`input`]: a trace, from a table in memory or from a file.
-//! - [`transform`], [`read`], [`tcp`], [`sweep`], [`plot`]: the functions of the package.
+//! - [`transform`], [`read`], [`tcp`], [`sweep`]: the functions of the package.
 //! - [`describe`]: what help, signatures and type stubs derive from.
 //! - [`_tmt`]: the module that Python imports.
 
 mod describe;
 mod error;
 mod input;
-mod plot;
 mod read;
 mod sweep;
 mod tcp;
@@ -34,7 +33,7 @@ mod _tmt {
     #[pymodule_export]
     use crate::error::{Error, UsageError};
     #[pymodule_export]
-    use crate::plot::plot;
+    use crate::read::plot::plot;
     #[pymodule_export]
     use crate::read::read;
     #[pymodule_export]

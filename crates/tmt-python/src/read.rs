@@ -1,4 +1,6 @@
-//! `tmt.read`.
+//! `tmt.read`, and `tmt.plot` of what is read.
+
+pub(crate) mod plot;
 
 use pyo3::prelude::*;
 use tmt_core::format::{Batches, Row, Rows, Sink as _, TraceCollector, TraceReader};

@@ -261,7 +261,7 @@ fn prepared(
     let y = axis(
         &panel.y,
         all().map(|point| (point.y, half(point, !names_up))),
-        height / tick,
+        (height / tick).min(9.0),
     );
     let ((x_factor, x), (y_factor, y)) = (x, y);
     let extent = Extent {
