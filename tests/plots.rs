@@ -204,6 +204,16 @@ fn the_picture_says_what_it_leaves_out() {
     folder.write("unpublished.csv", published);
     let drawn = tmt("plot unpublished.csv").within(&folder).run().ok();
     assert!(drawn.text().contains("No row has a published value."));
+    let series = fs::read_to_string(project("fixtures/plots/series.csv")).unwrap();
+    let (head, _) = series.split_at(series.len() / 2);
+    let (head, _) = head.rsplit_once('\n').unwrap();
+    folder.write("cut.csv", head);
+    let drawn = tmt("plot cut.csv").within(&folder).run().ok();
+    assert!(
+        drawn
+            .text()
+            .contains("The file was cut: it has no end line.")
+    );
     folder.write("one.csv", "time_s,cwnd,flow\n1,2,0\n");
     let drawn = tmt("plot one.csv").within(&folder).run().ok();
     assert!(drawn.text().contains("<circle"));

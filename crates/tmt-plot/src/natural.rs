@@ -44,6 +44,12 @@ pub static KINDS: [&Kind; 9] = [
 /// # Errors
 /// Data of no kind, or that are not what their kind should be; columns that are not there.
 pub fn draw(source: &Source, choice: &Choice) -> Result<Picture, PlotError> {
+    let mut picture = drawn(source, choice)?;
+    picture.notes.extend(source.notes.iter().cloned());
+    Ok(picture)
+}
+
+fn drawn(source: &Source, choice: &Choice) -> Result<Picture, PlotError> {
     if *choice != Choice::default() {
         return chosen::draw(source, choice);
     }
@@ -142,6 +148,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(test_support::cases(2000))]
         #[test]
         fn any_table_is_a_picture_or_an_error(table in table(), choice in choice(), logs: [bool; 2], chosen: bool) {
             let source = Source::of_table(table);

@@ -5,6 +5,7 @@
 
 mod prepared;
 
+use std::iter;
 use std::sync::Arc;
 
 use kuva::backend::raster::RasterBackend;
@@ -568,12 +569,10 @@ fn draw(
             layout = layout.with_y_categories(names.iter().map(|name| clean(name)).collect());
         }
     }
-    let plots: Vec<Plot> = panel
-        .series
-        .iter()
-        .flat_map(|series| plots(series, panel))
-        .collect();
-    render_multiple(plots, layout)
+    // Axes are drawn even if nothing else is.
+    let axes = Plot::from(ScatterPlot::new());
+    let series = panel.series.iter().flat_map(|series| plots(series, panel));
+    render_multiple(iter::once(axes).chain(series).collect(), layout)
 }
 
 /// Texts of ticks with this many decimals.
@@ -702,5 +701,18 @@ mod tests {
         };
         let pieces = dashed(line);
         assert_eq!(pieces.len(), 11);
+    }
+
+    #[test]
+    fn pdf_is_drawn_where_it_is_compiled() {
+        let drawn = pdf(&Picture::default(), Size::default());
+        if cfg!(feature = "pdf") {
+            let drawn = drawn.unwrap();
+            assert!(drawn.starts_with(b"%PDF"));
+            assert_eq!(drawn, pdf(&Picture::default(), Size::default()).unwrap());
+        } else {
+            let error = drawn.unwrap_err().to_string();
+            assert!(error.contains("--features pdf"), "{error}");
+        }
     }
 }

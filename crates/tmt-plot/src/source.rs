@@ -19,6 +19,8 @@ pub struct Source {
     pub table: Records,
     /// Schema of the document, `tmt.NAME/VERSION`; empty for a table.
     pub schema: String,
+    /// Notes on how it was read, which the picture has.
+    pub notes: Vec<String>,
     /// Settings of the document.
     params: Json,
 }
@@ -170,6 +172,7 @@ impl Source {
             table,
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
+            ..Self::default()
         })
     }
 

@@ -165,6 +165,7 @@ mod tests {
     };
 
     proptest! {
+        #![proptest_config(test_support::cases(400))]
         #[test]
         fn ends_and_extremes_stay(values in proptest::collection::vec(-1.0..1.0_f64, 400..3000), is_line: bool) {
             let n = f64::from(u32::try_from(values.len()).unwrap());

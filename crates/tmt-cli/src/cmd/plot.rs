@@ -202,7 +202,8 @@ fn diagram(args: &Args, scheme: &SchemeSpec) -> Outcome<Picture> {
     let count = usize::from(args.slots);
     let (slots, rtt, note) = if let Some(path) = args.file.as_deref() {
         let trace = Trace::read(bytes(open("plot", Some(path))?)?);
-        let mut trace = trace.map_err(|error| Failure::input(shown(Some(path)), &error))?;
+        let mut trace =
+            trace.map_err(|error| failure(shown(Some(path)), PlotError::Input(error)))?;
         trace.slots.truncate(count);
         (
             trace.slots,
@@ -239,6 +240,7 @@ fn failure(name: &str, error: PlotError) -> Failure {
     match error {
         PlotError::Asked(text) => Failure::usage(format!("{name}: {}", render_keys(&text, flag))),
         PlotError::Data(text) => Failure::failed(format!("{name}: {text}")),
-        PlotError::Input(error) => Failure::input(name, &error),
+        // Without the remedies of commands that have flags for reading.
+        PlotError::Input(error) => Failure::failed(error.message_in(name)),
     }
 }

@@ -24,6 +24,12 @@ const SLOTS: usize = 20;
 fn draw(source: &Source) -> Result<Picture, PlotError> {
     let times = source.numbers(&source.quantity("tx_time")?)?.values;
     let delays = source.numbers(&source.quantity("decode_delay")?)?.values;
+    if let Some(row) = times.iter().position(|time| !time.is_finite()) {
+        return Err(PlotError::Data(format!(
+            "row {}: found no transmission time, expected one in each row",
+            row + 1
+        )));
+    }
     let erased: Vec<bool> = delays
         .iter()
         .map(|delay| delay.is_nan() || *delay <= 0.0)

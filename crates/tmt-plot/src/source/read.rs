@@ -24,6 +24,8 @@ pub struct Trace {
     pub attempts: Vec<u32>,
     /// Its head.
     pub head: Metadata,
+    /// Whether its end is missing.
+    pub is_cut: bool,
 }
 
 impl Trace {
@@ -34,6 +36,7 @@ impl Trace {
     pub fn read(bytes: Bytes) -> tmt_core::Result<Self> {
         let options = Options {
             attempts: true,
+            allow_cut: true,
             ..Options::default()
         };
         let mut reader = match recognise(&bytes) {
@@ -49,6 +52,7 @@ impl Trace {
             slots,
             attempts,
             head: reader.metadata().clone(),
+            is_cut: reader.end().is_some_and(|end| end.cut),
         })
     }
 }
@@ -80,11 +84,24 @@ impl Source {
         let is_text = recognise(&first) != FileKind::Plain(Format::Parquet);
         if is_arrow || is_text && is_trace(&text) {
             let trace = Trace::read(bytes).map_err(PlotError::Input)?;
-            return Ok(Self::of_slots(&trace.slots, &trace.attempts));
+            let source = Self::of_slots(&trace.slots, &trace.attempts);
+            return Ok(source.noted(trace.is_cut));
         }
-        Records::read(bytes)
-            .map(Self::of_table)
-            .map_err(PlotError::Input)
+        // A compressed end is not looked at: what is cut there cannot be read.
+        let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+        let ends = last.is_some_and(|line| line.starts_with(b"# end:"));
+        let is_cut = bytes.starts_with(b"# tool:") && !ends;
+        let table = Records::read(bytes).map_err(PlotError::Input)?;
+        Ok(Self::of_table(table).noted(is_cut))
+    }
+
+    /// The source with a note if its end is missing.
+    fn noted(mut self, is_cut: bool) -> Self {
+        if is_cut {
+            let note = "The file was cut: it has no end line.";
+            self.notes.push(note.to_owned());
+        }
+        self
     }
 
     fn of_json(bytes: &[u8]) -> Result<Self, PlotError> {
