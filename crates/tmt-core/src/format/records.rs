@@ -372,7 +372,8 @@ mod tests {
             assert_eq!(read.value(1, "mixed"), Some(&Value::Real(0.1)));
         }
         let with_head = Bytes::from_static(b"# tool: x, y\na,b\n1,2\n# end: rows=1\n");
-        let read = Records::read(with_head).unwrap();
+        assert!(Records::read(with_head.clone()).is_err());
+        let read = Records::read_log(with_head).unwrap();
         assert_eq!(
             (read.len(), read.value(0, "b")),
             (1, Some(&Value::Whole(2)))

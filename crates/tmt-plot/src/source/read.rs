@@ -91,7 +91,7 @@ impl Source {
         let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
         let ends = last.is_some_and(|line| line.starts_with(b"# end:"));
         let is_cut = bytes.starts_with(b"# tool:") && !ends;
-        let table = Records::read(bytes).map_err(PlotError::Input)?;
+        let table = Records::read_log(bytes).map_err(PlotError::Input)?;
         Ok(Self::of_table(table).noted(is_cut))
     }
 

@@ -23,12 +23,24 @@ const BATCH: usize = 1 << 12;
 
 impl Records {
     /// Reads a table: Parquet, or CSV with a header, plain, gzip or zstd. The format is detected from the content. A column of
-    /// text has the narrowest type that all its values fit: truth values, whole numbers, real numbers, text. A head and an end
-    /// line, which tables of other kinds have, are passed over.
+    /// text has the narrowest type that all its values fit: truth values, whole numbers, real numbers, text.
     ///
     /// # Errors
     /// A file that is neither, or damaged; with the line, where there is one.
     pub fn read<T: ChunkReader + 'static>(input: T) -> Result<Self> {
+        Self::read_rows(input, None)
+    }
+
+    /// As [`Self::read`], and passes over the head and the end line that logs have in text.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn read_log<T: ChunkReader + 'static>(input: T) -> Result<Self> {
+        Self::read_rows(input, Some(b'#'))
+    }
+
+    /// Lines that begin with `comment` are no rows.
+    fn read_rows<T: ChunkReader + 'static>(input: T, comment: Option<u8>) -> Result<Self> {
         let mut first = Vec::new();
         input
             .get_read(0)
@@ -37,13 +49,13 @@ impl Records {
             .read_to_end(&mut first)?;
         match recognise(&first) {
             FileKind::Plain(Format::Parquet) => Self::from_parquet(input),
-            FileKind::Compressed(compression) => Self::from_csv(|| {
+            FileKind::Compressed(compression) => Self::from_csv(comment, || {
                 let packed = input.get_read(0).map_err(io::Error::other)?;
                 Ok(Decompressor::new(compression, packed)?)
             }),
-            FileKind::Plain(_) => {
-                Self::from_csv(|| Ok(input.get_read(0).map_err(io::Error::other)?))
-            }
+            FileKind::Plain(_) => Self::from_csv(comment, || {
+                Ok(input.get_read(0).map_err(io::Error::other)?)
+            }),
         }
     }
 
@@ -69,8 +81,8 @@ impl Records {
 
     /// Reads CSV, which `open` opens from its start: once for the types of the columns, and again for their values, so that
     /// no row is kept as text.
-    fn from_csv<R: Read>(open: impl Fn() -> Result<R>) -> Result<Self> {
-        let mut rows = CsvRows::new(open()?)?;
+    fn from_csv<R: Read>(comment: Option<u8>, open: impl Fn() -> Result<R>) -> Result<Self> {
+        let mut rows = CsvRows::new(open()?, comment)?;
         let names = rows.csv.headers().map_err(|error| refused(&error))?.clone();
         let mut fits = vec![[true; KINDS.len()]; names.len()];
         let mut fields = 0;
@@ -93,7 +105,7 @@ impl Records {
         for name in &names {
             table.column(name);
         }
-        let mut rows = CsvRows::new(open()?)?;
+        let mut rows = CsvRows::new(open()?, comment)?;
         while let Some(row) = rows.next()? {
             let cells = names.iter().zip(row).zip(&kinds);
             table.row(cells.map(|((name, text), kind)| {
@@ -131,10 +143,11 @@ struct CsvRows<R> {
 }
 
 impl<R: Read> CsvRows<R> {
-    fn new(input: R) -> Result<Self> {
+    fn new(input: R, comment: Option<u8>) -> Result<Self> {
         let mut input = io::BufReader::new(input);
         let has_head = input.fill_buf()?.starts_with(b"#");
-        let comment = has_head.then_some(b'#');
+        // A table without a head may have such rows.
+        let comment = comment.filter(|_| has_head);
         let mut csv = csv::ReaderBuilder::new()
             .comment(comment)
             .from_reader(Bounded::new(input));
