@@ -1,6 +1,7 @@
 //! The best candidates run again on seeds or starts that the race has not seen, and with the question changed.
 //!
-//! The mean of the winner of a race is too good, since it is the best of many. Its runs on fresh seeds are not.
+//! The mean of the winner of a race is too good, since it is the best of many. Its runs on fresh seeds are not, if they have not
+//! chosen it either: over a channel some fresh seeds choose the winner among the best, and others give the numbers.
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::experiment::{BufferSize, Experiment, Storage};
@@ -34,7 +35,7 @@ fn starts(race: u32, fresh: u32) -> u32 {
 pub(super) fn most_runs(question: &Question) -> u64 {
     let again = match question.runs {
         Runs::Starts { count, .. } => starts(count, question.fresh),
-        Runs::Seeds { .. } => question.fresh.saturating_mul(MOST_TIMES),
+        Runs::Seeds { .. } => question.fresh.saturating_mul(MOST_TIMES + 1),
     };
     let rows = BEST + 2 * families().len();
     let changed = (1 + changes(&question.experiment).len()) * rows;
@@ -50,6 +51,7 @@ impl<S: Storage> Search<'_, S> {
         let ranked = self.ranked();
         let chosen = self.finalists(&ranked);
         let seed = self.question.experiment.seed().0;
+        let mut picked = None;
         let (runs, seed) = match self.question.runs {
             Runs::Starts { count, duration } => {
                 let count = starts(count, self.question.fresh);
@@ -65,8 +67,14 @@ impl<S: Storage> Search<'_, S> {
                 (Runs::Seeds { count }, seed)
             }
             Runs::Seeds { count } => {
-                let first = u64::from(count);
                 let mut fresh = self.question.fresh;
+                let first = u64::from(count) + u64::from(fresh);
+                let choosing: Vec<u64> = (u64::from(count)..first).collect();
+                self.run_again(&chosen, &choosing, advanced)?;
+                picked = self.best_of(&chosen);
+                for number in &chosen {
+                    self.candidates[*number].runs.clear();
+                }
                 loop {
                     let all: Vec<u64> = (first..first + u64::from(fresh)).collect();
                     self.run_again(&chosen, &all, advanced)?;
@@ -87,6 +95,7 @@ impl<S: Storage> Search<'_, S> {
         Ok(Finals {
             runs,
             seed,
+            picked,
             changed,
             params: self.params.clone().unwrap_or_default(),
         })
@@ -129,6 +138,15 @@ impl<S: Storage> Search<'_, S> {
         self.evaluate(chosen, runs, advanced)
     }
 
+    /// The one of `chosen` with the best mean.
+    fn best_of(&self, chosen: &[usize]) -> Option<usize> {
+        let score =
+            |number: usize| mean(&self.candidates[number].samples(), self.question.objective);
+        let scored = chosen.iter().map(|number| (*number, score(*number)));
+        let best = scored.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        best.map(|(number, _)| number)
+    }
+
     /// Whether twice the seeds would give the interval that is to be expected.
     fn is_stable(&self, chosen: &[usize]) -> bool {
         let objective = self.question.objective;
@@ -137,14 +155,10 @@ impl<S: Storage> Search<'_, S> {
                 samples.iter().map(|sample| objective.of(sample)).collect();
             estimate(&values?)?.ci95
         };
-        let ranked = chosen
-            .iter()
-            .map(|number| self.candidates[*number].samples());
-        let best = ranked.max_by(|one, other| {
-            let score = |samples: &[Sample]| mean(samples, objective);
-            score(one).total_cmp(&score(other))
-        });
-        let Some(samples) = best else { return true };
+        let Some(best) = self.best_of(chosen) else {
+            return true;
+        };
+        let samples = self.candidates[best].samples();
         let (half, all) = (
             half_width(&samples[..samples.len() / 2]),
             half_width(&samples),

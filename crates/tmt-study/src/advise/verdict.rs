@@ -142,7 +142,7 @@ impl Sampling {
 /// How much better the winner is than another candidate, from the differences of their runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// Mean difference, in the unit of the objective; 0 or above.
+    /// Mean difference, in the unit of the objective; below zero if the winner, which other seeds have chosen, has the worse mean.
     pub mean: f64,
     /// Half-width of its 95 % interval; `None` for a single run, or for a number of the whole trace.
     pub ci95: Option<f64>,
@@ -163,6 +163,8 @@ pub struct Finals {
     pub runs: Runs,
     /// First seed; those of further runs follow.
     pub seed: u64,
+    /// The candidate that other fresh seeds have chosen; `None` over starts, and without random numbers.
+    pub picked: Option<usize>,
     /// Values of the objective with the question changed.
     pub changed: Vec<Changed>,
     /// Resolved parameters of the runs.
@@ -183,7 +185,8 @@ pub struct Changed {
 pub struct Advice {
     /// All candidates: those of the question in its order, then those that were tried around the best.
     pub candidates: Vec<Candidate>,
-    /// Numbers of the candidates that ran again, the best first.
+    /// Numbers of the candidates that ran again: the winner, then the others by their means. The mean of another one may be
+    /// better, but not clearly.
     pub ranking: Vec<usize>,
     /// Numbers of those of them that no other is as good as in goodput (or page time), p99 delay and efficiency and better in
     /// one, by the objective.
@@ -251,7 +254,25 @@ impl Advice {
         advice.differences = differences
             .map(|number| advice.difference(&best, &advice.candidates[*number].samples()))
             .collect();
+        advice.prefer_picked();
         Ok(advice)
+    }
+
+    /// Makes the candidate the winner that other seeds have chosen, unless the best mean is clearly better.
+    fn prefer_picked(&mut self) {
+        let place = |number: &usize| self.ranking.iter().position(|one| one == number);
+        let Some(place) = self.finals.picked.as_ref().and_then(place) else {
+            return;
+        };
+        if place == 0 || self.differences[place].is_clear() {
+            return;
+        }
+        let picked = self.ranking.remove(place);
+        self.ranking.insert(0, picked);
+        let best = self.candidates[picked].samples();
+        let ranking = self.ranking.iter();
+        let others = ranking.map(|number| self.candidates[*number].samples());
+        self.differences = others.map(|other| self.difference(&best, &other)).collect();
     }
 
     fn sampling(&self) -> Sampling {
@@ -400,6 +421,7 @@ mod tests {
             fresh: 4,
         };
         let finals = Finals {
+            picked: None,
             runs,
             seed: 1,
             changed: Vec::new(),
