@@ -2,7 +2,7 @@
 
 mod cell;
 mod error;
-mod file;
+pub(crate) mod file;
 mod names;
 mod stop;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 pub use cell::{ASSUMED_DURATION, ASSUMED_RATE, Cell, Work};
-pub(crate) use cell::{of_seed, runs};
+pub(crate) use cell::{of_seed, of_slots, runs};
 pub use error::PlanError;
 use fluid_tcp::experiment::Kind;
 pub use names::{Name, models};
@@ -22,7 +22,7 @@ use crate::values;
 /// Largest number of cells of a plan.
 pub const MAX_CELLS: usize = 10_000_000;
 
-/// One value of an axis: the texts of a parameter, usually one.
+/// One value of an axis: the texts of a parameter, usually one. None leaves the parameter out.
 pub type Choice = Vec<String>;
 
 /// A name and the values that it takes; one value if it does not vary.
@@ -62,6 +62,8 @@ pub struct Draft {
     axes: Vec<Axis>,
     zipped: Vec<Vec<String>>,
     stop: Option<Stop>,
+    /// Names that are variables although no value names them.
+    labels: Vec<String>,
 }
 
 impl Draft {
@@ -110,6 +112,18 @@ impl Draft {
         self.zipped.push(names.collect());
     }
 
+    /// Takes `name` as a variable, if it is no parameter, although no other value names it: it labels the cells.
+    pub(crate) fn label(&mut self, name: &str) {
+        self.labels.push(name.to_owned());
+    }
+
+    /// The values of `name`; `None` if it has none.
+    pub(crate) fn values(&self, name: &str) -> Option<&[Choice]> {
+        let name = names::key(name);
+        let axis = self.axes.iter().find(|axis| axis.name == name);
+        axis.map(|axis| &axis.values[..])
+    }
+
     /// Sets the rule for stopping.
     pub fn stop(&mut self, stop: Stop) {
         self.stop = Some(stop);
@@ -138,6 +152,14 @@ impl Draft {
             self.zipped = other.zipped;
         }
         self.stop = other.stop.or(self.stop.take());
+        self.labels.extend(other.labels);
+    }
+
+    /// As [`Self::override_with`], but what `other` gives comes after all that it does not.
+    pub(crate) fn replace_with(&mut self, other: Self) {
+        let is_given = |axis: &Axis| other.axes.iter().any(|given| given.name == axis.name);
+        self.axes.retain(|axis| !is_given(axis));
+        self.override_with(other);
     }
 
     /// Checks names and values. `unnamed` returns a value that names files without them, `None` for any other value, or why
@@ -149,7 +171,7 @@ impl Draft {
         self,
         unnamed: &mut dyn FnMut(&str) -> Result<Option<String>, String>,
     ) -> Result<Plan, PlanError> {
-        let names = names::of(&self.axes)?;
+        let names = names::of(&self.axes, &self.labels)?;
         let mut without_files = HashMap::new();
         for (axis, name) in self.axes.iter().zip(&names) {
             for text in axis.values.iter().flatten() {
@@ -284,7 +306,8 @@ impl Plan {
             }
             for choice in &axis.values {
                 let variable = choice.iter().any(|text| self.has_variables(text));
-                if !variable {
+                let is_left_out = choice.is_empty() && matches!(name, Name::Parameter(_));
+                if !variable && !is_left_out {
                     let texts = choice.iter().map(|text| self.without_files(text));
                     let texts: Vec<&str> = texts.collect();
                     name.check(&texts).map_err(|why| PlanError::at(axis, why))?;
