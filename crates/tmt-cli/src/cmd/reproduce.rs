@@ -1,6 +1,6 @@
 //! `tmt reproduce`: tables and figures of papers, published beside ours (docs/figures.md).
 
-mod run;
+pub(super) mod run;
 mod show;
 
 use serde_json::json;

@@ -1,11 +1,11 @@
 //! Runs of figures, and the folder of their results.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tmt_study::Records;
-use tmt_study::figures::{Changes, Row};
+use tmt_study::figures::{Changes, Part as FigurePart, Row};
 
 use super::Chosen;
 use super::show::{self, Shown};
@@ -68,43 +68,59 @@ pub(super) fn rows(
     changes: &Changes,
     mut folder: Option<&mut Folder>,
 ) -> Outcome<Vec<Row>> {
-    let file = chosen.file.as_deref();
-    let refuse = |error: &tmt_study::PlanError| refusal(error, file);
-    let figure = &chosen.figure;
     let mut rows = Vec::new();
-    for (number, part) in (1..).zip(&figure.parts) {
-        let plan = part
-            .changed(changes, &mut unnamed)
-            .map_err(|error| refuse(&error))?;
-        let sweep = part.sweep(&plan).map_err(|error| refuse(&error))?;
-        let records = match folder.as_deref_mut() {
-            None => {
-                let kept = Mutex::new(Records::default());
-                carry_out(file, &sweep, Records::default(), |record| {
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                    kept.add(record.clone());
-                    Ok(())
-                })?;
-                kept.into_inner().unwrap_or_else(PoisonError::into_inner)
-            }
-            Some(folder) => {
-                let name = format!("{}-{number}", figure.name);
-                folder.create(&format!("{name}.plan.toml"), plan.to_file().as_bytes())?;
-                let path: &Path = &folder.file(&name);
-                let path = path.display().to_string();
-                let partial = Partial::open(&path, &plan, folder.resume, Part::All)?;
-                let done = partial.records()?;
-                let left = sweep.clone().without(&done);
-                if left.runs() > 0 {
-                    carry_out(file, &left, done, |record| partial.keep(record))?;
-                }
-                let records = partial.records()?;
-                folder.partial.push(partial);
-                records
-            }
-        };
-        let found = part.rows(&plan, &records, None);
-        rows.extend(found.map_err(|error| refuse(&error))?);
+    for (number, part) in (1..).zip(&chosen.figure.parts) {
+        rows.extend(match folder.as_deref_mut() {
+            None => part_rows(chosen, part, changes, None)?,
+            Some(folder) => kept_rows(chosen, part, changes, folder, number)?,
+        });
     }
     Ok(rows)
+}
+
+/// The rows of one part, kept in memory. `tolerance` replaces those of its theory.
+pub(in crate::cmd) fn part_rows(
+    chosen: &Chosen,
+    part: &FigurePart,
+    changes: &Changes,
+    tolerance: Option<f64>,
+) -> Outcome<Vec<Row>> {
+    let file = chosen.file.as_deref();
+    let refuse = |error: tmt_study::PlanError| refusal(&error, file);
+    let plan = part.changed(changes, &mut unnamed).map_err(refuse)?;
+    let sweep = part.sweep(&plan).map_err(refuse)?;
+    let kept = Mutex::new(Records::default());
+    carry_out(file, &sweep, Records::default(), |record| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.add(record.clone());
+        Ok(())
+    })?;
+    let records = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    part.rows(&plan, &records, tolerance).map_err(refuse)
+}
+
+/// The rows of part `number`, whose finished runs are kept in the folder.
+fn kept_rows(
+    chosen: &Chosen,
+    part: &FigurePart,
+    changes: &Changes,
+    folder: &mut Folder,
+    number: usize,
+) -> Outcome<Vec<Row>> {
+    let file = chosen.file.as_deref();
+    let refuse = |error: tmt_study::PlanError| refusal(&error, file);
+    let plan = part.changed(changes, &mut unnamed).map_err(refuse)?;
+    let sweep = part.sweep(&plan).map_err(refuse)?;
+    let name = format!("{}-{number}", chosen.figure.name);
+    folder.create(&format!("{name}.plan.toml"), plan.to_file().as_bytes())?;
+    let path = folder.file(&name).display().to_string();
+    let partial = Partial::open(&path, &plan, folder.resume, Part::All)?;
+    let done = partial.records()?;
+    let left = sweep.clone().without(&done);
+    if left.runs() > 0 {
+        carry_out(file, &left, done, |record| partial.keep(record))?;
+    }
+    let records = partial.records()?;
+    folder.partial.push(partial);
+    part.rows(&plan, &records, None).map_err(refuse)
 }
