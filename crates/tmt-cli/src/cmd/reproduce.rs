@@ -170,12 +170,7 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
             .extension()
             .is_some_and(|end| end == "toml");
         if !is_file {
-            let figure = figures::figure(name)
-                .map_err(|error| refusal(&error, None))?
-                .clone();
-            if let Some(why) = &figure.open {
-                return Err(Failure::usage(format!("{name} is open: {why}")));
-            }
+            let figure = figures::figure(name).map_err(|error| refusal(&error, None))?.clone();
             return Ok(Chosen { figure, file: None });
         }
         let read = text(open("reproduce", Some(name))?, LONGEST_TEXT)?;
@@ -186,7 +181,12 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
             file: Some(name.clone()),
         })
     };
-    args.figures.iter().map(one).collect()
+    let chosen: Vec<Chosen> = args.figures.iter().map(one).collect::<Outcome<_>>()?;
+    let open = chosen.iter().find_map(|one| Some((&one.figure.name, one.figure.open.as_ref()?)));
+    match open {
+        Some((name, why)) => Err(Failure::usage(format!("{name} is open: {why}"))),
+        None => Ok(chosen),
+    }
 }
 
 /// Refuses a setting that no chosen figure has, and runs that are too short.

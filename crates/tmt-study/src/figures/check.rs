@@ -4,7 +4,7 @@ use fluid_tcp::simulation::replications::Estimate;
 
 use super::judge::{Case, Role};
 use super::measure::Measure;
-use super::part::{Filter, Group, Part, has};
+use super::part::{Filter, Group, has};
 use super::rows::{Row, found};
 use crate::record::Records;
 
@@ -39,6 +39,10 @@ pub(super) enum Shape {
     Rises(Vec<Filter>),
     /// The value of the first choice over that of the second.
     Ratio(Filter, Filter),
+    /// The value of the first choice less that of the second.
+    Difference(Filter, Filter),
+    /// The number of cells whose value is in this range, ends included.
+    Within(f64, f64),
     /// The value of an axis where the curves of two choices first cross.
     Crossing(String, Filter, Filter),
 }
@@ -47,7 +51,6 @@ impl Check {
     /// The row of this statement.
     pub(super) fn row(
         &self,
-        part: &Part,
         groups: &[Group],
         records: &Records,
     ) -> Result<Row, String> {
@@ -56,6 +59,10 @@ impl Check {
             .filter(|group| has(&group.cells[0], &self.at))
             .collect();
         let ours = self.ours(&groups, records);
+        let published = match self.shape {
+            Shape::Within(..) => tmt_core::types::to_f64(groups.len() as u64),
+            _ => self.published,
+        };
         let ours = ours.map(|mean| Estimate {
             mean,
             ci95: None,
@@ -64,7 +71,7 @@ impl Check {
         });
         let case = Case {
             ours,
-            target: Some(self.published),
+            target: Some(published),
             tolerance: Some(self.tolerance),
             bound: None,
             known: self.known,
@@ -76,11 +83,11 @@ impl Check {
         Ok(Row {
             label: self.name.clone(),
             axes: Vec::new(),
-            subject: part.subject.clone(),
+            subject: String::new(),
             quantity: "statement".to_owned(),
             metric: self.metric.clone(),
             unit: self.unit.clone(),
-            published: Some(self.published),
+            published: Some(published),
             theory: None,
             by: String::new(),
             model: String::new(),
@@ -136,6 +143,12 @@ impl Check {
                 Some(tmt_core::types::to_f64(rises as u64))
             }
             Shape::Ratio(one, other) => Some(chosen(one)? / chosen(other)?),
+            Shape::Within(low, high) => {
+                let values: Option<Vec<f64>> = groups.iter().map(|group| mean(group)).collect();
+                let within = values?.into_iter().filter(|value| (*low..=*high).contains(value));
+                Some(tmt_core::types::to_f64(within.count() as u64))
+            }
+            Shape::Difference(one, other) => Some(chosen(one)? - chosen(other)?),
             Shape::Crossing(axis, one, other) => {
                 let curve = |filter: &Filter| -> Option<Vec<(f64, f64)>> {
                     let found = groups.iter().filter(|group| has(&group.cells[0], filter));

@@ -99,6 +99,8 @@ struct CheckFile {
     least: Option<String>,
     rises: Option<Vec<BTreeMap<String, Texts>>>,
     ratio: Option<[BTreeMap<String, Texts>; 2]>,
+    difference: Option<[BTreeMap<String, Texts>; 2]>,
+    within: Option<[f64; 2]>,
     crossing: Option<String>,
     of: Option<[BTreeMap<String, Texts>; 2]>,
     published: Option<f64>,
@@ -395,7 +397,8 @@ impl Reader<'_> {
         let filters =
             quantities.flat_map(|quantity| quantity.fitted.iter().chain([&quantity.only]));
         let of_checks = self.part.check.iter().flat_map(|check| {
-            let pairs = check.ratio.iter().chain(&check.of).flatten();
+            let pairs = check.ratio.iter().chain(&check.difference).chain(&check.of);
+            let pairs = pairs.flatten();
             pairs.chain(check.rises.iter().flatten()).chain([&check.at])
         });
         names.extend(
@@ -518,6 +521,10 @@ impl Reader<'_> {
             of.ratio
                 .as_ref()
                 .map(|[one, other]| Shape::Ratio(filter(one), filter(other))),
+            of.difference
+                .as_ref()
+                .map(|[one, other]| Shape::Difference(filter(one), filter(other))),
+            of.within.map(|[low, high]| Shape::Within(low, high)),
             of.crossing
                 .clone()
                 .zip(of.of.as_ref())
@@ -526,13 +533,15 @@ impl Reader<'_> {
         let mut shapes = shapes.into_iter().flatten();
         let shape = shapes.next().filter(|_| shapes.next().is_none());
         let shape = shape.ok_or_else(|| {
-            about("expected one of `best`, `least`, `rises`, `ratio`, and `crossing` with `of`")
+            about("expected one of `best`, `least`, `rises`, `ratio`, `difference`, `within`, and `crossing` with `of`")
         })?;
         let published = match &shape {
             // Each step.
             Shape::Rises(choices) => Some(tmt_core::types::to_f64(
                 choices.len().saturating_sub(1) as u64
             )),
+            // All cells.
+            Shape::Within(..) => Some(0.0),
             _ => of.published,
         };
         if of.known.is_some() && of.why.is_none() {

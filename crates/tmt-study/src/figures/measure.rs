@@ -30,7 +30,7 @@ pub(super) struct Derived {
 }
 
 /// Papers, closed forms and ns-2 count whole packets over the whole run.
-static DERIVED: [Derived; 4] = [
+static DERIVED: [Derived; 5] = [
     Derived {
         name: "arrival_rate_bps",
         value: |record, run| packet_rate(record, run, "packets_arrived"),
@@ -42,12 +42,20 @@ static DERIVED: [Derived; 4] = [
     Derived {
         name: "bandwidth_used",
         value: |record, run| {
+            // Packets fill whole LLDUs, so that the slots are faster than the packets that they carry.
+            let of = |name: &str| number(&record.params, name);
+            let filled = of("lldus_per_packet")? * of("lldu_bytes")? / of("packet_bytes")?;
+            let slots = of("link_rate_bps")? * filled;
             let carried = packet_rate(record, run, "packets_served")?;
-            Some(
-                carried
-                    / number(&run.total, "mean_coding_ratio")?
-                    / number(&record.params, "rate_bps")?,
-            )
+            Some(carried / number(&run.total, "mean_coding_ratio")? / slots)
+        },
+    },
+    // What fills the link without a queue.
+    Derived {
+        name: "bdp_packets",
+        value: |record, _| {
+            let bits = number(&record.params, "link_rate_bps")? * number(&record.params, "rtt_ns")? * 1e-9;
+            Some(bits / (number(&record.params, "packet_bytes")? * 8.0))
         },
     },
     // Slots of the link that a packet with its codewords takes.
@@ -151,7 +159,7 @@ mod tests {
     #[test]
     fn values_of_a_run_are_found_by_their_texts() {
         let record = Record {
-            params: fields(json!({"packet_bytes": 1500, "rate_bps": 1_000_000, "lldu_bytes": 33})),
+            params: fields(json!({"packet_bytes": 1500, "link_rate_bps": 1_000_000, "lldu_bytes": 33, "lldus_per_packet": 50})),
             ..Record::default()
         };
         let run = Run {
@@ -166,14 +174,14 @@ mod tests {
         for (text, value) in [
             ("packets_arrived", Some(100.0)),
             ("arrival_rate_bps", Some(120_000.0)),
-            // 50 packets of 12 kbit in 10 s are 60 kbps; three quarters of the slots used carry them.
-            ("bandwidth_used", Some(0.08)),
+            // 50 packets of 12 kbit in 10 s are 60 kbps; three quarters of the slots used carry them, of 1100 kbps in all.
+            ("bandwidth_used", Some(60.0 / 0.75 / 1100.0)),
             ("slots_per_packet", Some(1500.0 / 33.0 / 0.75)),
             ("link_attempts[2]", Some(0.25)),
             ("link_attempts[3]", Some(0.0)),
             ("flow 0:goodput_bps", Some(5.0)),
             ("flow 1:goodput_bps", None),
-            ("parameter:rate_bps", Some(1e6)),
+            ("parameter:link_rate_bps", Some(1e6)),
             ("completion_time_s", None),
         ] {
             assert_eq!(

@@ -2,11 +2,16 @@
 
 mod overflows;
 mod scheme;
+mod slots;
 
 use crate::engine::OwnRun;
 
 /// All of them, by the name that `run` of a part has.
-const OWN: [(&str, OwnRun); 2] = [("scheme", scheme::run), ("overflows", overflows::run)];
+const OWN: [(&str, OwnRun); 3] = [
+    ("scheme", scheme::run),
+    ("slots", slots::run),
+    ("overflows", overflows::run),
+];
 
 /// The experiment of this name.
 ///

@@ -136,7 +136,7 @@ impl Part {
         for check in &self.checks {
             rows.push(
                 check
-                    .row(self, &groups, records)
+                    .row(&groups, records)
                     .map_err(PlanError::whole)?,
             );
         }

@@ -84,21 +84,29 @@ impl Shown {
             let first = rows.first().map(get);
             rows.iter().any(|row| Some(get(row)) != first)
         };
+        // What differs between rows names them, in one column that is wrapped; what does not is said once.
         let quantity = |row: &Row| match row.unit.as_str() {
             "" => row.quantity.clone(),
-            unit => format!("{} {unit}", row.quantity),
+            unit => format!("{}, {unit}", row.quantity),
         };
-        let mut table = Table::of(rows).words("", |row| row.label.as_str());
-        if differ(&|row| row.subject.clone()) {
-            table = table.words("simulated", |row| row.subject.as_str());
-        }
-        let are_quantities = differ(&quantity);
-        if are_quantities {
-            table = table.words("quantity", |row| quantity(row));
-        }
-        if differ(&|row| row.by.clone()) {
-            table = table.words("theory", |row| row.by.as_str());
-        }
+        let by = |row: &Row| match row.by.as_str() {
+            "" => String::new(),
+            by => format!("({by})"),
+        };
+        let subject = |row: &Row| row.subject.clone();
+        let parts: [&dyn Fn(&Row) -> String; 3] = [&subject, &quantity, &by];
+        let parts = parts.map(|part| (part, differ(part)));
+        let words = |row: &Row, wanted: bool| {
+            let chosen = parts.iter().filter(|(_, differs)| *differs == wanted);
+            let texts = chosen.map(|(part, _)| part(row));
+            let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+            texts.join(" ")
+        };
+        let mut table = Table::of(rows).wrapped("", |row| {
+            let parts = [row.label.clone(), words(row, true)];
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join(": ")
+        });
         if rows.iter().any(|row| row.published.is_some()) {
             table = table.number("published", show, |row| row.published);
         }
@@ -107,18 +115,16 @@ impl Shown {
         }
         table = table
             .number("ours", show, |row| row.ours.map(|ours| ours.mean))
-            .number("± 95 %", Show::Significant(2), |row| {
-                row.ours.and_then(|ours| ours.ci95)
-            })
+            .number("± 95 %", Show::Significant(2), |row| row.ours.and_then(|ours| ours.ci95))
             .plain("dev. %", |row| {
-                row.deviation()
-                    .map(|deviation| format!("{:+.1}", 100.0 * deviation))
+                let deviation = row.deviation().filter(|deviation| deviation.is_finite());
+                deviation.map(|deviation| format!("{:+.1}", 100.0 * deviation))
             })
             .words("", |row| row.verdict.word());
         let mut text = wrap(&format!("{}: {}", self.name, self.about), "  ");
         text.push('\n');
-        if let Some(row) = rows.first().filter(|_| !are_quantities) {
-            text += &wrap(&format!("{}: {}", row.source, quantity(row)), "  ");
+        if let Some(common) = rows.first().map(|row| words(row, false)) {
+            text += &wrap(&common, "  ");
             text.push('\n');
         }
         text += &format!("\n{table}\n");
