@@ -170,7 +170,9 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
             .extension()
             .is_some_and(|end| end == "toml");
         if !is_file {
-            let figure = figures::figure(name).map_err(|error| refusal(&error, None))?.clone();
+            let figure = figures::figure(name)
+                .map_err(|error| refusal(&error, None))?
+                .clone();
             return Ok(Chosen { figure, file: None });
         }
         let read = text(open("reproduce", Some(name))?, LONGEST_TEXT)?;
@@ -182,7 +184,9 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
         })
     };
     let chosen: Vec<Chosen> = args.figures.iter().map(one).collect::<Outcome<_>>()?;
-    let open = chosen.iter().find_map(|one| Some((&one.figure.name, one.figure.open.as_ref()?)));
+    let open = chosen
+        .iter()
+        .find_map(|one| Some((&one.figure.name, one.figure.open.as_ref()?)));
     match open {
         Some((name, why)) => Err(Failure::usage(format!("{name} is open: {why}"))),
         None => Ok(chosen),

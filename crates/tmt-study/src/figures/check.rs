@@ -49,11 +49,7 @@ pub(super) enum Shape {
 
 impl Check {
     /// The row of this statement.
-    pub(super) fn row(
-        &self,
-        groups: &[Group],
-        records: &Records,
-    ) -> Result<Row, String> {
+    pub(super) fn row(&self, groups: &[Group], records: &Records) -> Result<Row, String> {
         let groups: Vec<&Group> = groups
             .iter()
             .filter(|group| has(&group.cells[0], &self.at))
@@ -145,7 +141,9 @@ impl Check {
             Shape::Ratio(one, other) => Some(chosen(one)? / chosen(other)?),
             Shape::Within(low, high) => {
                 let values: Option<Vec<f64>> = groups.iter().map(|group| mean(group)).collect();
-                let within = values?.into_iter().filter(|value| (*low..=*high).contains(value));
+                let within = values?
+                    .into_iter()
+                    .filter(|value| (*low..=*high).contains(value));
                 Some(tmt_core::types::to_f64(within.count() as u64))
             }
             Shape::Difference(one, other) => Some(chosen(one)? - chosen(other)?),

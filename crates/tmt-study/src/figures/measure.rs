@@ -54,7 +54,8 @@ static DERIVED: [Derived; 5] = [
     Derived {
         name: "bdp_packets",
         value: |record, _| {
-            let bits = number(&record.params, "link_rate_bps")? * number(&record.params, "rtt_ns")? * 1e-9;
+            let bits =
+                number(&record.params, "link_rate_bps")? * number(&record.params, "rtt_ns")? * 1e-9;
             Some(bits / (number(&record.params, "packet_bytes")? * 8.0))
         },
     },
@@ -159,7 +160,9 @@ mod tests {
     #[test]
     fn values_of_a_run_are_found_by_their_texts() {
         let record = Record {
-            params: fields(json!({"packet_bytes": 1500, "link_rate_bps": 1_000_000, "lldu_bytes": 33, "lldus_per_packet": 50})),
+            params: fields(
+                json!({"packet_bytes": 1500, "link_rate_bps": 1_000_000, "lldu_bytes": 33, "lldus_per_packet": 50}),
+            ),
             ..Record::default()
         };
         let run = Run {

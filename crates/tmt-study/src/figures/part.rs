@@ -138,6 +138,24 @@ impl Part {
         all.reduce(f64::max)
     }
 
+    /// What is published, by quantity in the order of the entry: one value a cell, in the order of its cells.
+    #[must_use]
+    pub fn published(&self) -> Vec<(&str, Vec<Option<f64>>)> {
+        let keys: Vec<Vec<String>> = match self.groups(&self.plan) {
+            Ok(groups) => groups.iter().map(|group| self.key(group)).collect(),
+            Err(_) => Vec::new(),
+        };
+        let of = |quantity: &Quantity| {
+            keys.iter()
+                .map(|key| quantity.published.get(key).copied())
+                .collect()
+        };
+        let quantities = self.quantities.iter();
+        quantities
+            .map(|quantity| (quantity.name.as_str(), of(quantity)))
+            .collect()
+    }
+
     /// Whether `name` can be changed here: a name of the plan, a parameter of its runs, or a key of its models.
     #[must_use]
     pub fn takes(&self, name: &str) -> bool {

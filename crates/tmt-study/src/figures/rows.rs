@@ -134,11 +134,7 @@ impl Part {
             }
         }
         for check in &self.checks {
-            rows.push(
-                check
-                    .row(&groups, records)
-                    .map_err(PlanError::whole)?,
-            );
+            rows.push(check.row(&groups, records).map_err(PlanError::whole)?);
         }
         Ok(rows)
     }

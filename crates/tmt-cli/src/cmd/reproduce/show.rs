@@ -115,7 +115,9 @@ impl Shown {
         }
         table = table
             .number("ours", show, |row| row.ours.map(|ours| ours.mean))
-            .number("± 95 %", Show::Significant(2), |row| row.ours.and_then(|ours| ours.ci95))
+            .number("± 95 %", Show::Significant(2), |row| {
+                row.ours.and_then(|ours| ours.ci95)
+            })
             .plain("dev. %", |row| {
                 let deviation = row.deviation().filter(|deviation| deviation.is_finite());
                 deviation.map(|deviation| format!("{:+.1}", 100.0 * deviation))

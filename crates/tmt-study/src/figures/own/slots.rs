@@ -21,7 +21,12 @@ pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
             was_erased = is_erased;
         }
     }
-    let of_head = |key: &str| loaded.head.get(key).and_then(|text| text.parse::<f64>().ok());
+    let of_head = |key: &str| {
+        loaded
+            .head
+            .get(key)
+            .and_then(|text| text.parse::<f64>().ok())
+    };
     let ratio = |one: u64, other: u64| (other > 0).then(|| to_f64(one) / to_f64(other));
     let delay = loaded.rows.median_delay().map(|delay| delay.as_secs_f64());
     let results = [
