@@ -21,6 +21,7 @@ mod diff;
 mod documents;
 mod export;
 mod extremes;
+mod figures;
 mod files;
 mod fit;
 mod formats;

@@ -124,6 +124,40 @@ impl Draft {
         axis.map(|axis| &axis.values[..])
     }
 
+    /// Keeps only these values of an axis that varies with others, and of those what varies with them. Returns false, and changes
+    /// nothing, if `name` is no such axis, or lacks one of the values.
+    pub(crate) fn choose(&mut self, name: &str, values: &[Choice]) -> bool {
+        let name = names::key(name);
+        let Some(group) = self
+            .zipped
+            .iter()
+            .find(|group| group.iter().any(|known| known == name))
+        else {
+            return false;
+        };
+        let Some(axis) = self.axes.iter().find(|axis| axis.name == name) else {
+            return false;
+        };
+        if !values.iter().all(|value| axis.values.contains(value)) {
+            return false;
+        }
+        let keeps: Vec<bool> = axis
+            .values
+            .iter()
+            .map(|value| values.contains(value))
+            .collect();
+        for axis in self
+            .axes
+            .iter_mut()
+            .filter(|axis| group.contains(&axis.name))
+        {
+            let mut keeps = keeps.iter();
+            axis.values
+                .retain(|_| keeps.next().is_none_or(|keeps| *keeps));
+        }
+        true
+    }
+
     /// Sets the rule for stopping.
     pub fn stop(&mut self, stop: Stop) {
         self.stop = Some(stop);

@@ -182,8 +182,16 @@ impl Part {
     /// A value that its parameter refuses.
     pub fn changed(&self, changes: &Changes, unnamed: Unnamed<'_>) -> Result<Plan, PlanError> {
         let mut draft = self.draft.clone();
-        for (name, text) in changes.set.iter().filter(|(name, _)| self.takes(name)) {
-            draft.set(name, text)?;
+        for (name, text) in &changes.set {
+            if !self.takes(name) {
+                continue;
+            }
+            let mut given = Draft::default();
+            given.set(name, text)?;
+            let values = given.values(name).unwrap_or_default();
+            if !draft.choose(name, values) {
+                draft.give(name, values.to_vec(), None);
+            }
         }
         if let Some(duration) = changes.duration.filter(|_| !self.plan.is_of_models()) {
             draft.give("duration", vec![vec![duration.to_string()]], None);

@@ -275,6 +275,26 @@ fn a_changed_setting_keeps_what_is_published_and_can_be_off() {
 }
 
 #[test]
+fn a_value_of_axes_that_vary_together_chooses_their_points() {
+    let part = &figure("celandroni-fig3").unwrap().parts[0];
+    let changed = |value: &str| {
+        let changes = Changes {
+            set: vec![("size".to_owned(), value.to_owned())],
+            ..Changes::default()
+        };
+        part.changed(&changes, &mut |_| Ok(None))
+    };
+    assert_eq!(changed("23").unwrap().cells(), 6);
+    assert_eq!(changed("23,92").unwrap().cells(), 12);
+    assert!(
+        changed("24")
+            .unwrap_err()
+            .message
+            .contains("expected equal numbers")
+    );
+}
+
+#[test]
 fn a_figure_like_another_keeps_what_is_published_where_the_cells_are_the_same() {
     let like = |plan: &str| {
         parse(&format!("name = \"own\"\nabout = \"-\"\n[[part]]\nlike = \"barakat-fig15\"\n[part.plan]\n{plan}\n")).unwrap()
