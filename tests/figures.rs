@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Folder, tmt};
+use crate::common::{Folder, project, tmt};
 
 /// A figure of closed forms, which takes no time.
 const OWN: &str = r#"
@@ -62,6 +62,22 @@ fn a_file_of_ones_own_runs_and_a_wrong_setting_is_off() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn every_file_of_the_folder_is_listed() {
+    let list = tmt("reproduce --list --json").run().ok().json();
+    let listed = list["results"].as_array().unwrap().iter();
+    let mut listed: Vec<String> = listed
+        .map(|one| format!("{}.toml", one["figure"].as_str().unwrap()))
+        .collect();
+    listed.sort();
+    let files = std::fs::read_dir(project("crates/tmt-study/figures")).unwrap();
+    let mut files: Vec<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(listed, files);
 }
 
 #[test]

@@ -3,12 +3,14 @@
 //!
 //! A figure is a TOML file in `figures/`, and a line in [`FILES`]; a user's own file has the same form.
 
+mod cells;
 mod check;
 mod file;
 mod judge;
 mod measure;
 mod own;
 mod part;
+mod row;
 mod rows;
 mod rules;
 mod template;
@@ -20,7 +22,7 @@ use tmt_core::types::named::suggestion;
 
 pub use judge::{Bound, Verdict};
 pub use part::{Changes, Part};
-pub use rows::{Row, reasons};
+pub use row::{Row, reasons};
 
 use crate::plan::PlanError;
 

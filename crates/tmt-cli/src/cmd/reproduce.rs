@@ -5,7 +5,7 @@ mod show;
 
 use serde_json::json;
 use tmt_core::types::Span;
-use tmt_study::figures::{self, Changes, Figure};
+use tmt_study::figures::{self, Changes, Figure, Part as FigurePart};
 
 use super::sweep::refusal;
 use crate::exit::{Failure, Outcome};
@@ -20,6 +20,7 @@ use show::Shown;
 /// Flags of `tmt reproduce`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub(crate) struct Args {
     /// Names of --list, or files in TOML (docs/figures.md)
     #[arg(value_name = "FIGURE")]
@@ -204,7 +205,7 @@ fn check(chosen: &[Chosen], changes: &Changes) -> Outcome {
         }
     }
     for one in chosen {
-        let shortest = one.figure.parts.iter().map(|part| part.shortest()).max();
+        let shortest = one.figure.parts.iter().map(FigurePart::shortest).max();
         let too_short = changes
             .duration
             .zip(shortest)

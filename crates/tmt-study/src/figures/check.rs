@@ -2,10 +2,10 @@
 
 use fluid_tcp::simulation::replications::Estimate;
 
+use super::cells::{Filter, Group, found, has};
 use super::judge::{Case, Role};
 use super::measure::Measure;
-use super::part::{Filter, Group, has};
-use super::rows::{Row, found};
+use super::row::Row;
 use crate::record::Records;
 
 /// A statement.
@@ -49,7 +49,7 @@ pub(super) enum Shape {
 
 impl Check {
     /// The row of this statement.
-    pub(super) fn row(&self, groups: &[Group], records: &Records) -> Result<Row, String> {
+    pub(super) fn row(&self, groups: &[Group], records: &Records) -> Row {
         let groups: Vec<&Group> = groups
             .iter()
             .filter(|group| has(&group.cells[0], &self.at))
@@ -76,7 +76,7 @@ impl Check {
         };
         let verdict = case.verdict();
         let why = self.why.clone().filter(|_| verdict != super::Verdict::Held);
-        Ok(Row {
+        Row {
             label: self.name.clone(),
             axes: Vec::new(),
             subject: String::new(),
@@ -94,7 +94,7 @@ impl Check {
             verdict,
             why,
             source: self.source.clone(),
-        })
+        }
     }
 
     fn ours(&self, groups: &[&Group], records: &Records) -> Option<f64> {

@@ -8,11 +8,12 @@ use tmt_core::types::Span;
 use toml::de::{DeTable, DeValue};
 
 use super::Figure;
+use super::cells::{Filter, Group, has};
 use super::check::{Check, Shape};
 use super::judge::Role;
 use super::measure::Measure;
 use super::own;
-use super::part::{self, Filter, Group, Part, Quantity, TheoryOf, Unnamed, Values, has};
+use super::part::{self, Part, Quantity, TheoryOf, Unnamed, Values};
 use super::rules::RULES;
 use crate::plan::file::{of_table, place};
 use crate::plan::{Draft, PlanError};
@@ -248,7 +249,7 @@ pub(super) fn parse<'f>(
 ) -> Result<Figure, PlanError> {
     let file: FigureFile = toml::from_str(text).map_err(|error| unreadable(text, &error))?;
     let mut places = Places::of(text)?;
-    if file.open.is_some() == !file.part.is_empty() {
+    if file.open.is_some() != file.part.is_empty() {
         return Err(PlanError::whole(
             "found neither or both of `open` and [[part]], expected one of them",
         ));

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    fn fields(value: Value) -> Fields {
+    fn fields(value: &Value) -> Fields {
         value.as_object().unwrap().clone()
     }
 
@@ -161,17 +161,17 @@ mod tests {
     fn values_of_a_run_are_found_by_their_texts() {
         let record = Record {
             params: fields(
-                json!({"packet_bytes": 1500, "link_rate_bps": 1_000_000, "lldu_bytes": 33, "lldus_per_packet": 50}),
+                &json!({"packet_bytes": 1500, "link_rate_bps": 1_000_000, "lldu_bytes": 33, "lldus_per_packet": 50}),
             ),
             ..Record::default()
         };
         let run = Run {
             duration_s: Some(10.0),
-            total: fields(json!({
+            total: fields(&json!({
                 "packets_arrived": 100, "packets_served": 50, "mean_coding_ratio": 0.75,
                 "link_attempts": [{"value": 1, "count": 3}, {"value": 2, "count": 1}],
             })),
-            flows: vec![fields(json!({"goodput_bps": 5.0}))],
+            flows: vec![fields(&json!({"goodput_bps": 5.0}))],
             ..Run::default()
         };
         for (text, value) in [

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Span;
 
+use super::cells::{Filter, Group};
 use super::check::Check;
 use super::judge::Role;
 use super::measure::Measure;
 use super::template;
 use crate::engine::{OwnRun, Sweep};
-use crate::plan::{Cell, Draft, Name, Plan, PlanError, models};
-
-/// Values by which cells are chosen: each name has one of its texts.
-pub(super) type Filter = BTreeMap<String, Vec<String>>;
+use crate::plan::{Draft, Plan, PlanError, models};
 
 /// Reads values that name files, as in [`Draft::plan`].
 pub(super) type Unnamed<'a> = &'a mut dyn FnMut(&str) -> Result<Option<String>, String>;
@@ -94,14 +92,6 @@ pub struct Changes {
     pub seeds: Option<u32>,
     /// Length of a run.
     pub duration: Option<Span>,
-}
-
-/// A cell as rows name it.
-pub(super) struct Group {
-    /// Texts of the axes that label it.
-    pub(super) key: Vec<(String, String)>,
-    /// Cells of the plan: more than one if each is a trace of its own.
-    pub(super) cells: Vec<Cell>,
 }
 
 impl Part {
@@ -273,20 +263,6 @@ fn own_has(plan: &Plan, name: &str) -> bool {
     plan.varying().any(|own| own == name)
 }
 
-/// Whether the first cell of `group` has the values of `filter`.
-pub(super) fn has(cell: &Cell, filter: &Filter) -> bool {
-    filter.iter().all(|(name, texts)| {
-        let found = cell.text(name);
-        found.is_some_and(|found| texts.iter().any(|text| are_equal(&found, text)))
-    })
-}
-
-/// Whether two texts are equal, or the same number.
-fn are_equal(one: &str, other: &str) -> bool {
-    let numbers = one.parse::<f64>().ok().zip(other.parse::<f64>().ok());
-    one == other || numbers.is_some_and(|(one, other)| one.total_cmp(&other).is_eq())
-}
-
 /// Names of a plan that these texts fill in, which are variables even if no value of the plan names them.
 pub(super) fn named<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let names = texts.into_iter().flat_map(template::names);
@@ -298,11 +274,4 @@ pub(super) fn label_all(draft: &mut Draft, names: impl IntoIterator<Item = Strin
     for name in names {
         draft.label(&name);
     }
-}
-
-/// Whether the plan of `cell` has a value of this name that is a variable.
-pub(super) fn value(cell: &Cell, name: &str) -> Option<String> {
-    let mut settings = cell.settings();
-    let found = settings.find(|(known, kind, _)| *known == name && *kind != Name::Model);
-    found.map(|(_, _, text)| text)
 }

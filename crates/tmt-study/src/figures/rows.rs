@@ -1,115 +1,16 @@
 //! Rows of a figure: published, theory, ours, verdict.
 
-use std::collections::BTreeSet;
+use fluid_tcp::simulation::replications::Estimate;
 
-use fluid_tcp::simulation::replications::{Estimate, estimate};
-
-use super::judge::{Bound, Case, Role, Verdict, deviation};
-use super::measure::Measure;
-use super::part::{Group, Part, Quantity, TheoryOf, has, value};
+use super::cells::{Found, Group, found, has, runs, value};
+use super::judge::{Bound, Case, Role, Verdict};
+use super::part::{Part, Quantity, TheoryOf};
+use super::row::Row;
 use super::rules::{self, Point};
 use super::template;
 use super::theory::Theory;
 use crate::plan::{Plan, PlanError};
-use crate::record::{Record, Records, Run};
-
-/// One quantity at one point.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// Text of the point.
-    pub label: String,
-    /// Values of the axes that vary, by name.
-    pub axes: Vec<(String, String)>,
-    /// What is simulated.
-    pub subject: String,
-    /// Name of the quantity.
-    pub quantity: String,
-    /// What is measured, as the entry names it.
-    pub metric: String,
-    /// Its unit; empty without one.
-    pub unit: String,
-    /// What the paper has.
-    pub published: Option<f64>,
-    /// What a closed form gives.
-    pub theory: Option<f64>,
-    /// Short name of the closed form.
-    pub by: String,
-    /// Its arguments, as `tmt model` takes them.
-    pub model: String,
-    /// Mean over the runs, with its interval.
-    pub ours: Option<Estimate>,
-    /// Largest deviation as a share, the factor `allowed` not included.
-    pub tolerance: Option<f64>,
-    /// Factor on the tolerance.
-    pub allowed: f64,
-    /// Set if the closed form is a bound.
-    pub bound: Option<Bound>,
-    /// What follows.
-    pub verdict: Verdict,
-    /// Why it is not judged, or why it differs.
-    pub why: Option<String>,
-    /// Where it is published, or the closed form.
-    pub source: String,
-}
-
-impl Row {
-    /// (ours − theory) / |theory|, or of what is published if there is no theory.
-    #[must_use]
-    pub fn deviation(&self) -> Option<f64> {
-        let (ours, target) = self.ours.zip(self.theory.or(self.published))?;
-        Some(deviation(ours.mean, target))
-    }
-}
-
-/// The runs of a group: values of a measure, and what stands in their way.
-pub(super) struct Found {
-    pub(super) ours: Option<Estimate>,
-    /// Why there is no value, or what is missing.
-    pub(super) remark: Option<String>,
-}
-
-/// The estimate of `measure` over the runs of `group`.
-///
-/// A cell with starts in a trace is one value, the mean over the starts. Any other run is a value of its own.
-pub(super) fn found(group: &Group, records: &Records, measure: &Measure) -> Found {
-    let mut values = Vec::new();
-    let (mut lacking, mut all) = (0_usize, 0_usize);
-    let mut refused = None;
-    for cell in &group.cells {
-        let has_starts = cell.text("offsets").is_some();
-        let mut of_cell = Vec::new();
-        for record in records.of_cell(cell.number) {
-            for run in &record.runs {
-                all += 1;
-                refused = refused.or_else(|| run.error.clone());
-                match measure.of(record, run) {
-                    Some(value) => of_cell.push(value),
-                    None => lacking += 1,
-                }
-            }
-        }
-        match estimate(&of_cell).filter(|_| has_starts) {
-            Some(mean) => values.push(mean.mean),
-            None => values.extend(of_cell),
-        }
-    }
-    if let Some(why) = refused {
-        let ours = None;
-        let remark = Some(format!("refused: {why}"));
-        return Found { ours, remark };
-    }
-    Found {
-        ours: estimate(&values),
-        remark: (lacking > 0).then(|| format!("{lacking} of {all} runs have no such value")),
-    }
-}
-
-/// The runs of the cells of `group`.
-fn runs<'a>(group: &'a Group, records: &'a Records) -> Vec<&'a Run> {
-    let cells = group.cells.iter();
-    let records = cells.flat_map(|cell| records.of_cell(cell.number));
-    records.flat_map(|record: &Record| &record.runs).collect()
-}
+use crate::record::{Records, Run};
 
 impl Part {
     /// The rows of `records`, results of `plan`, which [`Self::changed`] gave. `tolerance` replaces those of the entry.
@@ -134,23 +35,21 @@ impl Part {
             }
         }
         for check in &self.checks {
-            rows.push(check.row(&groups, records).map_err(PlanError::whole)?);
+            rows.push(check.row(&groups, records));
         }
         Ok(rows)
     }
 
     /// The text of a row at `group`.
     fn label(&self, group: &Group, label: Option<&String>) -> Result<String, String> {
-        match label.or(self.label.as_ref()) {
-            Some(label) => template::fill(label, &|name| value(&group.cells[0], name)),
-            None => {
-                let texts = group
-                    .key
-                    .iter()
-                    .map(|(name, text)| format!("{name}={text}"));
-                Ok(texts.collect::<Vec<_>>().join(" "))
-            }
+        if let Some(label) = label.or(self.label.as_ref()) {
+            return template::fill(label, &|name| value(&group.cells[0], name));
         }
+        let texts = group
+            .key
+            .iter()
+            .map(|(name, text)| format!("{name}={text}"));
+        Ok(texts.collect::<Vec<_>>().join(" "))
     }
 
     /// One row; `None` if its closed form has no such result.
@@ -274,13 +173,4 @@ impl Judged {
             excuse,
         }))
     }
-}
-
-/// Reasons of rows, each once, in their order.
-pub fn reasons<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(Verdict, &'a str)> {
-    let mut known = BTreeSet::new();
-    let all = rows
-        .into_iter()
-        .filter_map(|row| Some((row.verdict, row.why.as_deref()?)));
-    all.filter(|reason| known.insert(*reason)).collect()
 }

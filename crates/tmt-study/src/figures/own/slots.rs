@@ -2,7 +2,7 @@
 
 use fluid_tcp::experiment::{Experiment, InMemory};
 use serde_json::Value;
-use tmt_core::types::to_f64;
+use tmt_core::types::{Span, to_f64};
 
 use crate::record::Fields;
 
@@ -28,7 +28,7 @@ pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
             .and_then(|text| text.parse::<f64>().ok())
     };
     let ratio = |one: u64, other: u64| (other > 0).then(|| to_f64(one) / to_f64(other));
-    let delay = loaded.rows.median_delay().map(|delay| delay.as_secs_f64());
+    let delay = loaded.rows.median_delay().map(Span::as_secs_f64);
     let results = [
         ("slots", Some(to_f64(slots))),
         ("erasure_ratio", ratio(erased, slots)),
