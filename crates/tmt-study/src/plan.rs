@@ -265,6 +265,13 @@ impl Plan {
         varying.map(|axis| axis.name.as_str())
     }
 
+    /// Names of its variables.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        let axes = self.axes.iter().zip(&self.names);
+        let variables = axes.filter(|(_, name)| **name == Name::Variable);
+        variables.map(|(axis, _)| axis.name.as_str())
+    }
+
     /// The rule for stopping, if there is one.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {

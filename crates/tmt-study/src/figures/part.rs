@@ -172,6 +172,10 @@ impl Part {
     /// A value that its parameter refuses.
     pub fn changed(&self, changes: &Changes, unnamed: Unnamed<'_>) -> Result<Plan, PlanError> {
         let mut draft = self.draft.clone();
+        // A setting may replace the only value that names a variable, whose labels stay.
+        for name in self.plan.variables() {
+            draft.label(name);
+        }
         for (name, text) in &changes.set {
             if !self.takes(name) {
                 continue;

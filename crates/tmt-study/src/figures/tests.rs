@@ -289,6 +289,29 @@ fn a_changed_setting_keeps_what_is_published_and_can_be_off() {
 }
 
 #[test]
+fn a_setting_may_replace_what_names_a_variable() {
+    for (name, set) in [
+        ("barakat-fig3", "rtt"),
+        ("zhu-fig9", "terrestrial_rtt"),
+        ("zhu-fig14", "scheme"),
+    ] {
+        let part = &figure(name).unwrap().parts[0];
+        let value = if set == "scheme" { "arq" } else { "50ms" };
+        let changes = Changes {
+            set: vec![(set.to_owned(), value.to_owned())],
+            ..Changes::default()
+        };
+        let changed = part.changed(&changes, &mut |_| Ok(None)).unwrap();
+        assert_eq!(changed.cells(), part.plan().cells(), "{name}");
+        assert_eq!(
+            part.groups(&changed).unwrap().len(),
+            part.plan().cells(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn a_value_of_axes_that_vary_together_chooses_their_points() {
     let part = &figure("celandroni-fig3").unwrap().parts[0];
     let changed = |value: &str| {
