@@ -22,6 +22,7 @@ mod diff;
 mod documents;
 mod export;
 mod extremes;
+mod figures;
 mod files;
 mod fit;
 mod formats;

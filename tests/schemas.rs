@@ -136,7 +136,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 40] = [
+const COMMANDS: [&str; 42] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -173,6 +173,8 @@ const COMMANDS: [&str; 40] = [
     "model --list --json",
     "validate --json 000-fig6 --seeds 2 --duration 60s",
     "validate --list --json",
+    "reproduce --json celandroni-fig3 --set size=23",
+    "reproduce --list --json",
     "convert --list --json",
     "synth --list --json",
     "synth --scenario internet --show-parameters --json",

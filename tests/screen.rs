@@ -282,7 +282,7 @@ fn everything_fits_80_columns() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let names = "demo convert lint synth inject stats diff apply tcp advise audit model validate completions man help";
+    let names = "demo convert lint synth inject stats diff apply tcp advise audit model validate reproduce completions man help";
     commands.extend(names.split(' ').map(|name| format!("{name} --help")));
     for command in &commands {
         let ran = tmt(command).env("COLUMNS", "80").within(&folder).run();

@@ -13,6 +13,7 @@ mod inject;
 mod lint;
 mod model;
 mod plot;
+mod reproduce;
 mod slice;
 pub(crate) mod stats;
 mod summarise;
@@ -68,6 +69,8 @@ pub(crate) enum Command {
     Model(model::Args),
     /// Compare closed forms with simulations, figure by figure
     Validate(validate::Args),
+    /// Run a table or figure of a paper: published, ours, verdict
+    Reproduce(reproduce::Args),
     /// Print shell completions
     Completions(generate::CompletionsArgs),
     /// Print a manual page, or write all of them
@@ -98,6 +101,7 @@ impl Command {
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
             Self::Validate(args) => validate::run(&args),
+            Self::Reproduce(args) => reproduce::run(&args),
             Self::Completions(args) => generate::completions(&args),
             Self::Man(args) => generate::man(&args),
             Self::Help(args) => glossary::run(&args),

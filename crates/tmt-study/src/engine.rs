@@ -11,10 +11,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fluid_tcp::experiment::Storage;
+use fluid_tcp::experiment::{Experiment, Storage};
 
 use crate::plan::{Plan, PlanError, Seen};
-use crate::record::{Record, Records};
+use crate::record::{Fields, Record, Records};
 use queue::Queue;
 pub(crate) use shared::{Over, Shared};
 use task::Task;
@@ -40,6 +40,9 @@ struct Known {
     seen: BTreeMap<usize, Seen>,
 }
 
+/// What a cell runs instead of a simulation of TCP: results of one seed, by name.
+pub type OwnRun = fn(&Experiment) -> Result<Fields, String>;
+
 /// The work of a plan, or of a part of it.
 ///
 /// ```
@@ -58,6 +61,7 @@ pub struct Sweep<'a> {
     tasks: Vec<Task>,
     /// Values that the plan leaves open, once each.
     assumed: Vec<String>,
+    own: Option<OwnRun>,
 }
 
 impl<'a> Sweep<'a> {
@@ -66,11 +70,26 @@ impl<'a> Sweep<'a> {
     /// # Errors
     /// A value made of variables that its parameter refuses.
     pub fn new(plan: &'a Plan) -> Result<Self, PlanError> {
-        let (tasks, assumed) = task::all(plan)?;
+        let (tasks, assumed) = task::all(plan, false)?;
         Ok(Self {
             plan,
             tasks,
             assumed,
+            own: None,
+        })
+    }
+
+    /// All work of `plan`, where `own` is run with each seed instead of a simulation of TCP.
+    ///
+    /// # Errors
+    /// A value made of variables that its parameter refuses.
+    pub fn of_own(plan: &'a Plan, own: OwnRun) -> Result<Self, PlanError> {
+        let (tasks, assumed) = task::all(plan, true)?;
+        Ok(Self {
+            plan,
+            tasks,
+            assumed,
+            own: Some(own),
         })
     }
 
@@ -211,7 +230,10 @@ impl<'a> Sweep<'a> {
                 return Ok(None);
             }
         }
-        let record = task.record(self.plan, shared)?;
+        let record = match self.own {
+            Some(own) => task.record_of(self.plan, own),
+            None => task.record(self.plan, shared),
+        }?;
         if stop.is_some() {
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
             known.records.add(Record {

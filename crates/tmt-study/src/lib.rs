@@ -32,6 +32,7 @@
 //! - [`conditions`]: what compared runs have in common, and what differs unasked.
 //! - [`summary`]: means over runs and their intervals.
 //! - [`advise`]: which scheme a link should use.
+//! - [`figures`]: tables and figures of papers, with what they print and what must hold.
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 #![cfg_attr(
@@ -46,6 +47,7 @@
 pub mod advise;
 pub mod conditions;
 pub mod engine;
+pub mod figures;
 pub mod plan;
 pub mod record;
 pub mod summary;

@@ -2,7 +2,7 @@
 
 mod cell;
 mod error;
-mod file;
+pub(crate) mod file;
 mod names;
 mod stop;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 pub use cell::{ASSUMED_DURATION, ASSUMED_RATE, Cell, Work};
-pub(crate) use cell::{of_seed, runs};
+pub(crate) use cell::{of_seed, of_slots, runs};
 pub use error::PlanError;
 use fluid_tcp::experiment::Kind;
 pub use names::{Name, models};
@@ -22,7 +22,7 @@ use crate::values;
 /// Largest number of cells of a plan.
 pub const MAX_CELLS: usize = 10_000_000;
 
-/// One value of an axis: the texts of a parameter, usually one.
+/// One value of an axis: the texts of a parameter, usually one. None leaves the parameter out.
 pub type Choice = Vec<String>;
 
 /// A name and the values that it takes; one value if it does not vary.
@@ -62,6 +62,8 @@ pub struct Draft {
     axes: Vec<Axis>,
     zipped: Vec<Vec<String>>,
     stop: Option<Stop>,
+    /// Names that are variables although no value names them.
+    labels: Vec<String>,
 }
 
 impl Draft {
@@ -114,6 +116,52 @@ impl Draft {
         self.zipped.push(names.collect());
     }
 
+    /// Takes `name` as a variable, if it is no parameter, although no other value names it: it labels the cells.
+    pub(crate) fn label(&mut self, name: &str) {
+        self.labels.push(name.to_owned());
+    }
+
+    /// The values of `name`; `None` if it has none.
+    pub(crate) fn values(&self, name: &str) -> Option<&[Choice]> {
+        let name = names::key(name);
+        let axis = self.axes.iter().find(|axis| axis.name == name);
+        axis.map(|axis| &axis.values[..])
+    }
+
+    /// Keeps only these values of an axis that varies with others, and of those what varies with them. Returns false, and changes
+    /// nothing, if `name` is no such axis, or lacks one of the values.
+    pub(crate) fn choose(&mut self, name: &str, values: &[Choice]) -> bool {
+        let name = names::key(name);
+        let Some(group) = self
+            .zipped
+            .iter()
+            .find(|group| group.iter().any(|known| known == name))
+        else {
+            return false;
+        };
+        let Some(axis) = self.axes.iter().find(|axis| axis.name == name) else {
+            return false;
+        };
+        if !values.iter().all(|value| axis.values.contains(value)) {
+            return false;
+        }
+        let keeps: Vec<bool> = axis
+            .values
+            .iter()
+            .map(|value| values.contains(value))
+            .collect();
+        for axis in self
+            .axes
+            .iter_mut()
+            .filter(|axis| group.contains(&axis.name))
+        {
+            let mut keeps = keeps.iter();
+            axis.values
+                .retain(|_| keeps.next().is_none_or(|keeps| *keeps));
+        }
+        true
+    }
+
     /// Sets the rule for stopping.
     pub fn stop(&mut self, stop: Stop) {
         self.stop = Some(stop);
@@ -142,6 +190,14 @@ impl Draft {
             self.zipped = other.zipped;
         }
         self.stop = other.stop.or(self.stop.take());
+        self.labels.extend(other.labels);
+    }
+
+    /// As [`Self::override_with`], but what `other` gives comes after all that it does not.
+    pub(crate) fn replace_with(&mut self, other: Self) {
+        let is_given = |axis: &Axis| other.axes.iter().any(|given| given.name == axis.name);
+        self.axes.retain(|axis| !is_given(axis));
+        self.override_with(other);
     }
 
     /// Checks names and values. `unnamed` returns a value that names files without them, `None` for any other value, or why
@@ -153,7 +209,7 @@ impl Draft {
         self,
         unnamed: &mut dyn FnMut(&str) -> Result<Option<String>, String>,
     ) -> Result<Plan, PlanError> {
-        let names = names::of(&self.axes)?;
+        let names = names::of(&self.axes, &self.labels)?;
         let mut without_files = HashMap::new();
         for (axis, name) in self.axes.iter().zip(&names) {
             for text in axis.values.iter().flatten() {
@@ -216,6 +272,13 @@ impl Plan {
     pub fn varying(&self) -> impl Iterator<Item = &str> {
         let varying = self.axes.iter().filter(|axis| axis.values.len() > 1);
         varying.map(|axis| axis.name.as_str())
+    }
+
+    /// Names of its variables.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        let axes = self.axes.iter().zip(&self.names);
+        let variables = axes.filter(|(_, name)| **name == Name::Variable);
+        variables.map(|(axis, _)| axis.name.as_str())
     }
 
     /// The rule for stopping, if there is one.
@@ -345,7 +408,8 @@ impl Plan {
             }
             for choice in &axis.values {
                 let variable = choice.iter().any(|text| self.has_variables(text));
-                if !variable {
+                let is_left_out = choice.is_empty() && matches!(name, Name::Parameter(_));
+                if !variable && !is_left_out {
                     let texts = choice.iter().map(|text| self.without_files(text));
                     let texts: Vec<&str> = texts.collect();
                     name.check(&texts).map_err(|why| PlanError::at(axis, why))?;

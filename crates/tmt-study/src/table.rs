@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use tmt_core::format::records::{self, Records as Table};
+use tmt_core::types::Span;
 
 use crate::plan::{Name, Plan, PlanError, Work};
 use crate::record::{Fields, Record, Records, Run};
@@ -87,6 +88,10 @@ impl Settings {
                     // A default that a coupled link moves elsewhere is still what was given.
                     let value = parameter.json(experiment);
                     (column, value.unwrap_or_else(|| scalar(&text)))
+                }
+                (Name::TraceDuration, _) => {
+                    let length = cell.trace_duration()?.map(Span::as_nanos);
+                    ("trace_duration_ns".to_owned(), Value::from(length))
                 }
                 _ => (name.replace('-', "_"), scalar(&text)),
             };

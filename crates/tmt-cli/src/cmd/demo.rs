@@ -18,6 +18,7 @@ use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::{Builder, Trace};
+use tmt_study::figures::{self, Part};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
@@ -86,7 +87,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "seed": SEED,
     });
     let document = Document::new("tmt.demo/1", params, chains);
-    print(None, args.json, &document, |chains| text(chains))
+    let printed = printed()?;
+    print(None, args.json, &document, |chains| text(chains, &printed))
 }
 
 /// The PHY trace: slots of constant rate with the erasures of the channel.
@@ -163,29 +165,46 @@ fn tcp(timeline: Trace, end: &EndLine) -> Outcome<RunReport> {
     simulation::run(&setup, link, &mut NoProbe).map_err(Failure::failed)
 }
 
-/// CLIFT 2014, Table I, as printed (fixtures/reference/clift_table1_metrics.csv): name of the row, and its value per scheme.
-const TABLE: [(&str, [&str; 3]); 13] = [
-    ("bandwidth used %", ["13", "17", "23"]),
-    ("goodput kbps", ["305", "351", "390"]),
-    ("mean coding ratio %", ["95", "80", "65"]),
-    ("packet delay min ms", ["287", "287", "288"]),
-    ("packet delay mean ms", ["288", "288", "289"]),
-    ("packet delay max ms", ["383", "341", "327"]),
-    ("link retransmissions 0 %", ["99", "98", "99"]),
-    ("link retransmissions 1 %", ["0.7", "1.4", "0.6"]),
-    ("link retransmissions 2 %", ["0.04", "0.03", "0.01"]),
-    ("link retransmissions 3 %", ["0.0007", "0", "0"]),
-    ("TCP retransmissions 0 %", ["98", "99", "99"]),
-    ("TCP retransmissions 1 %", ["1.5", "0.6", "0.7"]),
-    ("TCP retransmissions 2 %", ["0.1", "0.1", "0"]),
+/// Rows of CLIFT 2014, Table I, in the order of the quantities of the figure clift-table1, which has the printed values.
+const ROWS: [&str; 13] = [
+    "bandwidth used %",
+    "goodput kbps",
+    "mean coding ratio %",
+    "packet delay min ms",
+    "packet delay mean ms",
+    "packet delay max ms",
+    "link retransmissions 0 %",
+    "link retransmissions 1 %",
+    "link retransmissions 2 %",
+    "link retransmissions 3 %",
+    "TCP retransmissions 0 %",
+    "TCP retransmissions 1 %",
+    "TCP retransmissions 2 %",
 ];
 
-/// Row of [`TABLE`] with the goodput.
+/// The printed values for [`ROWS`], by scheme.
+fn printed() -> Outcome<Vec<[String; 3]>> {
+    let figure = figures::figure("clift-table1").map_err(Failure::failed)?;
+    let rows = figure
+        .parts
+        .first()
+        .map(Part::published)
+        .unwrap_or_default();
+    let text =
+        |value: &Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+    let rows = rows.iter().map(|(_, values)| {
+        let mut texts = values.iter().map(text);
+        std::array::from_fn(|_| texts.next().unwrap_or_default())
+    });
+    Ok(rows.collect())
+}
+
+/// Row of [`ROWS`] with the goodput.
 const GOODPUT: usize = 1;
 
 impl Chain {
-    /// Simulated values for the rows of [`TABLE`].
-    fn cells(&self) -> [String; TABLE.len()] {
+    /// Simulated values for [`ROWS`].
+    fn cells(&self) -> [String; ROWS.len()] {
         let metrics = &self.tcp.total.metrics;
         // The paper counts whole packets.
         let goodput = self
@@ -221,15 +240,17 @@ fn share(counts: &BTreeMap<u32, u64>, times: u32) -> Option<f64> {
     ratio(count, counts.values().sum())
 }
 
-fn text(chains: &[Chain]) -> String {
+fn text(chains: &[Chain], printed: &[[String; 3]]) -> String {
     let ours: Vec<_> = chains.iter().map(Chain::cells).collect();
-    let mut table = Table::of(TABLE.into_iter().enumerate())
+    let mut table = Table::of(ROWS.into_iter().zip(printed).enumerate())
         .words("", |(_, (name, _))| *name)
         .grouped(2);
     for (place, (scheme, ours)) in SCHEMES.into_iter().zip(&ours).enumerate() {
         let (_, code) = scheme.split_once(':').unwrap_or(("", scheme));
         table = table
-            .plain(format!("{code}\npaper"), |(_, (_, paper))| paper[place])
+            .plain(format!("{code}\npaper"), |(_, (_, paper))| {
+                paper[place].as_str()
+            })
             .plain(format!("{code}\ntmt"), |(row, _)| ours[*row].as_str());
     }
     let erased = chains
@@ -238,7 +259,7 @@ fn text(chains: &[Chain]) -> String {
         .unwrap_or(0.0)
         * 100.0;
     // Deviations of the goodput from the published one, %.
-    let goodput = TABLE[GOODPUT].1.into_iter().zip(&ours);
+    let goodput = printed.get(GOODPUT).into_iter().flatten().zip(&ours);
     let off = goodput.map(|(paper, ours)| {
         let (paper, ours): (Option<f64>, Option<f64>) =
             (paper.parse().ok(), ours[GOODPUT].parse().ok());

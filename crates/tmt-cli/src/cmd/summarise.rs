@@ -126,7 +126,11 @@ fn column(table: &Records, name: &str) -> String {
 pub(super) fn column_of(name: &str) -> String {
     let key = name.replace('-', "_");
     let parameter = Parameter::of(&key);
-    parameter.map_or(key, Parameter::column)
+    match parameter {
+        Some(parameter) => parameter.column(),
+        None if key == "trace_duration" => "trace_duration_ns".to_owned(),
+        None => key,
+    }
 }
 
 /// The summary of the results of a sweep as text, with its warnings.

@@ -3,7 +3,7 @@
 mod args;
 mod engine;
 mod forecast;
-mod partial;
+pub(crate) mod partial;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -141,7 +141,7 @@ fn check_engine(args: &Args) -> Outcome {
 /// Runs everything without a file, and writes the table into a pipe or device, or prints the summary.
 fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
     let kept = Mutex::new(Records::default());
-    carry_out(read, sweep, Records::default(), |record| {
+    carry_out(read.file.as_deref(), sweep, Records::default(), |record| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.add(record.clone());
         Ok(())
@@ -172,8 +172,8 @@ fn in_memory(args: &Args, read: &Read, sweep: &Sweep<'_>) -> Outcome {
 }
 
 /// Runs what is left, with progress.
-fn carry_out(
-    read: &Read,
+pub(crate) fn carry_out(
+    file: Option<&str>,
     sweep: &Sweep<'_>,
     done: Records,
     keep: impl Fn(&Record) -> Outcome + Sync,
@@ -187,7 +187,7 @@ fn carry_out(
         keep(record)
     });
     drop(work);
-    ran.map_err(|error| stopped(error, read.file.as_deref()))
+    ran.map_err(|error| stopped(error, file))
 }
 
 /// Prints what is to be known of the results.
@@ -262,7 +262,7 @@ fn read(args: &Args) -> Outcome<Read> {
 }
 
 /// The failure of a plan, at its place in the file, or with the flag.
-fn refusal(error: &PlanError, file: Option<&str>) -> Failure {
+pub(crate) fn refusal(error: &PlanError, file: Option<&str>) -> Failure {
     let place = file.zip(error.place);
     Failure::usage(match place {
         Some((file, (line, column))) => {

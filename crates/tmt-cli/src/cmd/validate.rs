@@ -1,19 +1,15 @@
-//! `tmt validate`: comparison of closed forms with schemes and simulations, figure by figure.
+//! `tmt validate`: theory beside simulation, of the figures of `tmt reproduce` that have both.
 
-mod figure;
-mod rules;
-mod run;
-mod scheme_run;
 mod show;
-mod theory;
-mod values;
 
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
 use tmt_core::types::Span;
+use tmt_study::figures::{self, Changes, Figure, Part};
 
-use self::figure::{Figure, figures};
-use self::run::Runs;
+use super::reproduce::Chosen;
+use super::reproduce::run::part_rows;
+use super::sweep::refusal;
 use crate::exit::{Failure, Outcome};
 use crate::output::document::Document;
 use crate::output::{self, Output};
@@ -58,32 +54,44 @@ pub(crate) struct Args {
 
 /// Adds the names of the figures. Deferred, so that their file is read only for this command.
 fn with_names(command: clap::Command) -> clap::Command {
-    let names = PossibleValuesParser::new(figures().flat_map(Figure::names));
+    let all = figures::all().unwrap_or_default();
+    let names = all
+        .iter()
+        .flat_map(|figure| &figure.parts)
+        .flat_map(Part::validate_names);
+    let names = PossibleValuesParser::new(names);
     command.mut_arg("figures", |arg| arg.value_parser(names))
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let path = args.output.as_deref();
     if args.list {
-        return show::list(path, args.json, args.csv);
+        return show::list(&parts()?, path, args.json, args.csv);
     }
     let mut output = Output::create(path)?;
-    let is_chosen = |figure: &&Figure| {
-        let is_named = |chosen: &String| figure.names().any(|name| name == chosen);
+    let is_chosen = |part: &Part| {
+        let is_named = |chosen: &String| part.validate_names().any(|name| name == chosen);
         args.figures.is_empty() || args.figures.iter().any(is_named)
     };
-    let figures = figures().filter(is_chosen);
-    let figures = figures.map(|figure| Ok((figure, figure.duration(args.duration)?)));
-    let figures: Vec<(&Figure, Span)> = figures.collect::<Outcome<_>>()?;
+    let parts = parts()?.into_iter().filter(|(_, part)| is_chosen(part));
+    let parts = parts.map(|(figure, part)| Ok((figure, part, duration(part, args.duration)?)));
+    let parts: Vec<(&Figure, &Part, Span)> = parts.collect::<Outcome<_>>()?;
     let percent = args.tolerance.map(|percent| percent / 100.0);
     let mut compared = Vec::new();
-    let work = Work::new(figures.len() as u64, "figures");
-    for (figure, duration) in figures {
-        work.name(&figure.name);
-        let seeds = u64::from(args.seeds);
-        let runs = Runs { seeds, duration };
-        let tolerance = percent.unwrap_or(figure.tolerance);
-        let report = show::FigureReport::new(figure, &runs, tolerance, figure.compare(&runs)?);
+    let work = Work::new(parts.len() as u64, "figures");
+    for (figure, part, duration) in parts {
+        work.name(name(part));
+        let changes = Changes {
+            set: Vec::new(),
+            seeds: Some(args.seeds),
+            duration: Some(duration),
+        };
+        let chosen = Chosen {
+            figure: figure.clone(),
+            file: None,
+        };
+        let rows = part_rows(&chosen, part, &changes, percent)?;
+        let report = show::FigureReport::new(part, args.seeds, duration, percent, rows);
         if !args.json && !args.csv {
             work.pause(|| {
                 output.show(&report.text())?;
@@ -115,6 +123,39 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )));
     }
     Ok(())
+}
+
+/// The parts of figures that have theory, in the order of the papers.
+fn parts() -> Outcome<Vec<(&'static Figure, &'static Part)>> {
+    let all = figures::all().map_err(|error| refusal(&error, None))?;
+    let parts = all
+        .iter()
+        .flat_map(|figure| figure.parts.iter().map(move |part| (figure, part)));
+    Ok(parts
+        .filter(|(_, part)| part.validate_names().next().is_some())
+        .collect())
+}
+
+/// The name of a part on this command line.
+fn name(part: &Part) -> &str {
+    part.validate_names().next().unwrap_or_default()
+}
+
+/// Length of the runs of a part: `wanted`, else its own.
+fn duration(part: &Part, wanted: Option<Span>) -> Outcome<Span> {
+    let shortest = part.shortest();
+    match wanted {
+        Some(duration) if duration < shortest => Err(Failure::usage(format!(
+            "--duration {duration} is too short for {}: expected at least {shortest}",
+            name(part)
+        ))),
+        Some(duration) => Ok(duration),
+        None => {
+            let cell = part.plan().cell(0).map_err(|error| refusal(&error, None))?;
+            let text = cell.text("duration").unwrap_or_default();
+            text.parse().map_err(Failure::failed)
+        }
+    }
 }
 
 /// A percentage, 0 or above.

@@ -9,12 +9,12 @@ use fluid_tcp::simulation::probe::NoProbe;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::model::{Arguments, Model};
-use tmt_core::types::Severity;
+use tmt_core::types::{Severity, Span};
 
-use super::Error;
 use super::chunks;
 use super::shared::{Over, Refusal, Shared, SlotsKey, TimelineKey};
-use crate::plan::{Plan, PlanError, Work, of_seed, runs};
+use super::{Error, OwnRun};
+use crate::plan::{Plan, PlanError, Work, of_seed, of_slots, runs};
 use crate::record::{Fields, Record, Run};
 
 /// Most runs of a task.
@@ -66,14 +66,15 @@ impl Interned {
     }
 }
 
-/// All tasks of `plan` in order, and what it leaves open.
-pub(super) fn all(plan: &Plan) -> Result<(Vec<Task>, Vec<String>), PlanError> {
+/// All tasks of `plan` in order, and what it leaves open. With `of_own` runs nothing is shared.
+pub(super) fn all(plan: &Plan, of_own: bool) -> Result<(Vec<Task>, Vec<String>), PlanError> {
     let (mut slots, mut timelines) = (Interned::default(), Interned::default());
     let (mut tasks, mut open): (Vec<Task>, Vec<String>) = (Vec::new(), Vec::new());
     let chunk = plan.stop().map_or(RUNS, |_| RUNS_WITH_STOP);
     for cell in 0..plan.cells() {
         let Work::Runs {
             experiment,
+            trace_duration,
             assumed,
         } = plan.cell(cell)?.work()?
         else {
@@ -91,13 +92,14 @@ pub(super) fn all(plan: &Plan) -> Result<(Vec<Task>, Vec<String>), PlanError> {
             }
         }
         let all = 0..runs(&experiment);
-        if !experiment.is_chain() {
+        let chunk = if of_own { 1 } else { chunk };
+        if of_own || !experiment.is_chain() {
             tasks.extend(chunks(all, chunk).map(|runs| Task::of(None, cell, &runs)));
             continue;
         }
         let random = experiment.chain_slots_are_random();
         let (of_slots, of_timeline) = (
-            slots.number(&experiment, &OF_SLOTS),
+            slots.number(&of_slots(&experiment, trace_duration), &OF_SLOTS),
             timelines.number(&experiment, &OF_TIMELINE),
         );
         let key = |seed| {
@@ -148,7 +150,11 @@ impl Task {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
         let done = match work.map_err(Error::Plan)? {
             Work::Model(model, arguments) => Ok(self.of_model(model, &arguments)),
-            Work::Runs { experiment, .. } => self.of_runs(&experiment, shared),
+            Work::Runs {
+                experiment,
+                trace_duration,
+                ..
+            } => self.of_runs(&experiment, trace_duration, shared),
         };
         done.or_else(|refusal| match refusal {
             Refusal {
@@ -156,6 +162,31 @@ impl Task {
                 message,
             } => Err(Error::Storage(message)),
             Refusal { message, .. } => Ok(self.refused(&message)),
+        })
+    }
+
+    /// Runs `own` with each of its seeds.
+    pub(super) fn record_of<E>(&self, plan: &Plan, own: OwnRun) -> Result<Record, Error<E>> {
+        let work = plan.cell(self.cell).and_then(|cell| cell.work());
+        let experiment = match work.map_err(Error::Plan)? {
+            Work::Runs { experiment, .. } => experiment,
+            Work::Model(model, arguments) => return Ok(self.of_model(model, &arguments)),
+        };
+        let runs = self.runs().map(|run| {
+            let alone = of_seed(&experiment, run);
+            let found = own(&alone);
+            Run {
+                run,
+                seed: Some(alone.seed().0),
+                error: found.as_ref().err().cloned(),
+                total: found.unwrap_or_default(),
+                ..Run::default()
+            }
+        });
+        Ok(Record {
+            cell: self.cell,
+            runs: runs.collect(),
+            ..Record::default()
         })
     }
 
@@ -196,6 +227,7 @@ impl Task {
     fn of_runs<S: Storage>(
         &self,
         experiment: &Experiment,
+        trace_duration: Option<Span>,
         shared: &Shared<'_, S>,
     ) -> Result<Record, Refusal> {
         let Some(key) = self.timeline else {
@@ -208,9 +240,13 @@ impl Task {
         };
         let storage = Over {
             storage: shared,
-            timeline: shared.timeline(key, own, own.seed().0)?,
+            timeline: shared.timeline(key, &of_slots(own, trace_duration), own.seed().0)?,
         };
-        let plan = own.chain_run().resolve(&storage)?;
+        let mut run = own.chain_run();
+        if trace_duration.is_some() {
+            run.duration = own.duration;
+        }
+        let plan = run.resolve(&storage)?;
         let is_alone = own.offsets.is_none() && key.slots.seed.is_some();
         self.of_plan(&plan, if is_alone { 0 } else { self.first })
     }

@@ -4,7 +4,7 @@ use fluid_tcp::experiment::{Count, Experiment, LinkKind};
 use tmt_core::model::{Arguments, Model};
 use tmt_core::types::{BitRate, Span};
 
-use super::names::{Name, models};
+use super::names::{Name, TRACE_DURATION, models};
 use super::{Axis, Choice, Plan, PlanError};
 
 /// Rate of slots or packets if neither plan nor trace nor channel has one: that of the GEO link of the papers.
@@ -30,6 +30,8 @@ pub enum Work {
     Runs {
         /// Parameters of the runs; the number of seeds or starts is among them.
         experiment: Box<Experiment>,
+        /// Length of the slots that its channel generates, if it is not that of a run.
+        trace_duration: Option<Span>,
         /// Values that the plan leaves open and that are assumed, as sentences.
         assumed: Vec<String>,
     },
@@ -109,17 +111,35 @@ impl Cell {
         }
         let mut experiment = Experiment::default();
         for (name, kind, texts) in &self.settings {
-            if let Name::Parameter(parameter) = kind {
+            if let Name::Parameter(parameter) = kind
+                && !texts.is_empty()
+            {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let set = experiment.set(parameter, &texts);
                 set.map_err(|why| PlanError::of(name, why.to_string()))?;
             }
         }
-        let assumed = assume(&mut experiment);
+        let trace_duration = self.trace_duration()?;
+        let assumed = assume(&mut experiment, trace_duration.is_some());
+        let makes_slots = experiment.is_chain() && experiment.trace.is_none();
+        if trace_duration.is_some() && !makes_slots {
+            return Err(PlanError::of(
+                TRACE_DURATION,
+                "needs `scheme`, and `channel` or `loss`, which generate slots; elsewhere `duration` is the length of a run",
+            ));
+        }
         Ok(Work::Runs {
             experiment: Box::new(experiment),
+            trace_duration,
             assumed,
         })
+    }
+
+    /// Length of the slots that a channel generates, if the plan gives it.
+    pub(crate) fn trace_duration(&self) -> Result<Option<Span>, PlanError> {
+        let text = self.text(TRACE_DURATION);
+        let read = text.map(|text| text.parse::<Span>()).transpose();
+        read.map_err(|error| PlanError::of(TRACE_DURATION, error.to_string()))
     }
 
     fn model(&self, name: &str) -> Result<Work, PlanError> {
@@ -135,9 +155,9 @@ impl Cell {
     }
 }
 
-/// Fills in what `tmt tcp` takes from the order of commands in a pipe, and the link if nothing describes it. Returns what is
-/// assumed.
-fn assume(experiment: &mut Experiment) -> Vec<String> {
+/// Fills in what `tmt tcp` takes from the order of commands in a pipe, and the link if nothing describes it. `has_slots` if
+/// the length of the slots is given. Returns what is assumed.
+fn assume(experiment: &mut Experiment, has_slots: bool) -> Vec<String> {
     let mut assumed = Vec::new();
     if experiment.link.is_none() {
         let has_trace = experiment.scheme.is_some() || experiment.trace.is_some();
@@ -164,13 +184,22 @@ fn assume(experiment: &mut Experiment) -> Vec<String> {
         experiment.rate = Some(ASSUMED_RATE);
         assumed.push(format!("no `rate` in the plan: assuming {ASSUMED_RATE}"));
     }
-    if experiment.duration.is_none() && !knows_link {
+    if experiment.duration.is_none() && !knows_link && !has_slots {
         experiment.duration = Some(ASSUMED_DURATION);
         assumed.push(format!(
             "no `duration` in the plan: assuming {ASSUMED_DURATION}"
         ));
     }
     assumed
+}
+
+/// The experiment whose slots, if they are generated, are those of a chain.
+#[must_use]
+pub(crate) fn of_slots(experiment: &Experiment, trace_duration: Option<Span>) -> Experiment {
+    Experiment {
+        duration: trace_duration.or(experiment.duration),
+        ..experiment.clone()
+    }
 }
 
 /// Number of runs of an experiment: its starts, or its seeds.

@@ -20,7 +20,12 @@ pub(super) fn parse(text: &str) -> Result<Draft, PlanError> {
             error.message().trim()
         ))
     })?;
-    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    of_table(table.into_inner(), text)
+}
+
+/// As [`parse`], of a table in the file `text`: places are those of the whole file.
+pub(crate) fn of_table(table: DeTable<'_>, text: &str) -> Result<Draft, PlanError> {
+    let mut entries: Vec<_> = table.into_iter().collect();
     // In file order: it is the order of the axes, and the first error is reported.
     entries.sort_by_key(|(key, _)| key.span().start);
     let mut draft = Draft::default();
@@ -96,7 +101,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The values of `name`: one, the elements of an array, or those of ranges. An array in an array is a value as it is, without
-/// ranges.
+/// ranges; an empty one leaves the name out.
 fn choices(name: &str, value: &Given<'_>, text: &str) -> Result<Vec<Choice>, String> {
     let lists = parameter(name).is_some_and(|parameter| is_list(parameter.kind));
     let found = || text.get(value.span()).unwrap_or_default().to_owned();
@@ -113,8 +118,9 @@ fn choices(name: &str, value: &Given<'_>, text: &str) -> Result<Vec<Choice>, Str
         DeValue::Array(values) => {
             let mut all = Vec::new();
             for value in values {
+                // An empty one leaves the name out.
                 if let DeValue::Array(inner) = value.get_ref()
-                    && inner.len() == 1
+                    && inner.len() <= 1
                 {
                     all.push(texts(value)?);
                     continue;
@@ -192,7 +198,7 @@ fn stop(value: &Given<'_>) -> Result<Stop, String> {
 }
 
 /// Line and column of the beginning of `at`, from 1.
-fn place(text: &str, at: &Range<usize>) -> (usize, usize) {
+pub(crate) fn place(text: &str, at: &Range<usize>) -> (usize, usize) {
     let before = text.get(..at.start).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     (

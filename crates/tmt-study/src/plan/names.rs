@@ -4,6 +4,7 @@ use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
 use fluid_tcp::simulation::metrics::{Metrics, Total};
 use tmt_core::model::{Domain, Model};
 use tmt_core::named::suggestion;
+use tmt_core::types::Span;
 
 use super::{Axis, PlanError, is_list};
 use crate::values;
@@ -17,6 +18,8 @@ pub enum Name {
     Model,
     /// A key of a model.
     Key,
+    /// Length of the slots that a channel generates, if runs are shorter.
+    TraceDuration,
     /// A variable, which other values name as `{name}`.
     Variable,
 }
@@ -27,6 +30,7 @@ impl PartialEq for Name {
             (Self::Parameter(one), Self::Parameter(other)) => one.key == other.key,
             (Self::Model, Self::Model)
             | (Self::Key, Self::Key)
+            | (Self::TraceDuration, Self::TraceDuration)
             | (Self::Variable, Self::Variable) => true,
             _ => false,
         }
@@ -49,6 +53,13 @@ impl Name {
                 [text] if models().any(|model| model.name == *text) => Ok(()),
                 _ => Err(unknown_model(&texts.join(" "))),
             },
+            Self::TraceDuration => match texts.concat().parse::<Span>() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            },
+            Self::Key | Self::Variable if texts.is_empty() => {
+                Err("found no value, expected one".to_owned())
+            }
             // Keys are checked with their model.
             Self::Key | Self::Variable => Ok(()),
         }
@@ -76,17 +87,23 @@ pub(super) fn parameter(name: &str) -> Option<&'static Parameter> {
 
 /// `name` as axes have it: the key of a parameter, however it is typed.
 pub(super) fn key(name: &str) -> &str {
-    parameter(name).map_or(name, |parameter| parameter.key)
+    match parameter(name) {
+        Some(parameter) => parameter.key,
+        None if name.replace('-', "_") == TRACE_DURATION => TRACE_DURATION,
+        None => name,
+    }
 }
 
-/// What the names of `axes` mean.
-pub(super) fn of(axes: &[Axis]) -> Result<Vec<Name>, PlanError> {
+/// What the names of `axes` mean. `labels` are variables although no value names them.
+pub(super) fn of(axes: &[Axis], labels: &[String]) -> Result<Vec<Name>, PlanError> {
     let model = axes.iter().find(|axis| axis.name == MODEL);
-    axes.iter().map(|axis| name(axis, axes, model)).collect()
+    let names = axes.iter().map(|axis| name(axis, axes, labels, model));
+    names.collect()
 }
 
 /// Columns of results that are no parameter of a run, nor a metric.
-const OWN_COLUMNS: [&str; 8] = [
+const OWN_COLUMNS: [&str; 9] = [
+    "trace_duration_ns",
     "cell",
     "run",
     "seed",
@@ -110,10 +127,21 @@ const OF_PLANS: [&str; 3] = ["version", "zip", "stop"];
 /// Name of the axis of models.
 const MODEL: &str = "model";
 
-fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanError> {
+/// Length of the slots that a channel generates; `duration` is then that of a run.
+pub(super) const TRACE_DURATION: &str = "trace_duration";
+
+fn name(
+    axis: &Axis,
+    axes: &[Axis],
+    labels: &[String],
+    model: Option<&Axis>,
+) -> Result<Name, PlanError> {
     let known = axis.name.as_str();
     if known == MODEL {
         return Ok(Name::Model);
+    }
+    if known == TRACE_DURATION && model.is_none() {
+        return Ok(Name::TraceDuration);
     }
     if OF_PLANS.contains(&known) {
         return Err(PlanError::at(
@@ -135,13 +163,7 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     let mark = format!("{{{known}}}");
     let texts = axes.iter().flat_map(|axis| axis.values.iter().flatten());
     if texts.clone().any(|text| text.contains(&mark)) {
-        if is_column(&known.replace('-', "_")) {
-            return Err(PlanError::at(
-                axis,
-                "found a column of the results, expected another name for a variable",
-            ));
-        }
-        return Ok(Name::Variable);
+        return variable(axis);
     }
     let chosen = model.map(|axis| axis.values.iter().flatten());
     let chosen = chosen.into_iter().flatten();
@@ -151,11 +173,15 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
     if chosen.iter().any(|model| model.key(known).is_ok()) {
         return Ok(Name::Key);
     }
+    if labels.iter().any(|label| label == known) {
+        return variable(axis);
+    }
     let keys = chosen.iter().flat_map(|model| model.keys);
     let keys = keys.map(|key| key.name);
     let parameters = PARAMETERS.iter().map(|parameter| parameter.key);
     let parameters = parameters.filter(|_| model.is_none());
-    let all = parameters.chain(keys).chain([MODEL, "zip", "stop"]);
+    let of_plans = [MODEL, TRACE_DURATION, "zip", "stop"];
+    let all = parameters.chain(keys).chain(of_plans);
     let suggestion = suggestion(&known.replace('-', "_"), all);
     let expected = match model {
         None => "a parameter of `tmt tcp`, or a variable that a value names as {NAME}",
@@ -166,6 +192,17 @@ fn name(axis: &Axis, axes: &[Axis], model: Option<&Axis>) -> Result<Name, PlanEr
         name: None,
         message: format!("unknown axis {known}{suggestion}; expected {expected}"),
     })
+}
+
+/// The name of a variable, which must not be that of a column.
+fn variable(axis: &Axis) -> Result<Name, PlanError> {
+    if is_column(&axis.name.replace('-', "_")) {
+        return Err(PlanError::at(
+            axis,
+            "found a column of the results, expected another name for a variable",
+        ));
+    }
+    Ok(Name::Variable)
 }
 
 /// The values that `text` stands for under `name`. `FROM..TO` of whole numbers needs no count where numbers are expected.

@@ -49,6 +49,70 @@ fn zipped_axes_vary_together() {
 }
 
 #[test]
+fn an_empty_array_leaves_a_parameter_out() {
+    let text = "rate = \"1Mbps\"\npath = [\"e2e\", \"split\"]\nhold = [[\"acknowledged\"], []]\nzip = [\"path\", \"hold\"]\n";
+    let plan = plan(text).unwrap();
+    let gives_hold = (0..2).map(|number| {
+        let Work::Runs { experiment, .. } = plan.cell(number).unwrap().work().unwrap() else {
+            panic!("found a model")
+        };
+        experiment.hold.is_some()
+    });
+    assert_eq!(gives_hold.collect::<Vec<_>>(), [true, false]);
+    assert_eq!(
+        self::plan(&plan.to_file()).unwrap().canonical(),
+        plan.canonical()
+    );
+    assert!(self::plan("n = [[], 3]\nscheme = \"harq:2/{n}\"\n").is_err());
+}
+
+#[test]
+fn the_length_of_a_trace_is_not_that_of_a_run() {
+    let chain = "scheme = \"arq\"\nchannel = \"bernoulli:0.01\"\nrate = \"1Mbps\"\n";
+    let lengths = |text: &str| {
+        let Work::Runs {
+            experiment,
+            trace_duration,
+            assumed,
+        } = plan(&format!("{chain}{text}"))?.cell(0)?.work()?
+        else {
+            panic!("found a model")
+        };
+        let slots = of_slots(&experiment, trace_duration)
+            .duration
+            .map(|length| length.to_string());
+        Ok::<_, PlanError>((
+            slots,
+            experiment.duration.map(|length| length.to_string()),
+            assumed.len(),
+        ))
+    };
+    let length = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        lengths("trace_duration = \"400s\"\nduration = \"60s\"\n").unwrap(),
+        (length("400s"), length("60s"), 0)
+    );
+    assert_eq!(
+        lengths("trace-duration = \"400s\"\n").unwrap(),
+        (length("400s"), None, 0)
+    );
+    assert_eq!(
+        lengths("duration = \"60s\"\n").unwrap(),
+        (length("60s"), length("60s"), 0)
+    );
+    for (text, word) in [
+        ("trace_duration = \"soon\"\n", "soon"),
+        (
+            "trace_duration = \"9s\"\nlink = \"coupled\"\n",
+            "needs `scheme`",
+        ),
+    ] {
+        let error = lengths(text).unwrap_err();
+        assert!(error.message.contains(word), "{error}");
+    }
+}
+
+#[test]
 fn variables_fill_the_values_that_name_them() {
     let plan = plan(
         "p = \"1e-3..1e-2:log:2\"\nn = \"11..13\"\nscheme = \"harq:10/{n}\"\nchannel = \"gilbert-elliott:alpha=0.999,beta=0.9,pg={p}\"\n",

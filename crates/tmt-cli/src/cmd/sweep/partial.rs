@@ -55,7 +55,7 @@ impl FromStr for Shard {
 
 /// What a process works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// All cells, which no other process works on.
     All,
     /// A part of the cells.
@@ -75,7 +75,7 @@ impl Part {
 }
 
 /// The folder of a sweep that is not complete, locked.
-pub(super) struct Partial {
+pub(crate) struct Partial {
     folder: PathBuf,
     part: Part,
     seal: Seal,
@@ -97,7 +97,7 @@ impl Partial {
     /// Opens or creates the folder beside `path`.
     ///
     /// Whoever works on all cells locks the folder for itself; others share it, and lock their part.
-    pub(super) fn open(path: &str, plan: &Plan, resume: bool, part: Part) -> Outcome<Self> {
+    pub(crate) fn open(path: &str, plan: &Plan, resume: bool, part: Part) -> Outcome<Self> {
         let folder = folder(path);
         // First, because it reads the traces: without one, no folder is left.
         let origin = origin::describe(plan)?;
@@ -149,7 +149,7 @@ impl Partial {
     }
 
     /// The records in the folder that are of this part, of all processes.
-    pub(super) fn records(&self) -> Outcome<Records> {
+    pub(crate) fn records(&self) -> Outcome<Records> {
         let mut records = Records::default();
         self.reader().read(&self.folder, &mut records)?;
         Ok(records)
@@ -165,7 +165,7 @@ impl Partial {
     }
 
     /// Appends a record.
-    pub(super) fn keep(&self, record: &Record) -> Outcome {
+    pub(crate) fn keep(&self, record: &Record) -> Outcome {
         let line = serde_json::to_string(record).map_err(Failure::failed)?;
         let line = self.seal.line(&line).into_bytes();
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +219,7 @@ impl Partial {
     }
 
     /// Removes the folder of a complete sweep, with all that a sweep writes there.
-    pub(super) fn remove(self) -> Outcome {
+    pub(crate) fn remove(self) -> Outcome {
         let removed = removed(&self.folder);
         // What a process that was killed here has left.
         files::clear(&removed)?;

@@ -1,41 +1,25 @@
-//! Scheme runs of a point of Kuhn 2015: a scheme with a saturated sender on a generated trace.
+//! A scheme alone under a saturated sender, on generated slots.
 
-use rayon::prelude::*;
+use fluid_tcp::experiment::Experiment;
+use serde_json::Value;
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
+use tmt_core::channel::{Channel, SlotChannel};
+use tmt_core::scheme::Combining;
 use tmt_core::scheme::runner::SchemeRunner;
-use tmt_core::scheme::{Combining, SchemeSpec};
-use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
+use tmt_core::types::{Fate, Lldu, Slot, Span, Time, to_f64};
+use tmt_link::apply::FeedbackDelay;
 
-use super::run::{Measured, Runs};
-use super::values::Values;
-use crate::exit::{Failure, Outcome};
+use crate::plan::{ASSUMED_DURATION, ASSUMED_RATE};
+use crate::record::Fields;
 
-// The forward link of Kuhn 2015: 2.34 Mbps, LLDUs of 33 B, RTT 500 ms.
-const RATE: BitRate = BitRate(2_340_000);
-const LLDU: Bytes = Bytes(33);
+/// RTT without one in the plan: that of a geostationary satellite.
 const RTT: Span = Span::from_millis(500);
 /// Negligible: only the recovery delay is compared.
 const DECODE_DELAY: Span = Span::from_millis(1);
-/// LLDUs first sent in this time before the end may not have been recovered yet: 40 RTTs.
-const UNSETTLED: Span = Span::from_secs(20);
+/// LLDUs first sent in this many RTTs before the end may not have been recovered yet.
+const UNSETTLED_ROUND_TRIPS: u64 = 40;
 /// Slots per batch.
 const PIECE: usize = 1 << 16;
-
-/// Runs the scheme of the point on one trace per seed.
-pub(super) fn runs(point: &Values, runs: &Runs) -> Outcome<Vec<Measured>> {
-    let scheme: SchemeSpec = point.text("scheme")?.parse().map_err(Failure::failed)?;
-    let spec = ChannelSpec::GilbertElliott(GilbertElliott {
-        alpha: point.number("alpha")?,
-        beta: point.number("beta")?,
-        pg: 0.0,
-        pb: 1.0,
-        start: Start::Stationary,
-    });
-    let seeds: Vec<u64> = (1..=runs.seeds).collect();
-    let run = |seed| run_scheme(&scheme, Channel::new(spec, seed), runs.duration);
-    seeds.into_par_iter().map(run).collect()
-}
 
 /// Counts of the LLDUs that had time to be recovered.
 #[derive(Default)]
@@ -60,16 +44,31 @@ impl Settled {
     }
 }
 
-/// Runs a scheme on a generated trace.
-fn run_scheme(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Measured> {
-    let link = ConstantRate::new(RATE, LLDU, duration, DECODE_DELAY).ok_or_else(|| {
-        Failure::usage(format!(
-            "--duration {duration}: expected a longer one, as it leaves no slot"
-        ))
-    })?;
-    let settled = duration.saturating_sub(UNSETTLED);
+/// Runs the scheme of the experiment with its seed. Feedback takes no time, as in the closed forms, unless the plan gives it.
+pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+    let scheme = experiment.scheme.clone().ok_or("expected a `scheme`")?;
+    let Some(SlotChannel::Steps(spec)) = experiment.channel else {
+        return Err(
+            "`channel`: expected a process of two states at most, such as gilbert-elliott"
+                .to_owned(),
+        );
+    };
+    let rate = experiment.rate.unwrap_or(ASSUMED_RATE);
+    let duration = experiment.duration.unwrap_or(ASSUMED_DURATION);
+    let rtt = experiment.rtt.unwrap_or(RTT);
+    let feedback = match experiment.feedback_delay {
+        Some(FeedbackDelay::Of(delay)) => delay,
+        _ => Span::ZERO,
+    };
+    let link =
+        ConstantRate::new(rate, experiment.lldu(), duration, DECODE_DELAY).ok_or_else(|| {
+            format!("`duration` {duration}: expected a longer one, as it leaves no slot")
+        })?;
+    let mut channel = Channel::new(spec, experiment.seed().0);
+    let unsettled = rtt.checked_mul(UNSETTLED_ROUND_TRIPS).unwrap_or(duration);
+    let settled = duration.saturating_sub(unsettled);
     let until = Time::from_nanos(settled.as_nanos()).unwrap_or(Time::ZERO);
-    let mut runner = SchemeRunner::new(scheme.clone(), RTT, Span::ZERO);
+    let mut runner = SchemeRunner::new(scheme, rtt, feedback);
     let (mut slots, mut lldus, mut sums) = (Vec::new(), Vec::new(), Settled::default());
     let mut from = 0;
     while from < link.slots() {
@@ -81,9 +80,8 @@ fn run_scheme(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outc
                 *slot = Slot::erased(slot.tx_time());
             }
         }
-        runner
-            .push_slots(&slots, &mut lldus)
-            .map_err(Failure::failed)?;
+        let pushed = runner.push_slots(&slots, &mut lldus);
+        pushed.map_err(|error| error.to_string())?;
         sums.add(&mut lldus, until);
     }
     runner.finish(&mut lldus);
@@ -95,13 +93,17 @@ fn run_scheme(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outc
     };
     let sent = to_f64(from) * (to_f64(settled.as_nanos()) / to_f64(duration.as_nanos()));
     let wait = wide(sums.waits) * 1e-9 / to_f64(waited);
-    Ok(Measured::from([
+    let results = [
         ("lldus", to_f64(sums.lldus)),
         ("lost", to_f64(sums.lost)),
         ("efficiency", to_f64(sums.delivered) / sent),
         ("loss", to_f64(sums.lost) / to_f64(sums.lldus)),
-        ("delay", RTT.half().as_secs_f64() + wait),
-    ]))
+        ("delay", rtt.half().as_secs_f64() + wait),
+    ];
+    let results = results.into_iter();
+    Ok(results
+        .map(|(name, number)| (name.to_owned(), Value::from(number)))
+        .collect())
 }
 
 /// A sum of nanoseconds as `f64`.

@@ -1,12 +1,10 @@
 //! Rules of judgement: assumptions of a model that must hold for a row to be judged, and on which side.
 
-use serde::Serialize;
 use tmt_core::math::num::{floor_u64, powi};
 
-use super::run::Measured;
+use super::judge::Bound;
 use super::theory::Theory;
-use super::values::Values;
-use crate::exit::{Failure, Outcome};
+use crate::record::Run;
 
 /// Least number of losses for a meaningful comparison of loss ratios. Losses come in bursts.
 const MIN_LOSSES: f64 = 2_000.0;
@@ -54,47 +52,66 @@ const FEW: &str = "with so few segments per flow eq. (58) allows no fast retrans
 const NO_FORM: &str =
     "no closed form: 0 means synchronised windows, and the paper shows both kinds of overflow";
 
-/// Side of a model on which the simulation can be at any distance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Bound {
-    /// The model is an upper bound.
-    Upper,
-    /// The model is a lower bound.
-    Lower,
+/// A point: its values by name, and its runs.
+pub(super) struct Point<'a> {
+    pub(super) value: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) runs: &'a [&'a Run],
 }
+
+impl Point<'_> {
+    fn number(&self, name: &str) -> Result<f64, String> {
+        let text = (self.value)(name).ok_or_else(|| format!("the rule needs the value {name}"))?;
+        let number = text.parse();
+        number.map_err(|_| format!("{name}: found '{text}', expected a number"))
+    }
+}
+
+/// Names of rules, with the values that a plan must have for them.
+pub(super) const RULES: [(&str, &[&str]); 8] = [
+    ("fading", &[]),
+    ("no form", &[]),
+    ("seen", &[]),
+    ("hybrid", &["order", "D"]),
+    ("thin", &[]),
+    ("full", &[]),
+    ("end to end", &["p", "repeats", "N", "B"]),
+    ("split", &["T1", "T2", "N", "B", "p"]),
+];
 
 /// Applies the `rule` of a row: the bound that its model is, and the reason not to judge it, if any.
 pub(super) fn apply(
-    row: &Values,
+    rule: Option<&str>,
+    point: &Point<'_>,
     theory: &Theory,
     simulated: f64,
-    runs: &[Measured],
-) -> Outcome<(Option<Bound>, Option<&'static str>)> {
-    let rule = row.text("rule")?;
-    let excuse = match rule.as_str() {
-        "none" | "fading" => None,
+) -> Result<(Option<Bound>, Option<&'static str>), String> {
+    let Some(rule) = rule else {
+        return Ok((None, None));
+    };
+    let result = |name: &str| {
+        let found = theory.result(name);
+        found.ok_or_else(|| format!("{}: found no result {name}", theory.asked))
+    };
+    let excuse = match rule {
         "no form" => Some(NO_FORM),
         "seen" => {
-            let sum = |name| runs.iter().filter_map(|run| run.get(name)).sum::<f64>();
-            let loss = theory.result("residual_loss")?;
-            let most = (loss * sum("lldus")).max(sum("lost"));
+            let metrics = |name| point.runs.iter().filter_map(move |run| run.metric(name));
+            let loss = result("residual_loss")?;
+            let lldus: f64 = metrics("lldus").sum();
+            let most = (loss * lldus).max(metrics("lost").sum());
             (loss > 0.0 && most < MIN_LOSSES).then_some(RARE)
         }
-        "hybrid" => hybrid(row, theory)?,
-        "thin" => {
-            let fluid = Theory::ask(&row.text("fluid")?)?;
-            (fluid.result("norm")? < TGEP_MIN).then_some(THIN)
-        }
-        "full" => (theory.result("Tg")? > RELATION_MAX).then_some(FULL),
-        "end to end" => end_to_end(row)?,
-        "split" => split(row, theory.result("norm")?)?,
-        _ => return Err(Failure::failed(format!("unknown rule '{rule}'"))),
+        "hybrid" => hybrid(point, &result)?,
+        "thin" => (result("norm")? < TGEP_MIN).then_some(THIN),
+        "full" => (result("Tg")? > RELATION_MAX).then_some(FULL),
+        "end to end" => end_to_end(point)?,
+        "split" => split(point, result("norm")?)?,
+        _ => None,
     };
-    let bound = match rule.as_str() {
+    let bound = match rule {
         "fading" => Some(Bound::Upper),
         // No link carries more than the segments that arrive at the first attempt.
-        "end to end" if simulated <= 1.0 - row.number("p")? + LOSS_MARGIN => Some(Bound::Lower),
+        "end to end" if simulated <= 1.0 - point.number("p")? + LOSS_MARGIN => Some(Bound::Lower),
         _ => None,
     };
     Ok((bound, excuse))
@@ -107,15 +124,19 @@ fn first<const N: usize>(excuses: [(bool, &'static str); N]) -> Option<&'static 
 }
 
 /// Barakat 2004.
-fn hybrid(row: &Values, theory: &Theory) -> Outcome<Option<&'static str>> {
+fn hybrid(
+    point: &Point<'_>,
+    result: &dyn Fn(&str) -> Result<f64, String>,
+) -> Result<Option<&'static str>, String> {
     // pi: rate of relation (1) over the capacity of the link.
-    let asked = theory.result("pi")?;
-    let between = theory.result("A")? - TERRESTRIAL - row.number("D")? / 1e3;
+    let asked = result("pi")?;
+    let between = result("A")? - TERRESTRIAL - point.number("D")? / 1e3;
+    let is_unordered = (point.value)("order").is_some_and(|order| order == "off");
     let excuses = [
-        (row.text("order")? == "off", UNORDERED),
-        (asked < 1.0 && theory.result("P")? > MAX_LOSS, LOSSY),
+        (is_unordered, UNORDERED),
+        (asked < 1.0 && result("P")? > MAX_LOSS, LOSSY),
         (
-            asked < 1.0 && theory.result("lambda")? * between > MAX_LOAD,
+            asked < 1.0 && result("lambda")? * between > MAX_LOAD,
             LOADED,
         ),
         (asked < 1.0 && asked > NEARLY_FULL, QUEUED),
@@ -124,22 +145,23 @@ fn hybrid(row: &Values, theory: &Theory) -> Outcome<Option<&'static str>> {
 }
 
 /// Zhu 2006, eq. (39).
-fn end_to_end(row: &Values) -> Outcome<Option<&'static str>> {
-    let given_up = powi(row.number("p")?, floor_u64(row.number("repeats")? + 1.0));
+fn end_to_end(point: &Point<'_>) -> Result<Option<&'static str>, String> {
+    let repeats = floor_u64(point.number("repeats")? + 1.0);
+    let given_up = powi(point.number("p")?, repeats);
     Ok(first([
         (given_up > 1e-4, LIMITED),
-        (row.number("N")? > 1.0, SHARED),
-        (row.number("B")? < 30.0, SMALL),
+        (point.number("N")? > 1.0, SHARED),
+        (point.number("B")? < 30.0, SMALL),
     ]))
 }
 
 /// Zhu 2006, eq. (50). `share` is the model's share of the link.
-fn split(row: &Values, share: f64) -> Outcome<Option<&'static str>> {
-    let (t1, t2, flows) = (row.number("T1")?, row.number("T2")?, row.number("N")?);
+fn split(point: &Point<'_>, share: f64) -> Result<Option<&'static str>, String> {
+    let (t1, t2, flows) = (point.number("T1")?, point.number("T2")?, point.number("N")?);
     let in_step = t2 % t1.max(1.0) == 0.0 || 5.0 * t2 <= t1;
-    let full = share >= 0.99 * (1.0 - row.number("p")?);
+    let full = share >= 0.99 * (1.0 - point.number("p")?);
     Ok(first([
-        (row.number("B")? / flows < 4.0, FEW),
+        (point.number("B")? / flows < 4.0, FEW),
         (!full && flows > 1.0, SPREAD),
         (!full && !in_step, UNPACED),
     ]))

@@ -1,51 +1,27 @@
-//! TCP runs of a point, and a probe that records which flows an overflow of the gateway hits.
-
-use std::collections::BTreeMap;
+//! Two connections at overflows of the gateway's buffer: their windows, and which of them lose packets.
 
 use fluid_tcp::endpoint::Transmission;
 use fluid_tcp::endpoint::sender::Snapshot;
-use fluid_tcp::experiment::{InMemory, ParameterFile};
+use fluid_tcp::experiment::{Experiment, InMemory};
 use fluid_tcp::simulation::probe::{Probe, Refused, SenderEvent};
-use rayon::prelude::*;
+use serde_json::Value;
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::exit::{Failure, Outcome};
+use crate::record::Fields;
 
-/// Extent of the simulation.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Runs {
-    /// Runs per point, with seeds from 1.
-    pub(super) seeds: u64,
-    /// Duration of each run.
-    pub(super) duration: Span,
-}
-
-/// Rate of the whole packets that reached the receiver over the whole run, bit/s.
-const ARRIVAL_RATE: &str = "packet arrivals, bit/s";
-
-/// Metrics of one run, by name.
-pub(super) type Measured = BTreeMap<&'static str, f64>;
-
-/// Simulates the experiment of a parameter file.
-pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>> {
-    let Runs { seeds, duration } = runs;
-    let text = format!("seeds = {seeds}\nduration = \"{duration}\"\n{parameters}");
-    let file = ParameterFile::parse(&text).map_err(Failure::failed)?;
-    let plan = file
-        .experiment
+/// The experiment, with its windows at overflows.
+pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+    let plan = experiment
         .resolve(&InMemory)
-        .map_err(Failure::failed)?;
-    let runs = plan.runs().into_par_iter().map(|run| {
-        let mut overflows = Overflows::default();
-        let report = plan.run(run, &mut overflows).map_err(Failure::failed)?;
-        // The papers count whole packets over the whole run.
-        let arrived = report.total.metrics.packets_arrived;
-        let arrived = report.whole_packet_rate_bps(arrived, plan.resolved.packet());
-        let arrived = arrived.map(|rate| (ARRIVAL_RATE, rate));
-        let numbers = report.total.numbers().chain(arrived);
-        Ok(numbers.chain(overflows.numbers()).collect())
-    });
-    runs.collect()
+        .map_err(|error| error.to_string())?;
+    let run = plan.runs().into_iter().next().ok_or("found no run")?;
+    let mut overflows = Overflows::default();
+    plan.run(run, &mut overflows)
+        .map_err(|error| error.to_string())?;
+    let numbers = overflows.numbers().into_iter();
+    Ok(numbers
+        .map(|(name, number)| (name.to_owned(), Value::from(number)))
+        .collect())
 }
 
 /// Drops closer than this belong to one overflow of the gateway's buffer.
@@ -68,8 +44,8 @@ impl Overflows {
         let ended = f64::max(overflows - 1.0, 1.0);
         let sum = self.sums.iter().sum::<f64>();
         [
-            ("sum at an overflow", sum / overflows),
-            ("overflows of one flow", to_f64(self.alone as u64) / ended),
+            ("overflow_windows_segments", sum / overflows),
+            ("overflows_of_one_flow", to_f64(self.alone as u64) / ended),
         ]
     }
 }
