@@ -64,6 +64,7 @@ pub struct Draft {
     stop: Option<Stop>,
     /// Names that are variables although no value names them.
     labels: Vec<String>,
+    keeps_all: bool,
 }
 
 impl Draft {
@@ -162,6 +163,11 @@ impl Draft {
         true
     }
 
+    /// Keeps combinations apart that differ in unused variables: something beside the plan uses them.
+    pub(crate) fn keep_all(&mut self) {
+        self.keeps_all = true;
+    }
+
     /// Sets the rule for stopping.
     pub fn stop(&mut self, stop: Stop) {
         self.stop = Some(stop);
@@ -231,7 +237,9 @@ impl Draft {
         };
         plan.cells = plan.count()?;
         plan.check_values()?;
-        plan.keep_what_differs();
+        if !self.keeps_all {
+            plan.keep_what_differs();
+        }
         if plan.stop.is_some() {
             Stop::check(&plan)?;
         }

@@ -318,6 +318,8 @@ impl Reader<'_> {
             .or_else(|| Some(self.base?.subject.clone()));
         let subject = subject.unwrap_or_default();
         part::label_all(&mut draft, self.names(label.as_deref(), &subject));
+        // Theories and labels use variables, too.
+        draft.keep_all();
         let plan = draft.clone().plan(unnamed)?;
         let shortest = match &self.part.shortest {
             Some(text) => text
