@@ -481,3 +481,12 @@ fn incomplete_transfers_and_missing_intervals_are_said() {
         .ok();
     repeats.says(&["leaves before the receiver can have asked for it"]);
 }
+
+#[test]
+fn of_equal_candidates_the_first_wins() {
+    let folder = Folder::new();
+    let flags = "--channel bernoulli:0.0001 --rate 1Mbps --lldu 125B --rtt 100ms --bytes 5kB --packet 500B \
+                 --duration 3s --seeds 2 --fresh 2 --objective page-time --candidates none,arq,harq:10/10";
+    let results = advise(&folder, flags);
+    assert_eq!(results["winner"], "none");
+}

@@ -150,3 +150,60 @@ fn finished_runs_are_taken_with_resume_alone() {
         .run()
         .ok();
 }
+
+#[test]
+fn the_plans_of_a_folder_are_plans_of_a_sweep() {
+    let folder = Folder::new();
+    tmt("-q reproduce celandroni-fig3 -o results")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("sweep results/celandroni-fig3-1.plan.toml --dry-run")
+        .within(&folder)
+        .run()
+        .ok();
+    // What it writes can be drawn.
+    tmt("plot results/celandroni-fig3.csv -o figure.svg")
+        .within(&folder)
+        .run()
+        .ok();
+    let json = tmt("-q reproduce celandroni-fig3 --json")
+        .within(&folder)
+        .run()
+        .ok();
+    folder.write("figure.json", json.stdout);
+    tmt("plot figure.json -o document.svg")
+        .within(&folder)
+        .run()
+        .ok();
+    for (own, words) in [
+        (
+            OWN.replace("\"own\"", "\"../own\""),
+            "letters, digits, - and _",
+        ),
+        (OWN.to_owned(), "found own twice"),
+    ] {
+        folder.write("own.toml", own);
+        let twice = "reproduce own.toml own.toml -o results";
+        let ran = tmt(twice).within(&folder).run();
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        ran.says(&[words]);
+    }
+}
+
+#[test]
+fn a_setting_that_leaves_out_cells_leaves_statements_about_them_open() {
+    let run = "-q reproduce kuhn-fig7 --set es_n0=5,6 --set seeds=1 --duration 5s --json";
+    let ran = tmt(run).run();
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let all = rows(&document);
+    let statements = all.iter().filter(|row| row["quantity"] == "statement");
+    let verdicts: Vec<&str> = statements
+        .map(|row| row["verdict"].as_str().unwrap())
+        .collect();
+    assert!(
+        verdicts.iter().all(|verdict| *verdict == "not_judged"),
+        "{verdicts:?}"
+    );
+    assert!(!verdicts.is_empty());
+}

@@ -157,10 +157,13 @@ impl Source {
                 .collect()
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
-        } else if let Some(rows) = results.as_array() {
-            rows.iter()
-                .filter_map(|row| row.as_object().cloned())
-                .collect()
+        } else if let Some(all) = results.as_array() {
+            // Of figures those of all of them.
+            let inner = |one: &Json| one.get("rows").and_then(Json::as_array).cloned();
+            let rows = all
+                .iter()
+                .flat_map(|one| inner(one).unwrap_or_else(|| vec![one.clone()]));
+            rows.filter_map(|row| row.as_object().cloned()).collect()
         } else {
             results.as_object().cloned().into_iter().collect()
         };

@@ -337,7 +337,7 @@ impl Plan {
         text
     }
 
-    /// The plan in TOML, with all its values. [`Draft::parse`] reads it to the same plan.
+    /// The plan in TOML, with all its values. [`Draft::parse`] reads it to the same plan, without variables that no value names.
     ///
     /// ```
     /// use tmt_study::Draft;
@@ -376,6 +376,20 @@ impl Plan {
             self.cells = kept.len();
             self.kept = Some(kept);
         }
+    }
+
+    /// Whether an axis is no variable, or one that a value names. Figures have others, for their labels and theories.
+    fn is_named(&self, place: usize) -> bool {
+        let mark = format!("{{{}}}", self.axes[place].name);
+        let others = self.axes.iter().zip(&self.names);
+        let mut others = others.filter(|(_, name)| **name != Name::Variable);
+        self.names[place] != Name::Variable
+            || others.any(|(axis, _)| {
+                axis.values
+                    .iter()
+                    .flatten()
+                    .any(|text| text.contains(&mark))
+            })
     }
 
     /// The value of each axis in a combination, by their numbers.

@@ -185,6 +185,17 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
         })
     };
     let chosen: Vec<Chosen> = args.figures.iter().map(one).collect::<Outcome<_>>()?;
+    for (number, one) in chosen.iter().enumerate() {
+        let name = &one.figure.name;
+        if chosen[..number]
+            .iter()
+            .any(|before| before.figure.name == *name)
+        {
+            return Err(Failure::usage(format!(
+                "found {name} twice, expected figures of different names"
+            )));
+        }
+    }
     let open = chosen
         .iter()
         .find_map(|one| Some((&one.figure.name, one.figure.open.as_ref()?)));

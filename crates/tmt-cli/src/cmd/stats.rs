@@ -117,6 +117,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     });
     let mut stats = tally.finish(reader.metadata(), args.rtt, args.trace.read.lldu);
     stats.rates = rates.as_ref().and_then(Rates::figures);
+    if let Some(rates) = rates.as_ref().filter(|_| stats.rates.is_none()) {
+        rates.warn();
+    }
     let kind = reader.metadata().trace_kind();
     if let Some(found) = wrong_unit(kind, stats.slot_period_s, stats.decode_delay_s.p50) {
         let question = unit_question("--unit", reader.metadata());

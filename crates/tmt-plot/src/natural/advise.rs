@@ -20,12 +20,11 @@ const MOST: usize = 30;
 
 fn draw(source: &Source) -> Result<Picture, PlotError> {
     let metrics = [
-        "total_goodput_bps",
-        "completion_time_s",
-        "delay_p99_s",
-        "efficiency",
+        ("goodput", "total_goodput_bps"),
+        ("page-time", "completion_time_s"),
+        ("p99-delay", "delay_p99_s"),
+        ("efficiency", "efficiency"),
     ];
-    // The objective is the metric that the winner has, and that all ranked candidates have.
     let ranked: Vec<usize> = {
         let mut rows: Vec<(u64, usize)> = (0..source.table.len())
             .filter_map(|row| Some((word(source, row, "rank")?.parse().ok()?, row)))
@@ -33,12 +32,12 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         rows.sort_unstable();
         rows.into_iter().map(|(_, row)| row).collect()
     };
-    let has = |name: &&&str| {
-        source.has(name) && ranked.iter().all(|row| word(source, *row, name).is_some())
-    };
-    let Some(metric) = metrics.iter().find(has).filter(|_| !ranked.is_empty()) else {
+    let objective = source.param("objective").as_str().unwrap_or_default();
+    let metric = metrics.iter().find(|(name, _)| *name == objective);
+    let metric = metric.filter(|(_, column)| source.has(column) && !ranked.is_empty());
+    let Some((_, metric)) = metric else {
         return Err(PlotError::Data(
-            "found no candidate with a rank and a metric, expected the document of `tmt advise --json`".to_owned(),
+            "found no objective, or no candidate with a rank, expected the document of `tmt advise --json`".to_owned(),
         ));
     };
     let quantity = Quantity::of(metric);
@@ -57,7 +56,16 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         });
     }
     let mut notes = vec![note];
-    let others = source.table.len() - points.len();
+    let (left_out, others) = (
+        ranked.len() - points.len(),
+        source.table.len() - ranked.len(),
+    );
+    if left_out > 0 {
+        notes.push(format!(
+            "{} of lower rank not drawn.",
+            counted(left_out, "candidate")
+        ));
+    }
     if others > 0 {
         notes.push(format!(
             "{} without a place in the finals not drawn.",

@@ -59,7 +59,11 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
     }
     for panel in &mut panels {
         // One flow is all flows.
-        if panel.series.len() == 2 {
+        let has_all = panel
+            .series
+            .iter()
+            .any(|series| series.label == "all flows");
+        if panel.series.len() == 2 && has_all {
             panel.series.retain(|series| series.label == "all flows");
         }
     }

@@ -25,15 +25,18 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
     let first = word(source, 0, &flow);
     let is_alone = (1..source.table.len()).all(|row| word(source, row, &flow) == first);
     // Losses are on top.
-    let mut all: [Vec<Series>; 3] = Default::default();
+    let mut all: [Vec<Series>; 4] = Default::default();
     for row in 0..source.table.len() {
-        let is_lost = word(source, row, "fate").is_some_and(|fate| fate != "delivered");
+        let fate = word(source, row, "fate");
+        let is_open = fate.as_deref() == Some("open");
+        let is_lost = fate.is_some_and(|fate| fate != "delivered");
         let copies = source
             .table
             .value(row, "copy")
             .and_then(tmt_core::format::records::Value::number);
         let (layer, what) = match (is_lost, copies.is_some_and(|copy| copy > 1.0)) {
-            (true, _) => (2, "lost"),
+            _ if is_open => (2, "not arrived at the end"),
+            (true, _) => (3, "lost"),
             (_, true) => (1, "retransmission"),
             _ => (0, "first transmission"),
         };

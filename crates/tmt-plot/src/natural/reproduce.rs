@@ -1,7 +1,7 @@
 //! Published values and ours.
 //!
-//! Columns: `published` and `ours`; `ours_half_width`, `ours_ci95` or `ours_standard_error` for an interval; `quantity` with the
-//! name of what is compared, with its unit (a panel each); `row`, `cell` or `figure` with the name of a row. Without such a name
+//! Columns: `published` and `ours`; `ours_low` with `ours_high`, or `ours_half_width`, `ours_ci95` or `ours_standard_error`, for an
+//! interval; `quantity` with the name of what is compared (a panel each), and `unit` if the name has none; `row`, `cell` or `figure` with the name of a row. Without such a name
 //! the other columns of words that differ name a row.
 
 use super::Kind;
@@ -38,7 +38,10 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         notes.extend(odd(quantity, &found));
         columns.push(found.values);
     }
-    let half = halves(source, &both[1])?;
+    let half = match ends(source)? {
+        Some(half) => Some(half),
+        None => halves(source, &both[1])?,
+    };
     let (half, note) = half.map_or((None, None), |(half, note)| (Some(half), Some(note)));
     notes.extend(note);
     let without = columns[0].iter().filter(|value| value.is_nan()).count();
@@ -63,9 +66,14 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
                     mark: Mark::Dots,
                     points: Vec::new(),
                 });
+                let unit = word(source, row, "unit").filter(|unit| !unit.is_empty());
+                let mut y = Quantity::of(&quantity).axis();
+                if let Some(unit) = unit {
+                    y.label = format!("{} ({unit})", y.label);
+                }
                 panels.push(Panel {
                     x: Axis::of_names("", Vec::new()),
-                    y: Quantity::of(&quantity).axis(),
+                    y,
                     series: series.into(),
                 });
                 quantities.push(quantity);
@@ -98,6 +106,24 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         panels,
         notes,
     })
+}
+
+/// The half-widths of intervals that are given by their ends, and a note on them.
+fn ends(source: &Source) -> Result<Option<(Vec<f64>, String)>, PlotError> {
+    if !["ours_low", "ours_high"]
+        .iter()
+        .all(|name| source.has(name))
+    {
+        return Ok(None);
+    }
+    let [low, high] = ["ours_low", "ours_high"].map(|name| source.numbers(&Quantity::of(name)));
+    let (low, high) = (low?.values, high?.values);
+    let halves = low.iter().zip(&high).map(|(low, high)| {
+        let half = (high - low) / 2.0;
+        if half.is_nan() { 0.0 } else { half.abs() }
+    });
+    let note = "Bars: 95 % interval of the mean, from ours_low to ours_high.".to_owned();
+    Ok(Some((halves.collect(), note)))
 }
 
 /// Whether the values of a column name rows: they differ, and are no results.

@@ -12,6 +12,9 @@ use tmt_core::types::{Metadata, Slot};
 use super::Source;
 use crate::PlotError;
 
+/// Longest JSON document that is decompressed, bytes.
+const LONGEST_DOCUMENT: u64 = 1 << 28;
+
 /// Bytes from which the kind of a text is told: heads are shorter.
 const LOOK: u64 = 1 << 16;
 
@@ -75,7 +78,20 @@ impl Source {
         }
         let text = String::from_utf8_lossy(&first);
         if text.trim_start().starts_with('{') {
-            return Self::of_json(&bytes);
+            let FileKind::Compressed(compression) = kind else {
+                return Self::of_json(&bytes);
+            };
+            let mut all = Vec::new();
+            let reader = Decompressor::new(compression, Cursor::new(bytes));
+            let read =
+                reader.and_then(|reader| reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut all));
+            read.map_err(|error| PlotError::Input(error.into()))?;
+            if all.len() as u64 > LONGEST_DOCUMENT {
+                return Err(PlotError::Data(format!(
+                    "found more than {LONGEST_DOCUMENT} B of JSON, expected less"
+                )));
+            }
+            return Self::of_json(&all);
         }
         let is_arrow = matches!(
             recognise(&first),
@@ -107,7 +123,7 @@ impl Source {
     fn of_json(bytes: &[u8]) -> Result<Self, PlotError> {
         let document = serde_json::from_slice(bytes).map_err(|error| {
             PlotError::Data(format!(
-                "line {}, column {}: found {error}, expected a JSON document that tmt has written",
+                "line {}, column {}: found text that is no JSON, expected a JSON document that tmt has written",
                 error.line(),
                 error.column()
             ))

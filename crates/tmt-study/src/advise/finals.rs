@@ -138,12 +138,14 @@ impl<S: Storage> Search<'_, S> {
         self.evaluate(chosen, runs, advanced)
     }
 
-    /// The one of `chosen` with the best mean.
+    /// The one of `chosen` with the best mean; the first of equal ones.
     fn best_of(&self, chosen: &[usize]) -> Option<usize> {
         let score =
             |number: usize| mean(&self.candidates[number].samples(), self.question.objective);
         let scored = chosen.iter().map(|number| (*number, score(*number)));
-        let best = scored.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let best = scored
+            .rev()
+            .max_by(|(_, one), (_, other)| one.total_cmp(other));
         best.map(|(number, _)| number)
     }
 

@@ -264,7 +264,9 @@ impl Advice {
         let Some(place) = self.finals.picked.as_ref().and_then(place) else {
             return;
         };
-        if place == 0 || self.differences[place].is_clear() {
+        // Of candidates that are equal, too, the first stays.
+        let best_by = &self.differences[place];
+        if place == 0 || best_by.is_clear() || best_by.mean <= 0.0 {
             return;
         }
         let picked = self.ranking.remove(place);

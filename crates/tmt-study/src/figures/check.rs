@@ -74,8 +74,15 @@ impl Check {
             role: self.role,
             is_excused: false,
         };
-        let verdict = case.verdict();
+        let is_left_out = self.is_left_out(&groups);
+        let verdict = if is_left_out {
+            super::Verdict::NotJudged
+        } else {
+            case.verdict()
+        };
         let why = self.why.clone().filter(|_| verdict != super::Verdict::Held);
+        let left_out = "cells of this statement are left out".to_owned();
+        let why = if is_left_out { Some(left_out) } else { why };
         Row {
             label: self.name.clone(),
             axes: Vec::new(),
@@ -95,6 +102,20 @@ impl Check {
             why,
             source: self.source.clone(),
         }
+    }
+
+    /// Whether a setting has left out cells that the statement is about.
+    fn is_left_out(&self, groups: &[&Group]) -> bool {
+        let lacks = |filter: &Filter| !groups.iter().any(|group| has(&group.cells[0], filter));
+        let named: usize = self.at.values().map(Vec::len).product();
+        groups.len() < named
+            || match &self.shape {
+                Shape::Best(_) | Shape::Least(_) | Shape::Within(..) => groups.is_empty(),
+                Shape::Rises(choices) => choices.iter().any(lacks),
+                Shape::Ratio(one, other)
+                | Shape::Difference(one, other)
+                | Shape::Crossing(_, one, other) => lacks(one) || lacks(other),
+            }
     }
 
     fn ours(&self, groups: &[&Group], records: &Records) -> Option<f64> {

@@ -254,6 +254,14 @@ pub(super) fn parse<'f>(
             "found neither or both of `open` and [[part]], expected one of them",
         ));
     }
+    // It names files.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if file.name.is_empty() || !file.name.chars().all(is_plain) {
+        return Err(PlanError::whole(format!(
+            "name: found '{}', expected letters, digits, - and _",
+            file.name
+        )));
+    }
     let mut parts = Vec::new();
     for (number, part) in file.part.iter().enumerate() {
         let plan = places.plans.get_mut(number).and_then(Option::take);

@@ -59,18 +59,19 @@ pub(crate) fn of_table(table: DeTable<'_>, text: &str) -> Result<Draft, PlanErro
 pub(super) fn write(plan: &Plan) -> String {
     let array = |texts: Vec<&str>| Value::from(texts);
     let mut text = String::new();
-    for axis in &plan.axes {
+    let all = plan.axes.iter().enumerate();
+    for (_, axis) in all.filter(|(place, _)| plan.is_named(*place)) {
         let choices = axis.values.iter();
         let choices = choices.map(|choice| array(choice.iter().map(String::as_str).collect()));
         let values = Value::Array(choices.collect());
         let _ = writeln!(text, "{} = {values}", quoted(&axis.name));
     }
-    let zipped = plan.dimensions.iter().filter(|axes| axes.len() > 1);
-    let names = zipped.map(|axes| {
-        let names = axes.iter().map(|axis| plan.axes[*axis].name.as_str());
-        array(names.collect())
+    let zipped = plan.dimensions.iter().map(|axes| {
+        let axes = axes.iter().filter(|axis| plan.is_named(**axis));
+        axes.map(|axis| plan.axes[*axis].name.as_str()).collect()
     });
-    let names: Vec<Value> = names.collect();
+    let names = zipped.filter(|names: &Vec<&str>| names.len() > 1);
+    let names: Vec<Value> = names.map(array).collect();
     if !names.is_empty() {
         let _ = writeln!(text, "zip = {}", Value::Array(names));
     }

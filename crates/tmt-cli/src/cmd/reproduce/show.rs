@@ -66,6 +66,8 @@ impl Shown {
             .filter(|row| matches!(row.verdict, Verdict::Ok | Verdict::Deviates | Verdict::Off));
         let all: Vec<f64> = rows
             .filter_map(|row| row.deviation().map(f64::abs))
+            // Of a published zero there is no share.
+            .filter(|deviation| deviation.is_finite())
             .collect();
         let count = all.len();
         (count > 1).then(|| {

@@ -5,7 +5,7 @@ use tmt_core::format::table::TableForm;
 use tmt_core::stats::{self, MOST_WINDOWS, RATE_WINDOW, RateTally};
 use tmt_core::types::{Bytes, Metadata, Slot, Span, Time, TraceKind};
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, warning};
 use crate::output::{Output, document, refuse_two_on_stdout, table_form};
 
 /// Flags of the rate over time.
@@ -24,6 +24,7 @@ pub(super) struct Rates {
     tally: RateTally,
     lldu: Bytes,
     file: Option<(Output, TableForm)>,
+    is_asked: bool,
 }
 
 impl RateArgs {
@@ -65,12 +66,14 @@ impl RateArgs {
                 tally,
                 lldu,
                 file: None,
+                is_asked,
             }));
         };
         Ok(Some(Rates {
             tally: tally.listing(),
             lldu,
             file: Some((Output::create(self.rates.as_deref())?, form)),
+            is_asked,
         }))
     }
 }
@@ -79,6 +82,18 @@ impl Rates {
     /// Adds the next rows.
     pub(super) fn slots(&mut self, slots: &[Slot]) {
         self.tally.slots(slots);
+    }
+
+    /// Says that no window ended, where rates are asked for.
+    pub(super) fn warn(&self) {
+        if !self.is_asked {
+            return;
+        }
+        warning!(
+            "stats",
+            "the trace is shorter than a window of {}: no rate over time; a shorter --rate-window",
+            self.tally.window()
+        );
     }
 
     /// The rates; `None` if the trace is shorter than a window.

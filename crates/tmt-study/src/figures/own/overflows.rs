@@ -11,6 +11,13 @@ use crate::record::Fields;
 
 /// The experiment, with its windows at overflows.
 pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+    let flows = experiment.flow.as_ref().map(|flows| flows.len() as u64);
+    let flows = flows.unwrap_or_else(|| experiment.flows().0);
+    if flows != 2 {
+        return Err(format!(
+            "found {flows} flows, expected two, whose windows at overflows are compared"
+        ));
+    }
     let plan = experiment
         .resolve(&InMemory)
         .map_err(|error| error.to_string())?;
@@ -62,7 +69,7 @@ impl Probe for Overflows {
                     self.alone += usize::from(hit != [true; 2]);
                 }
                 self.sums.push(self.windows.iter().sum());
-                std::array::from_fn(|flow| flow == copy.flow)
+                std::array::from_fn(|flow| flow == copy.flow % 2)
             }
         };
         self.current = Some((now, hit));
