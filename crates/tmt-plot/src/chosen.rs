@@ -11,7 +11,7 @@ use crate::PlotError;
 use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, Unit, counted};
 use crate::source::{Numbers, Quantity, Source};
 
-/// What is drawn of a table.
+/// Columns that a user chooses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Column along the horizontal axis; the time, the first axis of the sweep or the row by default.

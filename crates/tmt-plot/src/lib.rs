@@ -45,7 +45,7 @@ pub use source::Source;
 /// A picture that cannot be made, with the text found and the text expected.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
-    /// What is asked for does not fit the data.
+    /// The request does not fit the data.
     #[error("{0}")]
     Asked(String),
     /// The data are not what they should be.

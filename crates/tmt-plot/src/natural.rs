@@ -19,7 +19,7 @@ use crate::source::Source;
 pub struct Kind {
     /// Name, for people.
     pub name: &'static str,
-    /// What is drawn.
+    /// Content of the picture, for help.
     pub about: &'static str,
     /// Whether a table or document is of this kind.
     fits: fn(&Source) -> bool,

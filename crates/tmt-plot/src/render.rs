@@ -294,7 +294,7 @@ fn characters(width: f64, size: u32) -> usize {
     index(width / (f64::from(size) * CHARACTER)).max(10)
 }
 
-/// What a picture is drawn on.
+/// Canvas of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Medium {
     Page,

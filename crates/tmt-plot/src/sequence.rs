@@ -12,7 +12,7 @@ use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, Unit, counted};
 /// Most slots that can be told apart.
 pub const MOST_SLOTS: usize = 400;
 
-/// What each slot carried.
+/// Content of each slot.
 #[derive(Debug, Default)]
 struct Carried {
     units: Vec<UnitKind>,

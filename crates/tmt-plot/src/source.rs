@@ -12,7 +12,7 @@ use crate::picture::{Axis, Unit};
 
 pub use read::Trace;
 
-/// What a picture is made of.
+/// Columns of a table, from which a picture is made.
 #[derive(Debug, Default)]
 pub struct Source {
     /// The rows.
@@ -62,12 +62,12 @@ pub struct Quantity {
     pub label: String,
     /// Unit.
     pub unit: Unit,
-    /// What the numbers are multiplied by.
+    /// Factor of the numbers.
     pub factor: f64,
 }
 
 impl Quantity {
-    /// What the name of a column says.
+    /// Meaning of the name of a column.
     #[must_use]
     pub fn of(column: &str) -> Self {
         let bare = column.strip_prefix("total_").unwrap_or(column);

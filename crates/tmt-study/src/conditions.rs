@@ -1,4 +1,4 @@
-//! What runs that are compared have in common, in one line, and what differs between them although nobody varied it.
+//! Common settings of runs that are compared, in one line, and settings that differ between them although nobody varied it.
 
 use std::collections::BTreeSet;
 
@@ -33,10 +33,10 @@ const CONDITIONS: [Condition; 9] = [
     }),
 ];
 
-/// What the runs of a table have in common, and what differs unasked.
+/// Common settings of the runs of a table, and settings that differ unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Conditions {
-    /// What all runs have, in words.
+    /// Common settings, in words.
     pub held: Vec<String>,
     /// Derived values that differ between cells, as warnings; with parameters in backticks.
     #[serde(skip)]

@@ -28,19 +28,19 @@ pub enum Error<E> {
     /// A trace that cannot be read or stored, with the reason.
     #[error("{0}")]
     Storage(String),
-    /// What takes the results has failed.
+    /// The receiver of the results has failed.
     #[error("{0}")]
     Sink(E),
 }
 
-/// What a rule for stopping has to know.
+/// State of a rule for stopping.
 struct Known {
     records: Records,
-    /// What it has seen of each cell.
+    /// Its view of each cell.
     seen: BTreeMap<usize, Seen>,
 }
 
-/// What a cell runs instead of a simulation of TCP: results of one seed, by name.
+/// Experiment of a cell in place of a simulation of TCP: results of one seed, by name.
 pub type OwnRun = fn(&Experiment) -> Result<Fields, String>;
 
 /// The work of a plan, or of a part of it.
@@ -137,7 +137,7 @@ impl<'a> Sweep<'a> {
         self.tasks.iter().map(|task| task.count).sum()
     }
 
-    /// What the plan leaves open and is assumed, as sentences with parameters in backticks.
+    /// Values that the plan leaves open and that are assumed, as sentences with parameters in backticks.
     #[must_use]
     pub fn assumed(&self) -> &[String] {
         &self.assumed

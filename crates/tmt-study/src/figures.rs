@@ -82,7 +82,7 @@ pub struct Figure {
     pub also: Vec<String>,
     /// One line: paper, number, content.
     pub about: String,
-    /// What is to be known when it is read, a sentence each.
+    /// Remarks for its reader, a sentence each.
     pub notes: Vec<String>,
     /// Why it is not there yet.
     pub open: Option<String>,

@@ -74,7 +74,7 @@ pub struct Summary {
     pub metrics: Vec<String>,
     /// Column and value of the groups that others are compared with.
     pub against: Option<(String, String)>,
-    /// What all runs have in common.
+    /// Common settings of all runs.
     pub conditions: Conditions,
     /// The groups.
     pub groups: Vec<Group>,
@@ -91,7 +91,7 @@ type Sum = (f64, u64);
 struct Runs {
     /// Sums of the metrics, by cell and run.
     cells: BTreeMap<i64, BTreeMap<i64, Vec<Sum>>>,
-    /// What the random numbers or the start of a run are, by run.
+    /// Seed or start of each run.
     draws: BTreeMap<i64, BTreeSet<Draw>>,
     /// Start and length of the runs of each cell, if they have starts.
     starts: BTreeMap<i64, BTreeMap<i64, (f64, f64)>>,

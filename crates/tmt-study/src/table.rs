@@ -10,7 +10,7 @@ use crate::record::{Fields, Record, Records, Run};
 /// Schema of the table.
 pub const SCHEMA: &str = "tmt.sweep/1";
 
-/// What columns of metrics of all flows together begin with.
+/// Prefix of the columns of metrics of all flows together.
 pub(crate) const TOTAL: &str = "total_";
 
 /// The table of `records`, which must be trimmed. `version` names the program.

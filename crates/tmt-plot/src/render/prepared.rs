@@ -1,4 +1,4 @@
-//! What is drawn of a picture: prefixes of units, ranges and ticks, thinned points, styles, and notes on what is left out.
+//! The parts of a picture that are drawn: prefixes of units, ranges and ticks, thinned points, styles, and notes on what is left out.
 
 use kuva::plot::legend::LegendShape;
 use kuva::plot::scatter::MarkerShape;
@@ -83,7 +83,7 @@ pub(super) struct PreparedAxis {
     pub(super) scale: Scale,
 }
 
-/// What an axis shows.
+/// Ticks and range of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scale {
     Linear { step: f64, decimals: usize },

@@ -1,4 +1,4 @@
-//! What closed forms say about a candidate: the most that it can deliver per slot, and the least share of LLDUs that wait for
+//! Bounds on a candidate by closed forms: the most that it can deliver per slot, and the least share of LLDUs that wait for
 //! a repeat. They are those of docs/models.md, Sec. 3, with the counted law P(m, N) of the channel in place of that of a
 //! Gilbert–Elliott channel.
 

@@ -157,7 +157,7 @@ fn codewords(repeats: bool) -> Vec<String> {
     sizes
 }
 
-/// What decides whether a family's candidates are tried in order, too.
+/// Decides whether a family's candidates are tried in order, too.
 trait Repeats {
     fn repeats(&self) -> bool;
 }

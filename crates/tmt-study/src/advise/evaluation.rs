@@ -18,7 +18,7 @@ use super::census::Census;
 use super::{AdviceError, Question, Runs, spread};
 use crate::engine::{Over, Shared};
 
-/// What is known about the link of all candidates.
+/// Facts about the link of all candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkFacts {
     /// RTT of the link; `None` if no candidate ran.
@@ -67,7 +67,7 @@ pub enum Change {
     TwiceTheLosses,
 }
 
-/// What a candidate has after its runs.
+/// Results of a candidate's runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     /// A sample a run, in the order in which the runs were asked for.

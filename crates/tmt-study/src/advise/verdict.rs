@@ -156,7 +156,7 @@ impl Difference {
     }
 }
 
-/// What the best candidates say on fresh seeds or starts.
+/// Results of the best candidates on fresh seeds or starts.
 #[derive(Debug, Clone)]
 pub struct Finals {
     /// Number of the runs of each.
@@ -197,7 +197,7 @@ pub struct Advice {
     pub census: Option<Census>,
     /// The experiment of the finals, with their starts or first seed.
     pub experiment: Experiment,
-    /// What the slots of the link say.
+    /// Facts about the slots of the link.
     pub link: LinkFacts,
     /// Runs of the finals, and values with the question changed.
     pub finals: Finals,

@@ -1,4 +1,4 @@
-//! What cells share: traces, slots, and timelines. Each is made once, by the first that needs it, and dropped after the last.
+//! Shared by cells: traces, slots, and timelines. Each is made once, by the first that needs it, and dropped after the last.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +48,7 @@ struct Entry {
     uses: AtomicUsize,
 }
 
-/// What all tasks of a sweep share.
+/// Shared by all tasks of a sweep.
 pub(crate) struct Shared<'a, S> {
     storage: &'a S,
     /// Traces, by path and options.
@@ -103,7 +103,7 @@ impl<'a, S: Storage> Shared<'a, S> {
     }
 }
 
-/// What has been made.
+/// Parts made so far.
 pub(super) trait Made {
     /// Whether the slots are there.
     fn has_slots(&self, key: SlotsKey) -> bool;

@@ -11,7 +11,7 @@ use crate::record::Records;
 /// A statement.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
-    /// What the paper says.
+    /// Statement of the paper.
     pub(super) name: String,
     pub(super) metric: String,
     pub(super) measure: Measure,
@@ -21,14 +21,14 @@ pub(super) struct Check {
     pub(super) at: Filter,
     pub(super) published: f64,
     pub(super) tolerance: f64,
-    /// What ours is if that is not what is published, and why.
+    /// Expected value if it is not the published one, and why.
     pub(super) known: Option<f64>,
     pub(super) why: Option<String>,
     pub(super) source: String,
     pub(super) role: Role,
 }
 
-/// What is looked at.
+/// Shape of the statement.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     /// The value of an axis at the largest value.

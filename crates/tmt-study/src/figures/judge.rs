@@ -13,7 +13,7 @@ pub enum Bound {
     Lower,
 }
 
-/// What follows from a row. The string form is that of tables for programs.
+/// Verdict on a row. The string form is that of tables for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -82,7 +82,7 @@ impl Verdict {
     }
 }
 
-/// What a row says about itself, beside its numbers.
+/// Role of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Role {
     /// A value to compare.
@@ -100,12 +100,12 @@ pub(super) enum Role {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) ours: Option<Estimate>,
-    /// What it is compared with.
+    /// Value to compare with.
     pub(super) target: Option<f64>,
     /// Largest deviation as a share of the target; `None` if it is not judged.
     pub(super) tolerance: Option<f64>,
     pub(super) bound: Option<Bound>,
-    /// What ours is where that is not the target, as the entry says.
+    /// Expected value where it is not the target, as the entry says.
     pub(super) known: Option<f64>,
     pub(super) role: Role,
     /// Whether there is a reason not to judge.

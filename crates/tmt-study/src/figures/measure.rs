@@ -1,10 +1,10 @@
-//! What a figure takes of a run: a metric, a part of one, or what follows from several.
+//! Measures of a run: a metric, a part of one, or a combination of several.
 
 use serde_json::Value;
 
 use crate::record::{Fields, Record, Run};
 
-/// What is taken of a run, as text:
+/// A measure of a run, as text:
 ///
 /// | text | value |
 /// |---|---|

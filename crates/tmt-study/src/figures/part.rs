@@ -24,7 +24,7 @@ pub struct Part {
     pub(super) plan: Plan,
     /// Text of a row, in which `{name}` is a value of the plan; `None`: the values of all axes.
     pub(super) label: Option<String>,
-    /// What is simulated, in the same form.
+    /// Subject of the simulation, in the same form.
     pub(super) subject: String,
     pub(super) own: Option<OwnRun>,
     /// Names under which `tmt validate` knows the part; none if it does not.
@@ -47,7 +47,7 @@ pub(super) struct Quantity {
     pub(super) metric: String,
     pub(super) measure: Measure,
     pub(super) unit: String,
-    /// What the measure is multiplied by, and then divided by.
+    /// Factor and divisor of the measure.
     pub(super) scale: f64,
     pub(super) divisor: f64,
     /// Where it is published.
@@ -56,7 +56,7 @@ pub(super) struct Quantity {
     pub(super) only: Filter,
     /// By label of a cell.
     pub(super) published: Values,
-    /// What ours is where it is not what it is compared with, and why.
+    /// Expected value where it is not the compared one, and why.
     pub(super) known: Values,
     pub(super) why: Option<String>,
     /// Largest deviation as a share; `None`: not judged.
@@ -83,7 +83,7 @@ pub(super) struct TheoryOf {
 /// Values by the texts of the varying axes of a cell.
 pub(super) type Values = BTreeMap<Vec<String>, f64>;
 
-/// What a user changes.
+/// Changes by a user.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Names of the plan, and their values as a flag gives them.
@@ -128,7 +128,7 @@ impl Part {
         all.reduce(f64::max)
     }
 
-    /// What is published, by quantity in the order of the entry: one value a cell, in the order of its cells.
+    /// Published values by quantity in the order of the entry: one value a cell, in the order of its cells.
     #[must_use]
     pub fn published(&self) -> Vec<(&str, Vec<Option<f64>>)> {
         let keys: Vec<Vec<String>> = match self.groups(&self.plan) {

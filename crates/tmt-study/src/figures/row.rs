@@ -13,17 +13,17 @@ pub struct Row {
     pub label: String,
     /// Values of the axes that vary, by name.
     pub axes: Vec<(String, String)>,
-    /// What is simulated.
+    /// Subject of the simulation.
     pub subject: String,
     /// Name of the quantity.
     pub quantity: String,
-    /// What is measured, as the entry names it.
+    /// Quantity measured, as the entry names it.
     pub metric: String,
     /// Its unit; empty without one.
     pub unit: String,
-    /// What the paper has.
+    /// Value of the paper.
     pub published: Option<f64>,
-    /// What a closed form gives.
+    /// Value of a closed form.
     pub theory: Option<f64>,
     /// Short name of the closed form.
     pub by: String,
@@ -37,7 +37,7 @@ pub struct Row {
     pub allowed: f64,
     /// Set if the closed form is a bound.
     pub bound: Option<Bound>,
-    /// What follows.
+    /// Verdict.
     pub verdict: Verdict,
     /// Why it is not judged, or why it differs.
     pub why: Option<String>,

@@ -50,7 +50,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> Option<f64> {
     row[column].parse().ok()
 }
 
-/// What is published in part `part` of a figure, quantity `quantity`.
+/// Published values in part `part` of a figure, quantity `quantity`.
 fn published(name: &str, part: usize, quantity: usize) -> Vec<Option<f64>> {
     figure(name).unwrap().parts[part].published()[quantity]
         .1

@@ -21,7 +21,7 @@ pub struct Cell {
     settings: Vec<(String, Name, Choice)>,
 }
 
-/// What a cell computes.
+/// Work of a cell.
 #[derive(Debug)]
 pub enum Work {
     /// A closed form at one point.
@@ -101,7 +101,7 @@ impl Cell {
         settings.map(|(name, kind, texts)| (name.as_str(), *kind, texts.join(" ")))
     }
 
-    /// What the cell computes.
+    /// Work of the cell.
     ///
     /// # Errors
     /// A key that its model does not have, or a value that it refuses.

@@ -9,7 +9,7 @@ use tmt_core::types::Span;
 use super::{Axis, PlanError, is_list};
 use crate::values;
 
-/// What a name of a plan means.
+/// Meaning of a name of a plan.
 #[derive(Debug, Clone, Copy)]
 pub enum Name {
     /// A parameter of a run.
@@ -94,7 +94,7 @@ pub(super) fn key(name: &str) -> &str {
     }
 }
 
-/// What the names of `axes` mean. `labels` are variables although no value names them.
+/// Meanings of the names of `axes`. `labels` are variables although no value names them.
 pub(super) fn of(axes: &[Axis], labels: &[String]) -> Result<Vec<Name>, PlanError> {
     let model = axes.iter().find(|axis| axis.name == MODEL);
     let names = axes.iter().map(|axis| name(axis, axes, labels, model));

@@ -85,7 +85,7 @@ impl FromStr for Stop {
     }
 }
 
-/// What a rule has seen of a cell: each number of its first runs is looked at once, since these runs do not change.
+/// A rule's view of a cell: each number of its first runs is looked at once, since these runs do not change.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     runs: usize,

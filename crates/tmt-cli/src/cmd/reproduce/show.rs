@@ -169,7 +169,7 @@ impl Shown {
     }
 }
 
-/// What a row has for programs beside its figure, label and axes, by column (docs/results.md).
+/// Columns of a row for programs, beside its figure, label and axes, by column (docs/results.md).
 fn fields(row: &Row) -> [(String, Value); 18] {
     let ours = row.ours.map(|ours| ours.mean);
     let end = |side: f64| {
