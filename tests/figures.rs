@@ -192,6 +192,26 @@ fn the_plans_of_a_folder_are_plans_of_a_sweep() {
 }
 
 #[test]
+fn settings_without_effect_are_refused() {
+    for (run, words) in [
+        (
+            "reproduce kuhn-fig7 --set cc=bbr1",
+            "--set cc: found no such name",
+        ),
+        (
+            "reproduce celandroni-fig3 --seeds 5",
+            "--seeds: found figures of closed forms alone",
+        ),
+        (
+            "reproduce celandroni-fig3 --set seeds=5",
+            "--set seeds: found no such name",
+        ),
+    ] {
+        tmt(run).run().fails(2, &[words]);
+    }
+}
+
+#[test]
 fn a_setting_that_leaves_out_cells_leaves_statements_about_them_open() {
     let run = "-q reproduce kuhn-fig7 --set es_n0=5,6 --set seeds=1 --duration 5s --json";
     let ran = tmt(run).run();

@@ -234,6 +234,7 @@ impl Draft {
             without_files,
             cells: 0,
             kept: None,
+            optional: Vec::new(),
         };
         plan.cells = plan.count()?;
         plan.check_values()?;
@@ -261,6 +262,16 @@ pub struct Plan {
     cells: usize,
     /// The combinations that are cells, if some are equal to others.
     kept: Option<Vec<usize>>,
+    /// Variables that some combinations do not use.
+    optional: Vec<Optional>,
+}
+
+/// A dimension of variables alone.
+#[derive(Debug, Clone)]
+struct Optional {
+    axes: Vec<usize>,
+    /// Axes with values that name one of them, and which values do.
+    users: Vec<(usize, Vec<bool>)>,
 }
 
 impl Plan {
@@ -361,35 +372,55 @@ impl Plan {
 
     /// Drops combinations that differ from another one only in variables that none of their values names.
     fn keep_what_differs(&mut self) {
-        if !self.names.contains(&Name::Variable) {
+        self.optional = self
+            .dimensions
+            .iter()
+            .filter_map(|axes| self.optional(axes))
+            .collect();
+        if self.optional.is_empty() {
             return;
         }
-        let all = 0..self.cells;
-        let kept: Vec<usize> = all
-            .filter(|number| {
-                let picks = self.picks(*number);
-                let unused = self.unused(&picks);
-                unused.iter().all(|axis| picks[*axis] == 0)
-            })
-            .collect();
+        let is_kept = |number: &usize| {
+            let picks = self.picks(*number);
+            self.unused(&picks).all(|axis| picks[axis] == 0)
+        };
+        let kept: Vec<usize> = (0..self.cells).filter(is_kept).collect();
         if kept.len() < self.cells {
             self.cells = kept.len();
             self.kept = Some(kept);
         }
     }
 
-    /// Whether an axis is no variable, or one that a value names. Figures have others, for their labels and theories.
-    fn is_named(&self, place: usize) -> bool {
-        let mark = format!("{{{}}}", self.axes[place].name);
-        let others = self.axes.iter().zip(&self.names);
-        let mut others = others.filter(|(_, name)| **name != Name::Variable);
-        self.names[place] != Name::Variable
-            || others.any(|(axis, _)| {
-                axis.values
-                    .iter()
-                    .flatten()
-                    .any(|text| text.contains(&mark))
-            })
+    /// A dimension of variables that some combinations do not use.
+    fn optional(&self, axes: &[usize]) -> Option<Optional> {
+        if axes.iter().any(|axis| self.names[*axis] != Name::Variable) {
+            return None;
+        }
+        let marks = axes
+            .iter()
+            .map(|axis| format!("{{{}}}", self.axes[*axis].name));
+        let marks: Vec<String> = marks.collect();
+        let is_naming = |choice: &Choice| {
+            let mut texts = choice.iter();
+            texts.any(|text| marks.iter().any(|mark| text.contains(mark)))
+        };
+        let mut users = Vec::new();
+        for (place, (axis, name)) in self.axes.iter().zip(&self.names).enumerate() {
+            if *name == Name::Variable {
+                continue;
+            }
+            let naming: Vec<bool> = axis.values.iter().map(is_naming).collect();
+            if !naming.contains(&false) {
+                return None;
+            }
+            if naming.contains(&true) {
+                users.push((place, naming));
+            }
+        }
+        Some(Optional {
+            axes: axes.to_vec(),
+            users,
+        })
     }
 
     /// The value of each axis in a combination, by their numbers.
@@ -407,19 +438,26 @@ impl Plan {
     }
 
     /// The variables that no value of a combination names, in dimensions that have nothing else.
-    fn unused(&self, picks: &[usize]) -> Vec<usize> {
-        let is_unused = |axis: &usize| {
-            let mark = format!("{{{}}}", self.axes[*axis].name);
-            let mut others = self.axes.iter().zip(&self.names).zip(picks);
-            self.names[*axis] == Name::Variable
-                && !others.any(|((other, name), pick)| {
-                    let texts = &other.values[*pick];
-                    *name != Name::Variable && texts.iter().any(|text| text.contains(&mark))
-                })
-        };
-        let dimensions = self.dimensions.iter();
-        let unused = dimensions.filter(|axes| axes.iter().all(is_unused));
-        unused.flatten().copied().collect()
+    fn unused<'a>(&'a self, picks: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+        let unused = self.optional.iter().filter(|optional| {
+            let mut users = optional.users.iter();
+            !users.any(|(axis, naming)| naming[picks[*axis]])
+        });
+        unused.flat_map(|optional| optional.axes.iter().copied())
+    }
+
+    /// Whether an axis is no variable, or one that a value names. Figures have others, for their labels and theories.
+    fn is_named(&self, place: usize) -> bool {
+        let mark = format!("{{{}}}", self.axes[place].name);
+        let others = self.axes.iter().zip(&self.names);
+        let mut others = others.filter(|(_, name)| **name != Name::Variable);
+        self.names[place] != Name::Variable
+            || others.any(|(axis, _)| {
+                axis.values
+                    .iter()
+                    .flatten()
+                    .any(|text| text.contains(&mark))
+            })
     }
 
     /// Checks every value that has no variables, and every variable.

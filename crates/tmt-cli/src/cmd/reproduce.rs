@@ -215,6 +215,16 @@ fn check(chosen: &[Chosen], changes: &Changes) -> Outcome {
             )));
         }
     }
+    let given = [
+        ("--seeds", changes.seeds.is_some()),
+        ("--duration", changes.duration.is_some()),
+    ];
+    let has_runs = parts().any(|part| !part.plan().is_of_models());
+    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given && !has_runs) {
+        return Err(Failure::usage(format!(
+            "{flag}: found figures of closed forms alone, expected one with runs"
+        )));
+    }
     for one in chosen {
         let shortest = one.figure.parts.iter().map(FigurePart::shortest).max();
         let too_short = changes

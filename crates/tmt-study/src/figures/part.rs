@@ -8,8 +8,9 @@ use super::cells::{Filter, Group};
 use super::check::Check;
 use super::judge::Role;
 use super::measure::Measure;
+use super::own::Own;
 use super::template;
-use crate::engine::{OwnRun, Sweep};
+use crate::engine::Sweep;
 use crate::plan::{Draft, Plan, PlanError, models};
 
 /// Reads values that name files, as in [`Draft::plan`].
@@ -26,7 +27,7 @@ pub struct Part {
     pub(super) label: Option<String>,
     /// Subject of the simulation, in the same form.
     pub(super) subject: String,
-    pub(super) own: Option<OwnRun>,
+    pub(super) own: Option<Own>,
     /// Names under which `tmt validate` knows the part; none if it does not.
     pub(super) validate: Vec<String>,
     /// Description for `tmt validate`.
@@ -150,11 +151,13 @@ impl Part {
     #[must_use]
     pub fn takes(&self, name: &str) -> bool {
         let key = name.replace('-', "_");
-        if self.draft.values(name).is_some() || key == "seeds" {
+        if self.draft.values(name).is_some() {
             return true;
         }
         if !self.plan.is_of_models() {
-            return fluid_tcp::experiment::Parameter::of(&key).is_some();
+            let is_parameter = fluid_tcp::experiment::Parameter::of(&key).is_some();
+            let is_read = self.own.is_none_or(|own| own.reads(&key) || key == "seeds");
+            return is_parameter && is_read;
         }
         let chosen = self
             .draft
@@ -214,7 +217,7 @@ impl Part {
     /// A value made of variables that its parameter refuses.
     pub fn sweep<'a>(&self, plan: &'a Plan) -> Result<Sweep<'a>, PlanError> {
         match self.own {
-            Some(own) => Sweep::of_own(plan, own),
+            Some(own) => Sweep::of_own(plan, own.run),
             None => Sweep::new(plan),
         }
     }

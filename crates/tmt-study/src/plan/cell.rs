@@ -46,7 +46,7 @@ pub(super) fn of(plan: &Plan, number: usize) -> Result<Cell, PlanError> {
     }
     let kept = plan.kept.as_ref();
     let picks = plan.picks(kept.map_or(number, |kept| kept[number]));
-    let unused = kept.map_or_else(Vec::new, |_| plan.unused(&picks));
+    let unused: Vec<usize> = kept.map_or_else(Vec::new, |_| plan.unused(&picks).collect());
     let pick = |place: usize| -> (&Axis, &Choice) {
         let axis = &plan.axes[place];
         (axis, &axis.values[picks[place]])
