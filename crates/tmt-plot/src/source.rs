@@ -158,7 +158,7 @@ impl Source {
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
         } else if let Some(all) = results.as_array() {
-            // Of figures those of all of them.
+            // A document of figures has rows in each of them.
             let inner = |one: &Json| one.get("rows").and_then(Json::as_array).cloned();
             let rows = all
                 .iter()

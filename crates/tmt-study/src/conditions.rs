@@ -1,4 +1,4 @@
-//! Common settings of runs that are compared, in one line, and settings that differ between them although nobody varied it.
+//! Common settings of runs that are compared, in one line, and settings that differ between them without being varied.
 
 use std::collections::BTreeSet;
 

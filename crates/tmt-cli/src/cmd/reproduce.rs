@@ -54,8 +54,8 @@ pub(crate) struct Args {
     resume: bool,
 }
 
-const EXAMPLES: &str = "Verdicts: ok: within tolerance and 95 % interval. deviates: not what is published, but what the entry says that ours
-is, and why. bounded: on the allowed side of a bound. fitted: a fit has seen it. held, contradicted, input: of
+const EXAMPLES: &str = "Verdicts: ok: within tolerance and 95 % interval. deviates: off the published value, at one that the entry
+expects and explains. bounded: on the allowed side of a bound. fitted: a fit has seen it. held, contradicted, input: of
 statements. shown: nothing to compare with. not judged: an assumption of the theory does not hold. OFF: none of these;
 the command then exits with 1.
 

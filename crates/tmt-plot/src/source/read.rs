@@ -15,7 +15,7 @@ use crate::PlotError;
 /// Longest JSON document that is decompressed, bytes.
 const LONGEST_DOCUMENT: u64 = 1 << 28;
 
-/// Bytes from which the kind of a text is told: heads are shorter.
+/// Bytes from which the kind of a text is detected: heads are shorter.
 const LOOK: u64 = 1 << 16;
 
 /// The rows of a trace.
@@ -61,7 +61,7 @@ impl Trace {
 }
 
 impl Source {
-    /// Reads a table, a trace or a document; the form is told from the content.
+    /// Reads a table, a trace or a document; the form is detected from the content.
     ///
     /// # Errors
     /// Bytes that are none of these, or damaged.

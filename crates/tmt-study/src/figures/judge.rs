@@ -1,4 +1,4 @@
-//! Verdicts: how far ours is from what it is compared with.
+//! Verdicts: distance of ours from the target.
 
 use fluid_tcp::simulation::replications::Estimate;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub enum Verdict {
     Ok,
     /// On the side of a bound that is allowed, at any distance. This says less than `ok`.
     Bounded,
-    /// Not what is published, but what the entry says that ours is, and why.
+    /// Off the published value, at the value that the entry expects and explains.
     Deviates,
     /// The value was an input of a fit, which it cannot test.
     Fitted,

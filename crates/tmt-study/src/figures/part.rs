@@ -38,7 +38,7 @@ pub struct Part {
     pub(super) checks: Vec<Check>,
 }
 
-/// A quantity of every cell: a metric, and what it is compared with.
+/// A quantity of every cell: a metric, and its targets.
 #[derive(Debug, Clone)]
 pub(super) struct Quantity {
     pub(super) name: String,

@@ -46,7 +46,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// (ours − theory) / |theory|, or of what is published if there is no theory.
+    /// (ours − theory) / |theory|; without a theory, the same from the published value.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let (ours, target) = self.ours.zip(self.theory.or(self.published))?;

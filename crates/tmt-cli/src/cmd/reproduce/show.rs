@@ -58,7 +58,7 @@ impl Shown {
         texts.join(", ")
     }
 
-    /// Mean of the absolute deviations from what is published, of the rows that no fit has seen, and their number.
+    /// Mean absolute deviation from the published values, over the rows that no fit has seen, and their number.
     fn mean_deviation(&self) -> Option<(f64, usize)> {
         let rows = self.rows.iter();
         let rows = rows.filter(|row| row.published.is_some() && row.theory.is_none());
@@ -236,7 +236,7 @@ pub(super) fn csv(all: &[Shown]) -> Outcome<Vec<u8>> {
 pub(super) fn index(all: &[Shown]) -> String {
     let table = Table::of(all)
         .words("figure", |shown| format!("[{0}]({0}.csv)", shown.name))
-        .words("what", |shown| shown.about.as_str())
+        .words("content", |shown| shown.about.as_str())
         .words("rows", |shown| shown.verdicts());
     format!("# Figures\n\n{}", table.markdown())
 }
