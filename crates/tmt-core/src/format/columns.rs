@@ -23,8 +23,8 @@ pub(crate) const NAMES: [&str; COLUMNS] = ["tx_time", "decode_delay", "attempts"
 /// Names in Arrow and Parquet, in the order in which columns are written.
 pub(crate) const BINARY_NAMES: [&str; 3] = ["tx_time_ns", "decode_delay_ns", NAMES[ATTEMPTS]];
 
-/// Ends of the names of times in tables other than traces, in text and in Parquet.
-pub(crate) const TIME_ENDS: [&str; 2] = ["_s", "_ns"];
+/// End of the names of times in tables other than traces.
+pub(crate) const TIME_END: &str = "_s";
 
 /// Keys of a mapping, by column, and that of the interval.
 const KEYS: [&str; COLUMNS] = ["tx", "delay", "attempts", "erased"];

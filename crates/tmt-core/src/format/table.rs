@@ -2,9 +2,8 @@
 //! (docs/trace-format.md, Sec. 9).
 //!
 //! Head and end line are those of a trace: comment lines in text, key-value pairs of the footer in Parquet. The end line has
-//! the number of rows and the CRC-32 of all text before it, in every form of the table. Times are
-//! seconds with nine decimals in text, where their names end in `_s`, and integer nanoseconds in Parquet, where they end
-//! in `_ns`.
+//! the number of rows and the CRC-32 of all text before it, in every form of the table. Times are seconds, and their names
+//! end in `_s`: with nine decimals in text; in Parquet as doubles, each the one nearest to these decimals.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -15,13 +14,13 @@ use arrow_schema::{DataType, Field};
 use flate2::Crc;
 
 use crate::format::columnar::head::END;
-use crate::format::columns::TIME_ENDS;
+use crate::format::columns::TIME_END;
 use crate::format::compression::Block;
 use crate::format::form::{Compression, Form, FormError, Format};
 use crate::format::parquet::ColumnFile;
 pub use crate::format::parquet::TableText;
 use crate::format::text::encode;
-use crate::types::Metadata;
+use crate::types::{Metadata, to_f64};
 
 /// Bytes of text that are written or compressed at a time.
 const BLOCK: usize = 1 << 18;
@@ -33,10 +32,13 @@ const ROW_GROUP: usize = 1 << 16;
 /// given more of a column without nulls at once.
 const BATCH: usize = 1 << 10;
 
+/// From this time on a double of seconds does not tell every ns.
+pub(super) const EXACT_NANOS: u64 = 1 << 52;
+
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Times or durations, ns. In Parquet INT64.
+    /// Times or durations, ns: seconds in text and Parquet. In Parquet DOUBLE, below 2^52 ns (52 days).
     Time,
     /// Integers from 0 to 2^63 − 1. In Parquet INT64.
     Count,
@@ -79,13 +81,15 @@ impl Column {
         }
     }
 
-    /// The name in text, and the name in Parquet: with the unit of times.
+    /// The name in text and in Parquet: with the unit of times.
     #[must_use]
-    pub fn names(&self) -> [String; 2] {
-        TIME_ENDS.map(|end| {
-            let end = if self.kind == Kind::Time { end } else { "" };
-            format!("{}{end}", self.name)
-        })
+    pub fn full_name(&self) -> String {
+        let end = if self.kind == Kind::Time {
+            TIME_END
+        } else {
+            ""
+        };
+        format!("{}{end}", self.name)
     }
 
     /// Whether `cell` fits this column.
@@ -104,19 +108,22 @@ impl Column {
 
     fn field(&self) -> Field {
         let data_type = match self.kind {
-            Kind::Time | Kind::Count => DataType::Int64,
-            Kind::Real | Kind::Exact => DataType::Float64,
+            Kind::Count => DataType::Int64,
+            Kind::Time | Kind::Real | Kind::Exact => DataType::Float64,
             Kind::Word => DataType::Utf8,
         };
-        let [_, name] = self.names();
-        Field::new(name, data_type, self.optional)
+        Field::new(self.full_name(), data_type, self.optional)
     }
 
     /// The values of `cells`, which must fit this column.
     fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
         match self.kind {
-            Kind::Time | Kind::Count => array_of::<_, Int64Array, _>(cells, |cell| match cell {
-                Cell::Time(value) | Cell::Count(value) => Some(value.cast_signed()),
+            Kind::Count => array_of::<_, Int64Array, _>(cells, |cell| match cell {
+                Cell::Count(value) => Some(value.cast_signed()),
+                _ => None,
+            }),
+            Kind::Time => array_of::<_, Float64Array, _>(cells, |cell| match cell {
+                Cell::Time(nanos) => Some(to_f64(*nanos) / 1e9),
                 _ => None,
             }),
             Kind::Real | Kind::Exact => array_of::<_, Float64Array, _>(cells, |cell| match cell {
@@ -221,8 +228,7 @@ impl<W: Write + Send> TableWriter<W> {
     ) -> io::Result<Self> {
         let mut block = Block::default();
         encode::head(head, &mut block.plain);
-        let names = columns.iter().map(Column::names);
-        let names: Vec<String> = names.map(|[name, _]| name).collect();
+        let names: Vec<String> = columns.iter().map(Column::full_name).collect();
         block.plain.extend_from_slice(names.join(",").as_bytes());
         block.plain.push(b'\n');
         let mut crc = Crc::new();
@@ -260,6 +266,15 @@ impl<W: Write + Send> TableWriter<W> {
             let found = format!(
                 "found cells {cells:?}, expected those of {:?}",
                 self.columns
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, found));
+        }
+        let is_text = matches!(self.target, Target::Text { .. });
+        let is_inexact = |cell: &&Cell| matches!(cell, Cell::Time(nanos) if *nanos >= EXACT_NANOS);
+        if let Some(Cell::Time(nanos)) = cells.iter().find(is_inexact).filter(|_| !is_text) {
+            let found = format!(
+                "found a time of {nanos} ns, expected less than {EXACT_NANOS} ns (52 days) in Parquet, whose seconds are doubles; \
+                 write this table as text"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, found));
         }
@@ -391,7 +406,7 @@ mod tests {
 
     fn rows() -> impl Strategy<Value = Vec<[Cell; 4]>> {
         let largest = i64::MAX.unsigned_abs();
-        let time = prop_oneof![Just(0), Just(largest), 0..=largest].prop_map(Cell::Time);
+        let time = prop_oneof![Just(0), Just(EXACT_NANOS - 1), 0..EXACT_NANOS].prop_map(Cell::Time);
         let count = prop::option::of(prop_oneof![Just(largest), 0u64..100])
             .prop_map(|count| count.map_or(Cell::None, Cell::Count));
         let real = prop::option::of(prop_oneof![Just(0.0), 0.0..1e6])
@@ -420,6 +435,38 @@ mod tests {
             let file = Bytes::from(written(TableForm::Parquet, &rows));
             TableText::new(file).unwrap().read_to_end(&mut read).unwrap();
             prop_assert_eq!(String::from_utf8(read).unwrap(), String::from_utf8(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn times_in_parquet_are_the_doubles_that_a_reader_of_the_text_gets() {
+        let column = Column::always("time", Kind::Time);
+        for nanos in [0, 1, 999_999_999, 86_400_123_456_789, EXACT_NANOS - 1] {
+            let mut decimals = Vec::new();
+            encode::seconds(nanos, &mut decimals);
+            let read: f64 = String::from_utf8(decimals).unwrap().parse().unwrap();
+            let array = column.array([Cell::Time(nanos)].iter());
+            let array = array.as_any().downcast_ref::<Float64Array>().unwrap();
+            assert_eq!(array.value(0).to_bits(), read.to_bits(), "{nanos}");
+        }
+    }
+
+    #[test]
+    fn tables_of_earlier_versions_are_read() {
+        for (name, read_as) in [("time_ns", "time_s"), ("time", "time")] {
+            let fields = vec![Field::new(name, DataType::Int64, false)];
+            let mut file =
+                ColumnFile::new(Vec::new(), "table", fields, &head(), ROW_GROUP).unwrap();
+            file.batch(vec![Arc::new(Int64Array::from(vec![1, 2_500_000_000]))])
+                .unwrap();
+            let file = Bytes::from(file.finish(None).unwrap());
+            let mut read = String::new();
+            TableText::new(file)
+                .unwrap()
+                .read_to_string(&mut read)
+                .unwrap();
+            let rows = format!("{read_as}\n0.000000001\n2.500000000\n");
+            assert!(read.ends_with(&rows), "{read}");
         }
     }
 
@@ -472,6 +519,7 @@ mod tests {
             &[Cell::Time(1), Cell::Real(1.0), Cell::None, Cell::None],
             &[Cell::Time(1), Cell::Count(1 << 63), Cell::None, Cell::None],
             &[Cell::Time(1 << 63), Cell::None, Cell::None, Cell::None],
+            &[Cell::Time(1 << 52), Cell::None, Cell::None, Cell::None],
             &[Cell::Time(1)],
         ] {
             assert_eq!(

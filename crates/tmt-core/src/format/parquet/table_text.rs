@@ -1,19 +1,21 @@
 //! Reads a table in a Parquet file as canonical text.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 
 use super::corrupt;
 use super::open::{Batches, Opened};
 use crate::format::columnar::head;
-use crate::format::columns::TIME_ENDS;
+use crate::format::columns::TIME_END;
+use crate::format::table::EXACT_NANOS;
 use crate::format::text::encode;
-use crate::types::{Error, ErrorKind, Result};
+use crate::types::{Error, ErrorKind, Result, to_f64};
 
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 13;
@@ -21,16 +23,30 @@ const BATCH: usize = 1 << 13;
 /// End of the names of columns whose doubles have all their digits.
 const EXACT: &str = "_db";
 
+/// End of the names of times in tables of earlier versions.
+const NANOS: &str = "_ns";
+
+/// How the numbers of a column are written.
+#[derive(Clone, Copy)]
+enum Digits {
+    /// Seconds with nine decimals.
+    Time,
+    /// All that tell a double from others.
+    All,
+    /// Integers, and doubles with six decimals.
+    Usual,
+}
+
 /// Reads a flat table as canonical text with head and end line.
 ///
-/// `int64` columns whose names end in `_ns` become seconds, with names that end in `_s`. Other integers and strings are
-/// copied, doubles get six decimals, those in columns whose names end in `_db` all their digits, and nulls become empty fields.
+/// Doubles whose names end in `_s` are times, with nine decimals. Integers and strings are copied, other doubles get six
+/// decimals, those in columns whose names end in `_db` all their digits, and nulls become empty fields.
 ///
-/// Tables written before names had units have no such name. Their `int64` columns are times, their counts unsigned.
+/// Earlier versions wrote times as `int64`, with names that end in `_ns`; these names end in `_s` in the text. Before names had
+/// units, all `int64` columns were times, and counts unsigned.
 pub struct TableText {
     batches: Batches,
-    /// Whether each column is one of times, or of doubles with all digits.
-    are_own: Vec<bool>,
+    forms: Vec<Digits>,
     end: Option<String>,
     text: Vec<u8>,
     at: usize,
@@ -52,18 +68,23 @@ impl TableText {
         let end = end.map(|(_, value)| format!("# {}: {value}\n", head::END));
         let mut text = Vec::new();
         encode::head(&metadata, &mut text);
-        let [_, unit] = TIME_ENDS;
-        let is_old = !fields.iter().any(|field| field.name().ends_with(unit));
-        let are_own = fields.iter().map(|field| match field.data_type() {
-            DataType::Int64 => is_old || field.name().ends_with(unit),
-            DataType::Float64 => field.name().ends_with(EXACT),
-            _ => false,
+        let has_units = |field: &Arc<Field>| {
+            [TIME_END, NANOS]
+                .iter()
+                .any(|unit| field.name().ends_with(unit))
+        };
+        let is_old = !fields.iter().any(has_units);
+        let forms = fields.iter().map(|field| match field.data_type() {
+            DataType::Int64 if is_old || field.name().ends_with(NANOS) => Digits::Time,
+            DataType::Float64 if field.name().ends_with(TIME_END) => Digits::Time,
+            DataType::Float64 if field.name().ends_with(EXACT) => Digits::All,
+            _ => Digits::Usual,
         });
-        let are_own: Vec<bool> = are_own.collect();
-        let names = fields.iter().zip(&are_own).map(|(field, &is_own)| {
+        let forms: Vec<Digits> = forms.collect();
+        let names = fields.iter().map(|field| {
             let name = field.name();
-            match name.strip_suffix(unit).filter(|_| is_own) {
-                Some(stem) => format!("{stem}{}", TIME_ENDS[0]),
+            match name.strip_suffix(NANOS) {
+                Some(stem) => format!("{stem}{TIME_END}"),
                 None => name.clone(),
             }
         });
@@ -72,7 +93,7 @@ impl TableText {
         text.push(b'\n');
         let all: Vec<usize> = (0..names.len()).collect();
         Ok(Self {
-            are_own,
+            forms,
             batches: opened.batches(&all, BATCH)?,
             end,
             text,
@@ -86,7 +107,7 @@ impl TableText {
         self.at = 0;
         while self.text.is_empty() {
             match self.batches.next()? {
-                Some(batch) => append(&batch, &self.are_own, &mut self.text)?,
+                Some(batch) => append(&batch, &self.forms, &mut self.text)?,
                 None => match self.end.take() {
                     Some(end) => self.text.extend_from_slice(end.as_bytes()),
                     None => return Ok(()),
@@ -123,14 +144,14 @@ fn check_type(name: &str, found: &DataType) -> Result<()> {
     }
 }
 
-fn append(batch: &RecordBatch, are_own: &[bool], text: &mut Vec<u8>) -> Result<()> {
+fn append(batch: &RecordBatch, forms: &[Digits], text: &mut Vec<u8>) -> Result<()> {
     for row in 0..batch.num_rows() {
-        for (index, (array, &is_own)) in batch.columns().iter().zip(are_own).enumerate() {
+        for (index, (array, &digits)) in batch.columns().iter().zip(forms).enumerate() {
             if index > 0 {
                 text.push(b',');
             }
             if !array.is_null(row) {
-                value(array, is_own, row, text)?;
+                value(array, digits, row, text)?;
             }
         }
         text.push(b'\n');
@@ -138,15 +159,14 @@ fn append(batch: &RecordBatch, are_own: &[bool], text: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-fn value(array: &ArrayRef, is_own: bool, row: usize, text: &mut Vec<u8>) -> Result<()> {
+fn value(array: &ArrayRef, digits: Digits, row: usize, text: &mut Vec<u8>) -> Result<()> {
     match array.data_type() {
         DataType::Int64 => {
             let value = u64::try_from(array.as_primitive::<Int64Type>().value(row));
             let value = value.map_err(|_| corrupt("a negative time or count"))?;
-            if is_own {
-                encode::seconds(value, text);
-            } else {
-                encode::whole(value, text);
+            match digits {
+                Digits::Time => encode::seconds(value, text),
+                Digits::Usual | Digits::All => encode::whole(value, text),
             }
         }
         DataType::UInt64 => encode::whole(array.as_primitive::<UInt64Type>().value(row), text),
@@ -155,10 +175,13 @@ fn value(array: &ArrayRef, is_own: bool, row: usize, text: &mut Vec<u8>) -> Resu
         }
         DataType::Float64 => {
             let real = array.as_primitive::<Float64Type>().value(row);
-            let digits = if is_own {
-                real.to_string()
-            } else {
-                format!("{real:.6}")
+            let digits = match digits {
+                Digits::Time if !(0.0..to_f64(EXACT_NANOS)).contains(&(real * 1e9)) => {
+                    return Err(corrupt("a time below 0, or of 52 days and more"));
+                }
+                Digits::Time => format!("{real:.9}"),
+                Digits::All => real.to_string(),
+                Digits::Usual => format!("{real:.6}"),
             };
             text.extend_from_slice(digits.as_bytes());
         }
