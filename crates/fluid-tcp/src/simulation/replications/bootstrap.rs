@@ -1,17 +1,22 @@
-//! Confidence intervals for runs that are not independent: circular block bootstrap of the mean.
+//! Confidence intervals for runs that are not independent.
 //!
-//! Runs at neighbouring offsets of one trace are correlated. So blocks of neighbours are drawn instead of single runs
-//! (Politis and Romano 1992). The length of a block and the widening of the interval are those of [`tmt_core::stats::bootstrap`].
+//! Runs at neighbouring offsets of one trace are correlated. So blocks of neighbours are drawn instead of single runs, by the
+//! circular block bootstrap (Politis and Romano 1992). The length of a block and the widening of the interval are those of
+//! [`tmt_core::stats::bootstrap`], except that a block has at least n/1000 runs, since more blocks cost time without improving
+//! the interval.
 //!
-//! Deviations: a block is at least as long as runs overlap, since they share that part of the trace, and n/1000, since more
-//! blocks cost time without improving the interval.
+//! Runs that overlap share part of the trace. If that is the longest correlation, as far as blocks tell, the interval is that of
+//! [`overlapping`].
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::stats::bootstrap::{block_length, widening};
 use tmt_core::types::to_f64;
 
+use self::overlapping::half_width;
 use super::Estimate;
+
+mod overlapping;
 
 /// Number of resampled means.
 const RESAMPLES: usize = 1_000;
@@ -58,17 +63,6 @@ pub fn bootstrap(columns: &[&[f64]], seed: u64, overlap: usize) -> Vec<Option<Es
         .collect()
 }
 
-/// Factor by which blocks of `block` runs make an interval too narrow: the covariance of two runs falls evenly to zero over
-/// `overlap` runs, and blocks contain the pairs of near ones less often, the farther apart they are.
-fn narrowing(overlap: usize, block: usize) -> f64 {
-    let (shared, length) = (to_f64(overlap as u64), to_f64(block as u64));
-    let seen = (1..overlap).map(|lag| {
-        let lag = to_f64(lag as u64);
-        2.0 * (1.0 - lag / shared) * (1.0 - lag / length)
-    });
-    ((1.0 + seen.sum::<f64>()) / shared).sqrt()
-}
-
 /// Values of one metric, prepared for resampling.
 struct Series {
     n: usize,
@@ -77,7 +71,8 @@ struct Series {
     block: usize,
     /// Number of blocks in a mean.
     blocks: usize,
-    overlap: usize,
+    /// Half-width of the interval of the mean, if it comes from how far runs overlap.
+    by_overlap: Option<f64>,
     /// Prefix sums of the deviations from the mean, with the first block repeated at the end; empty if all values are
     /// equal.
     sums: Vec<f64>,
@@ -94,13 +89,12 @@ impl Series {
         let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
         let mut pairs = values.windows(2);
         let same = pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
-        let block = if same {
-            n
-        } else {
-            block_length(&deviations, MOST_BLOCKS).max(overlap).min(n)
-        };
+        let natural = block_length(&deviations, MOST_BLOCKS);
+        let block = if same { n } else { natural.max(overlap).min(n) };
+        // Longer blocks see what overlapping does to the variance.
+        let is_known = !same && (2..=n / 2).contains(&overlap) && natural <= overlap;
         let mut sums = Vec::new();
-        if !same {
+        if !same && !is_known {
             let mut sum = 0.0;
             sums.push(sum);
             for deviation in deviations.iter().chain(&deviations[..block]) {
@@ -113,7 +107,7 @@ impl Series {
             mean,
             block,
             blocks: n.div_ceil(block),
-            overlap,
+            by_overlap: is_known.then(|| half_width(&deviations, overlap)),
             sums,
             resampled: Vec::new(),
         })
@@ -142,12 +136,13 @@ impl Series {
         self.resampled.sort_by(f64::total_cmp);
         let tail = RESAMPLES / 40;
         let half = match (
+            self.by_overlap,
             self.resampled.get(tail - 1),
             self.resampled.get(RESAMPLES - tail),
         ) {
-            (Some(low), Some(high)) => {
+            (Some(half), ..) => Some(half),
+            (None, Some(low), Some(high)) => {
                 let half = (high - low) / 2.0 * widening(n / block);
-                let half = half / narrowing(self.overlap, self.block);
                 Some(half).filter(|_| self.n >= 2 * self.block)
             }
             _ if self.n > 1 => Some(0.0),
@@ -229,15 +224,19 @@ mod tests {
         );
     }
 
-    /// Each value is a mean over five of a series, four of which the next one shares: `--offsets 16:over=45s` of 15 s runs.
+    /// Each value is a mean over some of a series, all but one of which the next one shares, and a part of its own, `own` times as
+    /// large.
     #[test]
     fn intervals_of_overlapping_runs_cover_the_mean() {
-        let coverage = |n: usize, overlap: usize, taken: usize| {
+        let coverage = |n: usize, overlap: usize, taken: usize, own: f64| {
             let trials = 1000;
             let covered = (0..trials).filter(|trial| {
                 let series = autoregressive(0.3, n + overlap, *trial);
+                let mut noise = Uniform::new(*trial, Stream::TransferStart);
                 let values = (0..n).map(|start| {
-                    series[start..start + overlap].iter().sum::<f64>() / to_f64(overlap as u64)
+                    let shared = series[start..start + overlap].iter().sum::<f64>();
+                    let shared = shared / to_f64(overlap as u64).sqrt();
+                    shared + own * (noise.at(start as u64) - 0.5)
                 });
                 let values: Vec<f64> = values.collect();
                 let estimate = bootstrap(&[&values], 1, taken)[0].unwrap();
@@ -245,11 +244,18 @@ mod tests {
             });
             to_f64(covered.count() as u64) / to_f64(trials)
         };
-        for (n, overlap) in [(16, 2), (16, 5), (30, 5), (60, 20), (300, 30)] {
-            let covered = coverage(n, overlap, overlap);
-            assert!((0.91..=0.97).contains(&covered), "{n} {overlap}: {covered}");
+        for own in [0.0, 0.5, 2.0] {
+            for (n, overlap) in [(16, 2), (16, 5), (30, 5), (60, 20), (300, 30)] {
+                let covered = coverage(n, overlap, overlap, own);
+                // Two successive runs share half, and the series goes on being correlated: 16 values do not show that.
+                let least = if overlap == 2 { 0.88 } else { 0.91 };
+                assert!(
+                    (least..=0.98).contains(&covered),
+                    "{n} {overlap} {own}: {covered}"
+                );
+            }
         }
-        let ignorant = coverage(16, 5, 1);
+        let ignorant = coverage(16, 5, 1, 0.0);
         assert!(ignorant < 0.9, "{ignorant}");
     }
 
