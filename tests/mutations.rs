@@ -25,7 +25,7 @@ const LEFT: usize = 16;
 
 /// Changes of each kind per log.
 fn trials() -> usize {
-    depth(4, 12)
+    depth(2, 12)
 }
 
 /// A random number below `limit`: SplitMix64.

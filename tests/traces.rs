@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::common::{Folder, bash, tmt, traces};
 use serde_json::Value;
+use test_support::depth;
 
 /// A scheme of every family, and all that its options do.
 fn schemes() -> impl Iterator<Item = &'static str> {
@@ -191,11 +192,11 @@ fn mahimahi(path: &str, opportunities: u64, mbps: &str, gap: u32) {
         format!("{longest:.3}")
     );
     assert!(outages.iter().all(|outage| outage["slots_lost"] == 0));
-    // Of a fast link, part of it: packet logs of every scheme are audited.
+    // Part of it, of a fast link a shorter one: packet logs of every scheme are audited.
     let part = if opportunities > 100_000 {
-        "--duration 30s"
+        depth("--duration 8s", "--duration 30s")
     } else {
-        ""
+        depth("--duration 40s", "")
     };
     through_the_chain(
         &scratch,

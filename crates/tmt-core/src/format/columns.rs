@@ -26,6 +26,9 @@ pub(crate) const BINARY_NAMES: [&str; 3] = ["tx_time_ns", "decode_delay_ns", NAM
 /// End of the names of times in tables other than traces.
 pub(crate) const TIME_END: &str = "_s";
 
+/// From this time on, ns, a double of seconds does not tell every ns.
+pub(crate) const EXACT_NANOS: u64 = 1 << 52;
+
 /// Keys of a mapping, by column, and that of the interval.
 const KEYS: [&str; COLUMNS] = ["tx", "delay", "attempts", "erased"];
 const INTERVAL: &str = "interval";

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field};
 use flate2::Crc;
 
 use crate::format::columnar::head::END;
-use crate::format::columns::TIME_END;
+use crate::format::columns::{EXACT_NANOS, TIME_END};
 use crate::format::compression::Block;
 use crate::format::form::{Compression, Form, FormError, Format};
 use crate::format::parquet::ColumnFile;
@@ -31,9 +31,6 @@ const ROW_GROUP: usize = 1 << 16;
 /// Rows of Parquet encoded at a time. The encoder checks after this many rows whether a page is full, unless it is
 /// given more of a column without nulls at once.
 const BATCH: usize = 1 << 10;
-
-/// From this time on a double of seconds does not tell every ns.
-pub(super) const EXACT_NANOS: u64 = 1 << 52;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,7 @@ use arrow_schema::{DataType, Field};
 use super::corrupt;
 use super::open::{Batches, Opened};
 use crate::format::columnar::head;
-use crate::format::columns::TIME_END;
-use crate::format::table::EXACT_NANOS;
+use crate::format::columns::{EXACT_NANOS, TIME_END};
 use crate::format::text::encode;
 use crate::types::{Error, ErrorKind, Result, to_f64};
 
