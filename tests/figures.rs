@@ -114,9 +114,11 @@ fn a_folder_has_tables_plans_and_an_index_and_nothing_that_is_unfinished() {
         [
             "celandroni-fig3-1.plan.toml",
             "celandroni-fig3.csv",
+            "celandroni-fig3.svg",
             "index.md",
             "own-1.plan.toml",
-            "own.csv"
+            "own.csv",
+            "own.svg"
         ]
     );
     assert!(folder.read("results/index.md").contains("[own](own.csv)"));

@@ -188,6 +188,16 @@ fn of_file(args: &Args) -> Outcome<Picture> {
     natural::draw(&source, &choice).map_err(|error| failure(name, error))
 }
 
+/// The natural picture of a table in SVG; `None` if it has nothing to draw, as a table of words alone.
+pub(super) fn natural_svg(name: &str, table: &[u8]) -> Outcome<Option<String>> {
+    let source = Source::read(table.to_vec().into()).map_err(|error| failure(name, error))?;
+    match natural::draw(&source, &Choice::default()) {
+        Ok(picture) => Ok(Some(render::svg(&picture, Size::default()))),
+        Err(PlotError::Data(_)) => Ok(None),
+        Err(error) => Err(failure(name, error)),
+    }
+}
+
 /// Distance and decoding delay of the slots of a diagram without a trace.
 const SLOT_NS: u64 = 1_000_000;
 

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Print CSV instead of tables, one for all figures
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Folder for the results: a CSV and the plans of each figure, an index, and what is finished of an interrupted command
+    /// Folder for the results: a CSV, a picture and the plans of each figure, an index, and what is finished of an interrupted command
     #[arg(short, long, value_name = "DIR")]
     output: Option<String>,
     /// Go on with an interrupted command: take the runs that are finished
@@ -104,9 +104,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut all_shown = Vec::new();
     for one in &chosen {
         let rows = run::rows(one, &changes, folder.as_mut())?;
-        let shown = Shown::of(&one.figure, rows);
+        let mut shown = Shown::of(&one.figure, rows);
         if let Some(folder) = &folder {
-            folder.write(&shown)?;
+            shown.is_drawn = folder.write(&shown)?;
         }
         if !args.json && !args.csv {
             output.show(&shown.text())?;

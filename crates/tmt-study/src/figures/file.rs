@@ -107,7 +107,7 @@ struct CheckFile {
     published: Option<f64>,
     #[serde(default)]
     tolerance: f64,
-    known: Option<f64>,
+    known: Option<Numbers>,
     why: Option<String>,
     #[serde(default)]
     role: RoleFile,
@@ -145,6 +145,12 @@ enum Numbers {
 }
 
 impl Numbers {
+    fn all(&self) -> Vec<f64> {
+        let mut all = Vec::new();
+        self.flat(&mut all);
+        all
+    }
+
     fn flat(&self, into: &mut Vec<f64>) {
         match self {
             Self::One(number) => into.push(*number),
@@ -567,7 +573,7 @@ impl Reader<'_> {
             at: filter(&of.at),
             published: published.ok_or_else(|| about("expected `published`"))?,
             tolerance: of.tolerance,
-            known: of.known,
+            known: of.known.as_ref().map(Numbers::all).unwrap_or_default(),
             why: of.why.clone(),
             source: of
                 .source

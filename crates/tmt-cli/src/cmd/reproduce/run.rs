@@ -9,6 +9,7 @@ use tmt_study::figures::{Changes, Part as FigurePart, Row};
 
 use super::Chosen;
 use super::show::{self, Shown};
+use crate::cmd::plot::natural_svg;
 use crate::cmd::sweep::partial::{Part, Partial};
 use crate::cmd::sweep::{carry_out, refusal};
 use crate::exit::{Failure, Outcome};
@@ -46,12 +47,15 @@ impl Folder {
         output.finish()
     }
 
-    /// Writes the table of a figure.
-    pub(super) fn write(&self, shown: &Shown) -> Outcome {
-        self.create(
-            &format!("{}.csv", shown.name()),
-            &show::csv(std::slice::from_ref(shown))?,
-        )
+    /// Writes the table of a figure and its picture, and returns whether it has one.
+    pub(super) fn write(&self, shown: &Shown) -> Outcome<bool> {
+        let table = show::csv(std::slice::from_ref(shown))?;
+        self.create(&format!("{}.csv", shown.name()), &table)?;
+        let picture = natural_svg(shown.name(), &table)?;
+        if let Some(svg) = &picture {
+            self.create(&format!("{}.svg", shown.name()), svg.as_bytes())?;
+        }
+        Ok(picture.is_some())
     }
 
     /// Writes the index, and removes what an interrupted command would need.

@@ -14,6 +14,8 @@ pub(super) struct Shown {
     about: String,
     notes: Vec<String>,
     rows: Vec<Row>,
+    /// Whether the folder of results has a picture of it.
+    pub(super) is_drawn: bool,
 }
 
 impl Shown {
@@ -23,6 +25,7 @@ impl Shown {
             about: figure.about.clone(),
             notes: figure.notes.clone(),
             rows,
+            is_drawn: false,
         }
     }
 
@@ -236,6 +239,10 @@ pub(super) fn csv(all: &[Shown]) -> Outcome<Vec<u8>> {
 pub(super) fn index(all: &[Shown]) -> String {
     let table = Table::of(all)
         .words("figure", |shown| format!("[{0}]({0}.csv)", shown.name))
+        .words("picture", |shown| {
+            let picture = shown.is_drawn.then(|| format!("[SVG]({}.svg)", shown.name));
+            picture.unwrap_or_default()
+        })
         .words("content", |shown| shown.about.as_str())
         .words("rows", |shown| shown.verdicts());
     format!("# Figures\n\n{}", table.markdown())
