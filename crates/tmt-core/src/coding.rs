@@ -1,0 +1,4 @@
+//! Error-correcting codes that are really encoded and decoded.
+
+pub mod gf256;
+pub mod reed_solomon;
