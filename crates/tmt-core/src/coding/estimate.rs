@@ -1,0 +1,90 @@
+//! Error rates from counts, with their intervals of 95 %.
+
+use crate::math::num::{exp, ln};
+use crate::model::tail::binomial_tail;
+use crate::types::to_f64;
+
+/// Probability outside an interval.
+const OUTSIDE: f64 = 0.05;
+
+/// Normal quantile for an interval of 95 %.
+const QUANTILE: f64 = 1.959_963_984_540_054;
+
+/// An estimated rate, in \[0, 1\], with an interval of 95 %. Without any event, `value` and `low` are 0 and `high` is the bound
+/// −ln(0.05)/n that the rate is below with 95 %, n being the trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Events over trials; NaN without trials.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// The rate of `events` that occur independently in `trials`, with the interval of Clopper and Pearson (Biometrika, 1934).
+    #[must_use]
+    pub fn independent(events: u64, trials: u64) -> Self {
+        let value = to_f64(events) / to_f64(trials);
+        if events == 0 {
+            return Self::none(value, trials);
+        }
+        let at_least = |count, p| binomial_tail(trials, p, count - 1);
+        Self {
+            value,
+            low: root(|p| at_least(events, p) > OUTSIDE / 2.0),
+            high: if events < trials {
+                root(|p| at_least(events + 1, p) > 1.0 - OUTSIDE / 2.0)
+            } else {
+                1.0
+            },
+        }
+    }
+
+    /// The rate of events that come in groups: `events` in all among `trials`, and the sum of the squares of the groups' sizes.
+    /// Groups occur independently and are rare, so that the variance of `events` is that sum; the interval is that of a normal
+    /// logarithm.
+    #[must_use]
+    pub fn in_groups(events: u64, squares: u64, trials: u64) -> Self {
+        let value = to_f64(events) / to_f64(trials);
+        if events == 0 {
+            return Self::none(value, trials);
+        }
+        let factor = exp(QUANTILE * to_f64(squares).sqrt() / to_f64(events));
+        Self {
+            value,
+            low: value / factor,
+            high: (value * factor).min(1.0),
+        }
+    }
+
+    /// The rate `value`, 0 or NaN, of events of which none has occurred.
+    fn none(value: f64, trials: u64) -> Self {
+        Self {
+            value,
+            low: 0.0,
+            high: (-ln(OUTSIDE) / to_f64(trials)).min(1.0),
+        }
+    }
+
+    /// Whether `rate` is in the interval.
+    #[must_use]
+    pub fn holds(&self, rate: f64) -> bool {
+        (self.low..=self.high).contains(&rate)
+    }
+}
+
+/// The smallest probability at which `is_above`, which holds above some probability, holds.
+fn root(is_above: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > 1e-12 * high {
+        let middle = 0.5 * (low + high);
+        if is_above(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
