@@ -246,3 +246,100 @@ fn columns(weights: &[u64; COLUMNS]) -> Box<[Column; COLUMNS]> {
     }
     columns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINTS: [f64; 5] = [-20.0, -1.0, 3.0, 8.0, 40.0];
+
+    #[test]
+    fn the_table_draws_each_value_with_its_weight() {
+        for ecn0_db in POINTS {
+            let channel = Awgn::new(ecn0_db);
+            let weights = weights(channel.deviation, channel.scale);
+            assert_eq!(weights.iter().sum::<u64>(), 1 << 32);
+            let mut drawn = [0; COLUMNS];
+            let place = |value: i8| usize::try_from(i16::from(value) + 127).unwrap();
+            for column in channel.levels.iter() {
+                // A full column has one value, so that its threshold may fall one short.
+                drawn[place(column.below)] += u64::from(column.threshold.min(1 << 24));
+                drawn[place(column.above)] += PARTS - u64::from(column.threshold.min(1 << 24));
+            }
+            assert_eq!(drawn, weights);
+        }
+    }
+
+    #[test]
+    fn quantised_values_have_the_probabilities_of_rounded_ones() {
+        for ecn0_db in POINTS {
+            let channel = Awgn::new(ecn0_db);
+            let weights = weights(channel.deviation, channel.scale);
+            let below = |value: usize| {
+                let sum: u64 = weights[..value].iter().sum();
+                crate::types::to_f64(sum) / 4_294_967_296.0
+            };
+            for value in 1..255_u8 {
+                let edge = (f64::from(value) - 127.5) / channel.scale;
+                let exact = 1.0 - upper_tail((edge - 1.0) / channel.deviation);
+                assert!((below(usize::from(value)) - exact).abs() < 1e-7, "{value}");
+            }
+        }
+    }
+
+    /// Wrong signs among the values of `bits` bits, by each kind of receiver.
+    #[test]
+    fn every_receiver_decides_as_wrongly_as_the_formula_says() {
+        let bits = 400_000;
+        let sent: Vec<u8> = (0..bits).map(|bit| u8::from(bit % 3 == 0)).collect();
+        for ecn0_db in [-1.0, 4.0] {
+            let channel = Awgn::new(ecn0_db);
+            let mut numbers = Numbers::new(3, Stream::CodingNoise, 0, 0);
+            let (mut soft, mut quantised, mut decided) = (Vec::new(), Vec::new(), Vec::new());
+            channel.soft(&mut numbers, &sent, &mut soft);
+            channel.quantised(&mut numbers, &sent, &mut quantised);
+            channel.decided(&mut numbers, &sent, &mut decided);
+            let mut bytes = vec![0; bits / 8];
+            channel.hard(&mut numbers, &mut bytes);
+            // Half of the zeros are wrong.
+            let wrong = |doubled: &mut dyn Iterator<Item = (f64, u8)>| {
+                let doubled = doubled.map(|(value, bit)| {
+                    if value == 0.0 {
+                        1
+                    } else {
+                        2 * u64::from((value < 0.0) != (bit == 1))
+                    }
+                });
+                doubled.sum::<u64>() / 2
+            };
+            let bit = || sent.iter().copied();
+            for found in [
+                wrong(&mut soft.iter().map(|value| f64::from(*value)).zip(bit())),
+                wrong(&mut quantised.iter().map(|value| f64::from(*value)).zip(bit())),
+                wrong(&mut decided.iter().map(|value| f64::from(*value)).zip(bit())),
+                bytes.iter().map(|byte| u64::from(byte.count_ones())).sum(),
+            ] {
+                let expected = uncoded_ber(ratio(ecn0_db)) * crate::types::to_f64(bits as u64);
+                let off = crate::types::to_f64(found) - expected;
+                assert!(
+                    off.abs() < 4.5 * expected.sqrt(),
+                    "{ecn0_db}: {found} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_is_to_the_nearest_value() {
+        let channel = Awgn::new(0.0);
+        let steps = |steps: f64| channel.quantise(narrow(steps / channel.scale));
+        for (found, expected) in [
+            (steps(0.4), 0),
+            (steps(-0.6), -1),
+            (steps(126.6), 127),
+            (steps(-500.0), -127),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+}

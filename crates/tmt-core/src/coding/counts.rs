@@ -135,8 +135,9 @@ pub struct Counts {
     pub information: Bits,
     /// Codewords of the outer code; none without one.
     pub codewords: Tally,
-    /// Blocks of an erasure code as received: those that are erased have failed. None with other codes.
-    pub blocks: Tally,
+    /// Symbols of the outer code as its decoder receives them: bytes of a Reed–Solomon code, whose errors nothing detects, or
+    /// blocks of an erasure code, which fail if their checksum does. None without an outer code.
+    pub symbols: Tally,
     /// Segments: consecutive bytes of information. One fails with a codeword that it has bytes in. Without an outer code a
     /// wrong segment has failed, as if a perfect checksum found it.
     pub segments: Tally,
@@ -147,7 +148,29 @@ impl Counts {
         self.decoded.add(&other.decoded);
         self.information.add(&other.information);
         self.codewords.add(&other.codewords);
-        self.blocks.add(&other.blocks);
+        self.symbols.add(&other.symbols);
         self.segments.add(&other.segments);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_are_as_many_right_bits_apart_as_the_gap_says() {
+        // Wrong bits 1, 3, 10 and 16: 1, 6 and 5 right bits between them.
+        let received = [0b0101_0000, 0b0010_0000, 0b1000_0000];
+        let bursts = |gap| {
+            let mut bits = Bits::default();
+            bits.compare(&[0; 3], &received, gap);
+            assert_eq!((bits.bits, bits.wrong), (24, 4));
+            (bits.bursts, bits.span, bits.squares)
+        };
+        assert_eq!(bursts(6), (2, 3 + 7, 4 + 4));
+        assert_eq!(bursts(7), (1, 16, 16));
+        assert_eq!(bursts(5), (3, 3 + 1 + 1, 4 + 1 + 1));
+        assert_eq!(bursts(0), (4, 4, 4));
+        assert_eq!(bursts(usize::MAX), (1, 16, 16));
     }
 }

@@ -88,3 +88,51 @@ fn root(is_above: impl Fn(f64) -> bool) -> f64 {
     }
     high
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use statrs::distribution::{Beta, ContinuousCDF as _};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_interval_is_the_quantiles_of_beta_distributions(events in 1u64..300, others in 1u64..100_000) {
+            let found = Estimate::independent(events, events + others);
+            let (e, o) = (to_f64(events), to_f64(others));
+            // As probabilities, because the quantiles of that crate are less exact than its distributions.
+            let low = Beta::new(e, o + 1.0).unwrap().cdf(found.low);
+            let high = Beta::new(e + 1.0, o).unwrap().cdf(found.high);
+            prop_assert!((low - 0.025).abs() < 1e-8, "{low}");
+            prop_assert!((high - 0.975).abs() < 1e-8, "{high}");
+            prop_assert!(found.holds(found.value));
+        }
+    }
+
+    #[test]
+    fn without_events_there_is_a_bound() {
+        for found in [
+            Estimate::independent(0, 1000),
+            Estimate::in_groups(0, 0, 1000),
+        ] {
+            assert!(found.value.abs() < f64::EPSILON && found.low.abs() < f64::EPSILON);
+            assert!((found.high - 2.995_732_273_553_991e-3).abs() < 1e-15);
+        }
+        assert!((Estimate::independent(7, 7).high - 1.0).abs() < f64::EPSILON);
+        assert!((Estimate::independent(0, 1).high - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn groups_widen_the_interval() {
+        // 100 groups of 4: the same relative width as 100 single events.
+        let (grouped, single) = (
+            Estimate::in_groups(400, 1600, 100_000),
+            Estimate::in_groups(100, 100, 100_000),
+        );
+        assert!((grouped.high / grouped.value - single.high / single.value).abs() < 1e-12);
+        let exact = Estimate::independent(100, 100_000);
+        assert!((single.high / exact.high - 1.0).abs() < 0.03);
+        assert!((single.low / exact.low - 1.0).abs() < 0.03);
+    }
+}

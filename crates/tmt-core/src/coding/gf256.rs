@@ -34,6 +34,7 @@ const fn logarithms() -> [u8; 256] {
     logarithms
 }
 
+#[expect(clippy::large_stack_arrays, reason = "it runs in the compiler")]
 const fn products() -> [[u8; 256]; 256] {
     let (powers, logarithms) = (powers(), logarithms());
     let mut products = [[0; 256]; 256];

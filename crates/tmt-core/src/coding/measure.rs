@@ -111,3 +111,6 @@ pub fn outcomes(
         .flat_map(move |chunk| simulation.chunk(chunk).1)
         .take(count))
 }
+
+#[cfg(test)]
+mod tests;

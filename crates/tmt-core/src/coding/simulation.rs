@@ -97,9 +97,8 @@ impl OuterCode {
     /// Information bytes of a word.
     fn data_bytes(&self) -> usize {
         match self {
-            Self::None(bytes) => *bytes,
+            Self::None(bytes) | Self::Erasure(_, bytes) => *bytes,
             Self::ReedSolomon(code) => code.k(),
-            Self::Erasure(_, bytes) => *bytes,
         }
     }
 
@@ -248,17 +247,17 @@ impl Simulation {
         counts: &mut Counts,
     ) -> Vec<Outcome> {
         let data_bytes = self.outer.data_bytes();
-        let word_bytes = received.len() / self.words;
+        let (word_bytes, unit) = (received.len() / self.words, self.outer.unit_bytes());
         let mut decoded = Vec::with_capacity(data.len());
         let mut outcomes = Vec::with_capacity(self.words);
         let words = coded.chunks(word_bytes).zip(data.chunks(data_bytes));
         for (word, (coded, data)) in received.chunks_mut(word_bytes).zip(words) {
             let is_coded = !matches!(self.outer, OuterCode::None(_));
-            if let OuterCode::Erasure(code, _) = &self.outer {
-                let bytes = code.block_bytes();
-                for (received, sent) in word.chunks(bytes).zip(coded.chunks(bytes)) {
-                    let is_intact = ErasureCode::is_intact(received);
-                    counts.blocks.count(outcome(is_intact, received == sent));
+            if is_coded {
+                let symbols = word.chunks(unit).zip(coded.chunks(unit));
+                for (received, sent) in symbols {
+                    let is_intact = unit == 1 || ErasureCode::is_intact(received);
+                    counts.symbols.count(outcome(is_intact, received == sent));
                 }
             }
             let start = decoded.len();
