@@ -8,7 +8,8 @@
 //! - [`reed_solomon`]: RS(n, k) over [`gf256`], errors and erasures.
 //! - [`erasure`]: data and parity blocks with a checksum each.
 //! - [`spec`]: codes and interleavers as text, such as `conv:3/4+rs:239/223`.
-//! - [`awgn`]: the channel. [`measure`]: the measurement, and the outcomes of codewords in their order.
+//! - [`awgn`]: the channel. [`simulation`]: a code over it, in independent chunks, with their [`counts`].
+//! - [`measure`](mod@measure): the measurement, and the outcomes of codewords in their order; [`estimate`]: rates with intervals.
 //!
 //! ```
 //! use tmt_core::coding::measure::{Settings, measure};

@@ -1,8 +1,8 @@
 //! An erasure code over blocks: k data blocks, n − k parity blocks, and a checksum in each.
 //!
-//! Byte i of all blocks is a word of RS(n, k) (`reed_solomon`), of which only erasures are corrected. A block whose
+//! Byte i of all blocks is a word of RS(n, k) ([`ReedSolomon`]), of which only erasures are corrected. A block whose
 //! checksum fails is erased. So any k blocks decode a codeword, which is the rule of the engine's ideal code
-//! (`scheme::engine::code::Ideal`): schemes need no other [`Code`](crate::scheme::engine::code::Code) for it.
+//! ([`Ideal`](crate::scheme::engine::Ideal)): schemes need no other [`Code`](crate::scheme::engine::Code) for it.
 //!
 //! A block has 32 bits beside its data (Celandroni 2006, Sec. III.C): its number, flags, and a CRC-16 over all that precedes.
 
@@ -64,6 +64,12 @@ impl ErasureCode {
             bytes,
             parity,
         })
+    }
+
+    /// Blocks of a codeword.
+    #[must_use]
+    pub const fn n(&self) -> usize {
+        self.n
     }
 
     /// Bytes of a block on the channel.

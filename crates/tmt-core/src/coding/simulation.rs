@@ -69,6 +69,9 @@ const IDEAL_CHUNK: usize = 1 << 17;
 /// Longest frame of the inner code, bytes. The better bits next to its ends are less than one in 500.
 const FRAME: usize = 1 << 12;
 
+/// Largest chunk on the channel, bytes: what memory bears on each thread, and random numbers of a chunk last for.
+const LARGEST_CHUNK: usize = 1 << 26;
+
 /// Largest segment, bytes.
 const LONGEST_SEGMENT: usize = 1 << 20;
 
@@ -99,6 +102,15 @@ impl OuterCode {
         match self {
             Self::None(bytes) | Self::Erasure(_, bytes) => *bytes,
             Self::ReedSolomon(code) => code.k(),
+        }
+    }
+
+    /// Bytes of a word on the channel.
+    fn word_bytes(&self) -> usize {
+        match self {
+            Self::None(bytes) => *bytes,
+            Self::ReedSolomon(code) => code.n(),
+            Self::Erasure(code, _) => code.n() * code.block_bytes(),
         }
     }
 
@@ -150,7 +162,7 @@ impl Simulation {
     ///
     /// # Errors
     /// Numbers of `spec` that its text would not be accepted with, an Ec/N0 that is not a number from −100 to 100 dB, a segment
-    /// of 0 or more than 2^20 bytes, or an interleaver of depth 0 or above 1024.
+    /// of 0 or more than 2^20 bytes, an interleaver of depth 0 or above 1024, or codewords at a time of more than 64 MiB.
     pub fn new(spec: &CodeSpec, link: &Link) -> Result<Self, ParseError> {
         let segment = link.segment_bytes.unwrap_or(spec.segment_bytes());
         if !(1..=LONGEST_SEGMENT).contains(&segment) {
@@ -187,6 +199,17 @@ impl Simulation {
         } else {
             words
         };
+        let coded = words.saturating_mul(outer.word_bytes());
+        if coded > LARGEST_CHUNK {
+            let found = format!(
+                "{words} codewords of {} bytes at a time",
+                outer.word_bytes()
+            );
+            let expected = format!(
+                "{LARGEST_CHUNK} bytes in all at most: a smaller depth or shorter segments"
+            );
+            return Err(ParseError::mismatch(found, expected));
+        }
         Ok(Self {
             link: *link,
             channel: Awgn::new(link.ecn0_db),
@@ -247,7 +270,7 @@ impl Simulation {
         counts: &mut Counts,
     ) -> Vec<Outcome> {
         let data_bytes = self.outer.data_bytes();
-        let (word_bytes, unit) = (received.len() / self.words, self.outer.unit_bytes());
+        let (word_bytes, unit) = (self.outer.word_bytes(), self.outer.unit_bytes());
         let mut decoded = Vec::with_capacity(data.len());
         let mut outcomes = Vec::with_capacity(self.words);
         let words = coded.chunks(word_bytes).zip(data.chunks(data_bytes));

@@ -277,6 +277,10 @@ fn settings_out_of_range_are_refused() {
     assert!(refused(&|link| link.ecn0_db = f64::NAN).contains("-100 to 100 dB"));
     assert!(refused(&|link| link.segment_bytes = Some(0)).contains("1 to 1048576 bytes"));
     assert!(refused(&|link| link.interleaver = Interleaver::Block(0)).contains("block:DEPTH"));
+    let mut link = Link::at(3.0);
+    link.interleaver = Interleaver::Block(1024);
+    let error = Simulation::new(&spec("erasure:127/255x4096"), &link).unwrap_err();
+    assert!(error.to_string().contains("67108864 bytes"), "{error}");
     let code = CodeSpec {
         inner: None,
         outer: Some(crate::coding::spec::Outer::ReedSolomon { n: 300, k: 200 }),
