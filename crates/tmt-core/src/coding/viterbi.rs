@@ -56,7 +56,8 @@ pub trait Metric: Copy + PartialOrd + Default {
     #[must_use]
     fn decision(self) -> u8;
 
-    /// Metrics after a step: [`advance`] with the number of lanes that is fastest, as measured.
+    /// Metrics after a step with the received values of both channel bits. `decisions` gets those of even states, then those
+    /// of odd ones.
     #[must_use]
     fn advance(
         metrics: &[Self; STATES],
