@@ -132,6 +132,22 @@ fn a_word_beyond_the_distance_fails_and_stays_as_it_is() {
     assert_eq!(code.decode(&mut received, &places), Err(Failure));
 }
 
+/// What erasures leave of the parity is a single symbol, which detects an error and corrects none.
+#[test]
+fn an_error_beside_one_spare_parity_symbol_is_detected_not_corrected() {
+    let mut random = Random::new(5);
+    for (n, k) in CODES {
+        let code = ReedSolomon::new(n, k).unwrap();
+        for _ in 0..20 {
+            let mut received = random.codeword(&code);
+            let places = random.places(n, n - k);
+            random.corrupt(&mut received, &places);
+            let found = code.decode(&mut received, &places[..n - k - 1]);
+            assert_eq!(found, Err(Failure), "{n} {k}");
+        }
+    }
+}
+
 /// Words with `wrong` or more random errors that are decoded nevertheless, of `words`.
 fn miscorrected(n: usize, k: usize, least_wrong: usize, words: usize) -> usize {
     let mut random = Random::new(4);
