@@ -78,14 +78,15 @@ fn an_ideal_interleaver_makes_symbol_errors_independent() {
     let symbol = measured.symbols.rate().value;
     let (rate, expected) = (measured.codewords.rate(), reed_solomon(255, 223, symbol));
     assert!(rate.holds(expected), "{rate:?}, {expected}");
-    // Equation (17), with the burst length as measured: bursts are not all wrong bits, so that it is a little too low.
-    let bits = measured.decoded;
-    let burst = to_f64(bits.wrong) / to_f64(bits.bursts);
-    let formula = crate::model::block::symbol_error(bits.rate().value, burst, 8.0);
+    // A burst has no six right bits in a row, so that it touches each symbol from its first to its last wrong bit. Equation (17)
+    // takes all its bits as wrong, and so touches fewer.
+    let (bits, per_bit) = (measured.decoded, 1.0 / to_f64(measured.decoded.bits));
+    let touched = |length: u64| to_f64(length + 7 * bits.bursts) * per_bit;
     assert!(
-        (0.8..1.2).contains(&(formula / symbol)),
-        "{formula} {symbol}"
+        (touched(bits.span) / symbol - 1.0).abs() < 0.01,
+        "{symbol} {bits:?}"
     );
+    assert!((0.6..0.9).contains(&(touched(bits.wrong) / symbol)));
 }
 
 #[test]
@@ -119,11 +120,11 @@ fn a_short_code_miscorrects_one_word_in_six() {
 #[test]
 fn a_checksum_misses_one_wrong_block_in_65536() {
     let mut settings = settings(-6.0, Event::Segments, u64::MAX);
-    settings.most_bits = 40_000_000;
+    settings.most_bits = 10_000_000;
     let measured = run("erasure:48/64x23", &settings);
     let rate = measured.symbols.undetected_rate();
     assert!(rate.holds(1.0 / 65536.0), "{rate:?}");
-    assert!(measured.is_bounded && measured.symbols.failures > 280_000);
+    assert!(measured.is_bounded && measured.symbols.failures > 70_000);
 }
 
 #[test]
@@ -177,6 +178,10 @@ fn every_code_interleaver_and_receiver_decodes_a_strong_signal() {
             Interleaver::Block(7),
         ] {
             for decision in [Decision::Quantised, Decision::Unquantised, Decision::Hard] {
+                if interleaver == Interleaver::Ideal && decision != Decision::Hard {
+                    // Its chunks are long.
+                    continue;
+                }
                 let mut settings = Settings::at(14.0);
                 settings.most_bits = 1;
                 settings.link.interleaver = interleaver;
@@ -197,7 +202,7 @@ fn every_code_interleaver_and_receiver_decodes_a_strong_signal() {
 fn an_interleaver_spreads_bursts_over_codewords() {
     let failed = |interleaver| {
         let mut settings = settings(3.6, Event::Codewords, u64::MAX);
-        settings.most_bits = 3_000_000;
+        settings.most_bits = 1_000_000;
         settings.link.interleaver = interleaver;
         let measured = run("conv:7/8+rs:255/239", &settings);
         measured.codewords.rate().value

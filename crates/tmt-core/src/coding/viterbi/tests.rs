@@ -237,7 +237,7 @@ fn bit_error_rates_are_those_of_the_literature() {
 #[test]
 fn eight_bits_lose_next_to_nothing_and_the_bound_is_close() {
     // A small part of the test above.
-    let [soft, quantised] = both(Rate::SevenEighths, 4.42, 60, 9);
+    let [soft, quantised] = both(Rate::SevenEighths, 4.42, 40, 9);
     let (soft, quantised) = (soft.rate().value, quantised.rate().value);
     assert!(decibels_off(Rate::SevenEighths, quantised, soft).abs() < 0.05);
     assert!(
