@@ -32,6 +32,7 @@
 //! - [`math`]: functions that are the same on every platform, and counter-based random numbers.
 //! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor schemes.
 //! - [`radio`]: fading, error curves, and the words that a radio channel loses.
+//! - [`coding`]: error-correcting codes that are encoded and decoded, and their error rates over noise.
 //! - [`channel`]: erasure processes, and error-free slots of a constant rate.
 //! - [`scheme`]: reliability schemes and the engine that runs them. They see no formats.
 //! - [`stats`]: order statistics, run lengths, and the summaries of a trace and of a link.
@@ -47,6 +48,7 @@
 )]
 
 pub mod channel;
+pub mod coding;
 pub mod format;
 pub mod math;
 pub mod model;

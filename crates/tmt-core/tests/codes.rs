@@ -8,6 +8,7 @@ use crate::queue_driven::{arrivals, carried, packets, queue, record, slot, span,
 use proptest::prelude::*;
 use test_support::cases;
 use tmt_core::SchemeRunner;
+use tmt_core::coding::erasure::ErasureCode;
 use tmt_core::scheme::engine::{Attempt, Code, Engine, Ideal, ReceivedUnit, UnitKind, Verdict};
 use tmt_core::types::{EndLine, Fate, Lldu, Slot, Time};
 
@@ -177,6 +178,46 @@ proptest! {
 }
 
 /// The comparison is only meaningful if a code differs from the ideal one.
+/// The erasure code of real bytes needs no `Code` of its own.
+#[test]
+fn real_blocks_decode_exactly_when_the_ideal_code_says_so() {
+    const BYTES: usize = 3;
+    for (units, data_units) in [(6, 4), (7, 3), (5, 4)] {
+        let code = ErasureCode::new(units, data_units, BYTES).unwrap();
+        let data: Vec<u8> = (1..).take(data_units * BYTES).collect();
+        let sent = code.encode(&data);
+        let attempt = Attempt {
+            codeword: 0,
+            attempt: 1,
+            data_units: u32::try_from(data_units).unwrap(),
+            units: u32::try_from(units).unwrap(),
+        };
+        for pattern in 0u32..1 << units {
+            let mut bytes = sent.clone();
+            let mut received = Vec::new();
+            for (number, block) in (0u32..).zip(bytes.chunks_mut(code.block_bytes())) {
+                if pattern >> number & 1 == 1 {
+                    block[0] ^= 1;
+                } else {
+                    let arrival = Time::from_nanos(u64::from(number)).unwrap();
+                    received.push(ReceivedUnit { number, arrival });
+                }
+            }
+            let says = matches!(Ideal.judge(&attempt, &received), Verdict::Decoded(_));
+            let mut decoded = vec![0; data.len()];
+            let is_decoded = code.decode(&bytes, &mut decoded).is_ok();
+            // Data units that have all arrived need no code, which the engine decides itself.
+            let all_data = pattern & ((1 << data_units) - 1) == 0;
+            assert_eq!(
+                is_decoded,
+                says || all_data,
+                "{units} {data_units} {pattern:b}"
+            );
+            assert!(!is_decoded || decoded == data);
+        }
+    }
+}
+
 #[test]
 fn the_codes_differ_from_the_ideal_one() {
     let slots = (0..20_000u64).map(|t| (t * 100, if t * 7919 % 97 % 8 == 0 { 0 } else { 50 }));

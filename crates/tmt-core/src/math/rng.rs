@@ -65,6 +65,12 @@ pub enum Stream {
     TraceBlock = 61,
     /// Orders of the blocks of a trace in a test against drift, a draw per exchange.
     BlockOrder = 70,
+    /// Noise on the channel bits of a code, as many draws as the receiver needs.
+    CodingNoise = 80,
+    /// Information bits of a code, 64 for each draw.
+    CodingData = 81,
+    /// Permutations of an ideal interleaver, a draw per exchange.
+    CodingOrder = 82,
     /// Packets that are lost of a number that is only known per interval, one draw per packet.
     SpreadLosses = 56,
 }
@@ -175,6 +181,12 @@ impl Draws {
         numbers
             .get(at)
             .map_or(1.0, |number| unit_interval(u64::from_le_bytes(*number)))
+    }
+
+    /// The random bytes that the numbers are made of, each bit a fair one.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; 8 * BATCH] {
+        &self.0
     }
 
     /// All numbers, in order.

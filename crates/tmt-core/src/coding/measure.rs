@@ -1,0 +1,116 @@
+//! Error rates of a code, measured by Monte-Carlo simulation.
+//!
+//! Chunks run on the threads of rayon. The rule for stopping is applied in the order of their numbers, so that the result does
+//! not depend on the number of threads.
+
+use rayon::prelude::*;
+
+use super::counts::{Counts, Outcome};
+use super::simulation::{Link, Simulation};
+use super::spec::CodeSpec;
+use crate::types::named::ParseError;
+
+/// Errors that the rule for stopping counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Event {
+    /// Segments with an error.
+    #[default]
+    Segments,
+    /// Outer codewords with an error.
+    Codewords,
+    /// Bursts after the inner decoder.
+    Bursts,
+}
+
+crate::keywords!(Event { Segments => "segments", Codewords => "codewords", Bursts => "bursts" });
+
+/// A link, and how long it is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The link.
+    pub link: Link,
+    /// Errors that are counted for stopping.
+    pub event: Event,
+    /// Errors after which the measurement stops, at the end of a chunk: 100 for an interval of ±20 %.
+    pub events: u64,
+    /// Information bits after which it stops in any case, at the end of a chunk.
+    pub most_bits: u64,
+}
+
+impl Settings {
+    /// At an Ec/N0 in dB: until 100 segments have errors, or 10^8 bits.
+    #[must_use]
+    pub fn at(ecn0_db: f64) -> Self {
+        Self {
+            link: Link::at(ecn0_db),
+            event: Event::default(),
+            events: 100,
+            most_bits: 100_000_000,
+        }
+    }
+}
+
+/// Result of a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, derive_more::Deref)]
+pub struct Measurement {
+    /// Counts over all chunks up to the stop.
+    #[deref]
+    pub counts: Counts,
+    /// Chunks up to the stop.
+    pub chunks: u64,
+    /// Whether the bound on bits ended it, with fewer errors than asked for.
+    pub is_bounded: bool,
+}
+
+/// Measures `spec` until the rule for stopping holds. At least one chunk is simulated.
+///
+/// # Errors
+/// As [`Simulation::new`].
+pub fn measure(spec: &CodeSpec, settings: &Settings) -> Result<Measurement, ParseError> {
+    let simulation = Simulation::new(spec, &settings.link)?;
+    let mut counts = Counts::default();
+    let mut chunks = 0;
+    loop {
+        let at_once = u64::try_from(rayon::current_num_threads()).unwrap_or(1) * 2;
+        let found: Vec<Counts> = (chunks..chunks + at_once)
+            .into_par_iter()
+            .map(|number| simulation.chunk(number).0)
+            .collect();
+        for chunk in &found {
+            counts.add(chunk);
+            chunks += 1;
+            let events = match settings.event {
+                Event::Segments => counts.segments.failed(),
+                Event::Codewords => counts.codewords.failed(),
+                Event::Bursts => counts.decoded.bursts,
+            };
+            let is_bounded = events < settings.events;
+            if !is_bounded || counts.information.bits >= settings.most_bits {
+                return Ok(Measurement {
+                    counts,
+                    chunks,
+                    is_bounded,
+                });
+            }
+        }
+    }
+}
+
+/// The outcomes of the first `count` codewords of the outer code over `link`, or of segments without an outer code. They are
+/// simulated when they are asked for, a chunk at a time.
+///
+/// # Errors
+/// As [`Simulation::new`].
+pub fn outcomes(
+    spec: &CodeSpec,
+    link: &Link,
+    count: usize,
+) -> Result<impl Iterator<Item = Outcome> + use<>, ParseError> {
+    let simulation = Simulation::new(spec, link)?;
+    Ok((0..)
+        .flat_map(move |chunk| simulation.chunk(chunk).1)
+        .take(count))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+use super::*;
+use crate::coding::simulation::Decision;
+use crate::coding::spec::Interleaver;
+use crate::math::num::powi;
+use crate::model::block::reed_solomon;
+use crate::model::conv::{decibels, ratio, uncoded_ber};
+use crate::types::to_f64;
+
+fn spec(text: &str) -> CodeSpec {
+    text.parse().unwrap()
+}
+
+/// Until this many events of a kind.
+fn settings(ecn0_db: f64, event: Event, events: u64) -> Settings {
+    Settings {
+        event,
+        events,
+        ..Settings::at(ecn0_db)
+    }
+}
+
+fn run(text: &str, settings: &Settings) -> Measurement {
+    measure(&spec(text), settings).unwrap()
+}
+
+/// As [`settings`], with an ideal interleaver.
+fn ideal(ecn0_db: f64, event: Event, events: u64) -> Settings {
+    let mut settings = settings(ecn0_db, event, events);
+    settings.link.interleaver = Interleaver::Ideal;
+    settings
+}
+
+#[test]
+fn without_a_code_bits_are_as_wrong_as_the_formula_says() {
+    for ecn0_db in [-3.0, 2.0, 6.0, 8.0] {
+        let measured = run("uncoded", &settings(ecn0_db, Event::Bursts, 3000));
+        let expected = uncoded_ber(ratio(ecn0_db));
+        let rate = measured.decoded.rate();
+        assert!(rate.holds(expected), "{ecn0_db}: {rate:?}, {expected}");
+        assert_eq!(measured.decoded.bursts, measured.decoded.wrong);
+        assert_eq!(measured.information, measured.decoded);
+        assert!(!measured.is_bounded);
+    }
+}
+
+#[test]
+fn segments_without_a_code_are_those_of_the_closed_form() {
+    let code = spec("uncoded");
+    let measured = measure(&code, &settings(8.5, Event::Segments, 400)).unwrap();
+    let expected = code.closed_form(1115).errors_at(8.5).segment;
+    assert!(measured.segments.rate().holds(expected), "{expected}");
+}
+
+/// Equation (16), with the symbol error rate of the channel.
+#[test]
+fn reed_solomon_blocks_fail_as_often_as_the_closed_form_says() {
+    for (text, n, k, ecn0_db) in [
+        ("rs:255/223", 255, 223, 5.0),
+        ("rs:255/223", 255, 223, 5.5),
+        ("rs:239/223", 239, 223, 6.5),
+        ("rs:60/48", 60, 48, 5.5),
+    ] {
+        let measured = run(text, &settings(ecn0_db, Event::Codewords, 400));
+        let symbol = 1.0 - powi(1.0 - uncoded_ber(ratio(ecn0_db)), 8);
+        assert!(measured.symbols.rate().holds(symbol), "{text}");
+        let rate = measured.codewords.rate();
+        let expected = reed_solomon(n, k, symbol);
+        assert!(rate.holds(expected), "{text}: {rate:?}, {expected}");
+    }
+}
+
+/// Equation (16) after a Viterbi decoder and an ideal interleaver, with the symbol error rate as measured.
+#[test]
+#[ignore = "ten seconds in a release build"]
+fn an_ideal_interleaver_makes_symbol_errors_independent() {
+    let settings = ideal(-1.1, Event::Codewords, 400);
+    let measured = run("conv:1/2+rs:255/223", &settings);
+    let symbol = measured.symbols.rate().value;
+    let (rate, expected) = (measured.codewords.rate(), reed_solomon(255, 223, symbol));
+    assert!(rate.holds(expected), "{rate:?}, {expected}");
+    // A burst has no six right bits in a row, so that it touches each symbol from its first to its last wrong bit. Equation (17)
+    // takes all its bits as wrong, and so touches fewer.
+    let (bits, per_bit) = (measured.decoded, 1.0 / to_f64(measured.decoded.bits));
+    let touched = |length: u64| to_f64(length + 7 * bits.bursts) * per_bit;
+    assert!(
+        (touched(bits.span) / symbol - 1.0).abs() < 0.01,
+        "{symbol} {bits:?}"
+    );
+    assert!((0.6..0.9).contains(&(touched(bits.wrong) / symbol)));
+}
+
+#[test]
+fn an_erasure_code_fails_as_often_as_the_closed_form_says() {
+    for (text, ecn0_db) in [("erasure:48/64x23", 6.7), ("erasure:12/16x92", 7.5)] {
+        let code = spec(text);
+        let measured = measure(&code, &settings(ecn0_db, Event::Segments, 300)).unwrap();
+        let rate = measured.segments.rate();
+        let expected = code.closed_form(1104).errors_at(ecn0_db).segment;
+        assert!(rate.holds(expected), "{text}: {rate:?}, {expected}");
+        assert_eq!(measured.segments, measured.codewords);
+    }
+}
+
+#[test]
+fn a_short_code_miscorrects_one_word_in_six() {
+    // Nearly all words have more errors than the code corrects.
+    let measured = run("rs:255/249", &settings(1.0, Event::Codewords, 4000));
+    let undetected = measured.codewords.undetected_rate();
+    // The share of words that are within 3 errors of a codeword, by counting them.
+    let words = (0..=3).map(|errors| {
+        let places = (0..errors).fold(1.0, |places, at| {
+            places * (255.0 - f64::from(at)) / (f64::from(at) + 1.0)
+        });
+        places * powi(255.0, u64::try_from(errors).unwrap())
+    });
+    let expected = words.sum::<f64>() / powi(256.0, 6);
+    assert!(undetected.holds(expected), "{undetected:?}, {expected}");
+}
+
+#[test]
+fn a_checksum_misses_one_wrong_block_in_65536() {
+    let mut settings = settings(-6.0, Event::Segments, u64::MAX);
+    settings.most_bits = 10_000_000;
+    let measured = run("erasure:48/64x23", &settings);
+    let rate = measured.symbols.undetected_rate();
+    assert!(rate.holds(1.0 / 65536.0), "{rate:?}");
+    assert!(measured.is_bounded && measured.symbols.failures > 70_000);
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_threads() {
+    for (text, ecn0_db, interleaver) in [
+        ("conv:3/4", 2.5, Interleaver::None),
+        ("rs:255/223", 5.0, Interleaver::None),
+        ("conv:7/8+rs:239/223", 3.0, Interleaver::Block(5)),
+        ("conv:1/2+erasure:48/64x23", -1.5, Interleaver::Block(3)),
+    ] {
+        let mut settings = settings(ecn0_db, Event::Segments, 30);
+        settings.link.interleaver = interleaver;
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            pool.build().unwrap().install(|| run(text, &settings))
+        };
+        let one = on(1);
+        assert!(one.segments.failed() >= 30 && one.chunks > 1, "{text}");
+        for threads in [2, 3] {
+            assert_eq!(on(threads), one, "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_bound_on_bits_ends_a_measurement_without_errors() {
+    let mut settings = Settings::at(15.0);
+    settings.most_bits = 1_000_000;
+    let measured = run("conv:1/2", &settings);
+    assert!(measured.is_bounded);
+    assert_eq!(measured.decoded.wrong, 0);
+    let bits = to_f64(measured.decoded.bits);
+    assert!((1e6..1.1e6).contains(&bits));
+    assert!((measured.decoded.rate().high * bits - 2.995_732).abs() < 1e-6);
+}
+
+#[test]
+fn every_code_interleaver_and_receiver_decodes_a_strong_signal() {
+    for code in [
+        "uncoded",
+        "conv:5/6",
+        "rs:40/30",
+        "erasure:5/7x10",
+        "conv:2/3+rs:255/223",
+        "conv:7/8+erasure:24/32x46",
+    ] {
+        for interleaver in [
+            Interleaver::None,
+            Interleaver::Ideal,
+            Interleaver::Block(1),
+            Interleaver::Block(7),
+        ] {
+            for decision in [Decision::Quantised, Decision::Unquantised, Decision::Hard] {
+                if interleaver == Interleaver::Ideal && decision != Decision::Hard {
+                    // Its chunks are long.
+                    continue;
+                }
+                let mut settings = Settings::at(14.0);
+                settings.most_bits = 1;
+                settings.link.interleaver = interleaver;
+                settings.link.decision = decision;
+                let measured = run(code, &settings);
+                assert_eq!(
+                    measured.information.wrong, 0,
+                    "{code} {interleaver} {decision}"
+                );
+                assert_eq!(measured.segments.failed(), 0);
+                assert!(measured.segments.all > 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interleaver_spreads_bursts_over_codewords() {
+    let failed = |interleaver| {
+        let mut settings = settings(3.6, Event::Codewords, u64::MAX);
+        settings.most_bits = 1_000_000;
+        settings.link.interleaver = interleaver;
+        let measured = run("conv:7/8+rs:255/239", &settings);
+        measured.codewords.rate().value
+    };
+    let (none, some, ideal) = (
+        failed(Interleaver::None),
+        failed(Interleaver::Block(8)),
+        failed(Interleaver::Ideal),
+    );
+    assert!(
+        none > 1.1 * some && none > 1.1 * ideal,
+        "{none} {some} {ideal}"
+    );
+}
+
+/// Soft decisions gain about 2 dB over hard ones (Heller and Jacobs, IEEE Trans. Commun. Technol., 1971).
+#[test]
+fn hard_decisions_cost_about_two_decibels() {
+    let ber = |ebn0_db: f64, decision| {
+        let mut settings = settings(ebn0_db + decibels(0.5), Event::Bursts, 100);
+        settings.link.decision = decision;
+        run("conv:1/2", &settings).decoded.rate().value
+    };
+    let soft = ber(3.0, Decision::Quantised);
+    assert!((2e-4..6e-4).contains(&soft), "{soft}");
+    assert!(ber(4.7, Decision::Hard) > soft && ber(5.4, Decision::Hard) < soft);
+}
+
+#[test]
+fn outcomes_are_those_of_the_measurement() {
+    for (text, ecn0_db) in [
+        ("rs:255/223", 5.0),
+        ("conv:1/2", 0.0),
+        ("conv:3/4+erasure:48/64x23", 1.6),
+    ] {
+        let mut settings = settings(ecn0_db, Event::Segments, u64::MAX);
+        settings.most_bits = 500_000;
+        let measured = run(text, &settings);
+        let tally = if measured.codewords.all > 0 {
+            measured.codewords
+        } else {
+            measured.segments
+        };
+        let count = usize::try_from(tally.all).unwrap();
+        let list: Vec<Outcome> = outcomes(&spec(text), &settings.link, count)
+            .unwrap()
+            .collect();
+        assert_eq!(list.len(), count);
+        let failed = list.iter().filter(|outcome| **outcome != Outcome::Decoded);
+        assert_eq!(failed.count() as u64, tally.failed(), "{text}");
+        assert!(tally.failed() > 0 && tally.failed() < tally.all);
+        let few: Vec<Outcome> = outcomes(&spec(text), &settings.link, 5).unwrap().collect();
+        assert_eq!(few, list[..5]);
+    }
+}
+
+#[test]
+fn points_and_seeds_have_noise_of_their_own() {
+    let wrong = |seed, point| {
+        let mut settings = settings(0.0, Event::Bursts, 1);
+        settings.link.seed = seed;
+        settings.link.point = point;
+        run("uncoded", &settings).decoded.wrong
+    };
+    assert_ne!(wrong(1, 0), wrong(2, 0));
+    assert_ne!(wrong(1, 0), wrong(1, 1));
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let refused = |change: &dyn Fn(&mut Link)| {
+        let mut link = Link::at(3.0);
+        change(&mut link);
+        let error = Simulation::new(&spec("rs:255/223"), &link).unwrap_err();
+        error.to_string()
+    };
+    assert!(refused(&|link| link.ecn0_db = f64::NAN).contains("-100 to 100 dB"));
+    assert!(refused(&|link| link.segment_bytes = Some(0)).contains("1 to 1048576 bytes"));
+    assert!(refused(&|link| link.interleaver = Interleaver::Block(0)).contains("block:DEPTH"));
+    let mut link = Link::at(3.0);
+    link.interleaver = Interleaver::Block(1024);
+    let error = Simulation::new(&spec("erasure:127/255x4096"), &link).unwrap_err();
+    assert!(error.to_string().contains("67108864 bytes"), "{error}");
+    let code = CodeSpec {
+        inner: None,
+        outer: Some(crate::coding::spec::Outer::ReedSolomon { n: 300, k: 200 }),
+    };
+    assert!(Simulation::new(&code, &Link::at(3.0)).is_err());
+}
