@@ -7,10 +7,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 use serde_json::Value as Json;
 use tmt_core::model::{Domain, Key, Model, Value};
 
-fn models() -> impl Iterator<Item = &'static Model> {
-    let link = tmt_core::model::MODELS.iter();
-    link.chain(fluid_tcp::model::MODELS).copied()
-}
+use fluid_tcp::model::all as models;
 
 /// Every model as `--list --json` tells it, by name.
 fn listed() -> BTreeMap<String, Json> {

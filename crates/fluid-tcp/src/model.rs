@@ -23,6 +23,12 @@ use tmt_core::model::Model;
 
 pub use probability::Probability;
 
+/// All models: of the link, of codes that are run, and of TCP.
+pub fn all() -> impl Iterator<Item = &'static Model> {
+    let link = tmt_core::model::MODELS.iter();
+    link.chain(tmt_core::coding::MODELS).chain(MODELS).copied()
+}
+
 /// The models of TCP, in the order of `tmt model --list`.
 pub static MODELS: &[&Model] = &[
     &pftk::MODEL,

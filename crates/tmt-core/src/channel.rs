@@ -16,6 +16,7 @@ use crate::types::named::{self, Choice, Kind, Own, ParseError, Value};
 mod bernoulli;
 mod blocks;
 mod chain;
+mod coded;
 mod fading;
 mod family;
 mod gilbert_elliott;
@@ -57,6 +58,7 @@ pub static FAMILIES: &[&Family] = &[
     &outage_list::FAMILY,
     &list::FAMILY,
     &land_mobile::FAMILY,
+    &coded::FAMILY,
     &reconfiguration::FAMILY,
     &scenario::FAMILY,
 ];

@@ -9,7 +9,7 @@
 //! - [`erasure`]: data and parity blocks with a checksum each.
 //! - [`spec`]: codes and interleavers as text, such as `conv:3/4+rs:239/223`.
 //! - [`awgn`]: the channel. [`simulation`]: a code over it, in independent chunks, with their [`counts`].
-//! - [`measure`](mod@measure): the measurement, and the outcomes of codewords in their order; [`estimate`]: rates with intervals.
+//! - [`MODELS`]: the same as a model with keys. [`measure`](mod@measure): the measurement, and the outcomes of codewords in their order; [`estimate`]: rates with intervals.
 //!
 //! ```
 //! use tmt_core::coding::measure::{Settings, measure};
@@ -29,7 +29,10 @@ pub mod erasure;
 pub mod estimate;
 pub mod gf256;
 pub mod measure;
+mod model;
 pub mod reed_solomon;
 pub mod simulation;
 pub mod spec;
 pub mod viterbi;
+
+pub use model::MODELS;

@@ -19,11 +19,7 @@ use crate::output::{Output, json};
 use crate::progress::Work;
 use crate::table::write;
 
-/// All models, those of the link first.
-pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
-    let link = tmt_core::model::MODELS.iter();
-    link.chain(fluid_tcp::model::MODELS).copied()
-}
+pub(crate) use fluid_tcp::model::all as models;
 
 /// Flags of `tmt model`, before or after the name of the model.
 #[derive(Debug, clap::Args)]

@@ -1,12 +1,13 @@
 //! `tmt synth`: slots of a constant rate, or those of a named scenario.
 
 mod acm;
+mod code;
 mod list;
 mod radio;
 mod scenario;
 
-use tmt_core::channel::SlotChannel;
 use tmt_core::channel::synth::ConstantRate;
+use tmt_core::channel::{ChannelError, SlotChannel};
 use tmt_core::pipeline::{Erased, synthesise, synthesise_adapted};
 use tmt_core::radio::{Acm, Adapted};
 use tmt_core::types::{BitRate, Bytes, Metadata, Slot, Span, Time};
@@ -22,10 +23,14 @@ use crate::table::counted;
 /// Flags beside which the link need not be described.
 const WITHOUT_LINK: [&str; 4] = ["scenario", "list", "list_codes", "show_parameters"];
 
+/// Flags beside which its rate and the size of an LLDU need not be given.
+const WITHOUT_RATE: [&str; 5] = ["scenario", "list", "list_codes", "show_parameters", "cn0"];
+
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D\n       \
+                      tmt synth [OPTIONS] --code CODE --cn0 DBHZ --symbol-rate RATE --modulation NAME --duration D --decode-delay D\n       \
                       tmt synth [OPTIONS] --scenario NAME\n       \
                       tmt synth --list",
     after_help = "A scenario is a link with its channel: rate, LLDU, RTT and interleaver are in the metadata, so later stages need no \
@@ -37,10 +42,10 @@ const WITHOUT_LINK: [&str; 4] = ["scenario", "list", "list_codes", "show_paramet
 )]
 pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
-    #[arg(long, required_unless_present_any = WITHOUT_LINK)]
+    #[arg(long, required_unless_present_any = WITHOUT_RATE)]
     rate: Option<BitRate>,
     /// Size of an LLDU; a slot carries one
-    #[arg(long, value_name = "SIZE", required_unless_present_any = WITHOUT_LINK)]
+    #[arg(long, value_name = "SIZE", required_unless_present_any = WITHOUT_RATE)]
     lldu: Option<Bytes>,
     /// Length of the trace, which has every slot that starts before its end
     #[arg(long, value_name = "D", required_unless_present_any = WITHOUT_LINK)]
@@ -60,6 +65,8 @@ pub(crate) struct Args {
     /// Seed of the random numbers of --channel and --scenario, stored in the metadata [default: 1]
     #[arg(long, value_parser = whole::<u64>(0, i64::MAX as u64))]
     seed: Option<u64>,
+    #[command(flatten)]
+    code: code::CodeArgs,
     #[command(flatten)]
     scenario: scenario::ScenarioArgs,
     #[command(flatten)]
@@ -171,16 +178,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Slots of a constant rate, error-free unless there is a process.
 fn plain(args: &Args) -> Outcome<Made> {
+    let coded = code::link(args)?;
+    let rate = coded.as_ref().map(|coded| coded.rate).or(args.rate);
+    let lldu = coded.as_ref().map(|coded| coded.lldu).or(args.lldu);
     let (Some(rate), Some(lldu), Some(duration), Some(decode_delay)) =
-        (args.rate, args.lldu, args.duration, args.decode_delay)
+        (rate, lldu, args.duration, args.decode_delay)
     else {
         return Err(Failure::usage(
             "expected --rate, --lldu, --duration and --decode-delay, or --scenario",
         ));
     };
     args.scenario.refuse_without_scenario()?;
-    args.radio.refuse_without_scenario()?;
-    if args.seed.is_some() && args.channel.is_none() {
+    if coded.is_none() {
+        args.radio.refuse_without_scenario()?;
+    }
+    if args.seed.is_some() && args.channel.is_none() && coded.is_none() {
         return Err(Failure::usage(
             "--seed: found neither --channel nor --scenario, expected one: error-free slots need no random numbers",
         ));
@@ -197,7 +209,15 @@ fn plain(args: &Args) -> Outcome<Made> {
         "tmt synth --rate {rate} --lldu {lldu} --duration {duration} --decode-delay {decode_delay}"
     );
     let channel = args.channel.as_ref().map(|text| text.read("--channel"));
-    let channel = channel.transpose()?;
+    let channel = match &coded {
+        Some(coded) => Some(
+            coded
+                .channel
+                .parse()
+                .map_err(|refused: ChannelError| Failure::usage(format!("--code: {refused}")))?,
+        ),
+        None => channel.transpose()?,
+    };
     let interleaver = interleaver(args, channel.as_ref(), duration)?;
     let of_channel = channel.as_ref().and_then(spread);
     if let Some(depth) = of_channel.filter(|depth| *depth > decode_delay) {

@@ -220,6 +220,12 @@ impl Simulation {
         })
     }
 
+    /// Number of outcomes of a chunk.
+    #[must_use]
+    pub const fn outcomes_per_chunk(&self) -> u64 {
+        self.words as u64
+    }
+
     /// Simulates chunk `number`, below 2^32: its counts, and the outcomes of its codewords in their order, or of its segments
     /// without an outer code.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::types::named::{ParseError, unknown, unknown_of};
 use crate::types::to_f64;
 
 /// The accepted forms of a code.
-const FORM: &str = "uncoded, conv:RATE, rs:N/K, erasure:K/NxBYTES, conv:RATE+rs:N/K or conv:RATE+erasure:K/NxBYTES";
+pub(crate) const FORM: &str = "uncoded, conv:RATE, rs:N/K, erasure:K/NxBYTES, conv:RATE+rs:N/K or conv:RATE+erasure:K/NxBYTES";
 
 /// A code: an inner convolutional code and an outer code, each of which may be missing.
 ///
@@ -70,6 +70,16 @@ impl CodeSpec {
         match self.outer {
             Some(Outer::Erasure { .. }) => 1104,
             _ => 1115,
+        }
+    }
+
+    /// Data bytes of a codeword of the outer code; `None` without one.
+    #[must_use]
+    pub const fn outer_data_bytes(&self) -> Option<u64> {
+        match self.outer {
+            None => None,
+            Some(Outer::ReedSolomon { k, .. }) => Some(k as u64),
+            Some(Outer::Erasure { k, bytes, .. }) => Some(k as u64 * bytes as u64),
         }
     }
 

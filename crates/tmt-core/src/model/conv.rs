@@ -194,17 +194,17 @@ pub fn decibels(ratio: f64) -> f64 {
 }
 
 keys! {
-    pub(super) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
-    pub(super) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
+    pub(crate) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
+    pub(crate) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
         "energy per information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
-    pub(super) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy per channel bit over noise density Ec/N0, dB";
+    pub(crate) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy per channel bit over noise density Ec/N0, dB";
 }
 
 /// Ec/N0 and Eb/N0, dB, from the one that is given, for a code of this `rate`.
 ///
 /// # Errors
 /// Neither is given, or both are.
-pub(super) fn energies(arguments: &Arguments, rate: f64) -> Result<(f64, f64), ModelError> {
+pub(crate) fn energies(arguments: &Arguments, rate: f64) -> Result<(f64, f64), ModelError> {
     match (arguments.maybe(&ECN0), arguments.maybe(&EBN0)) {
         (Some(channel), None) => Ok((channel, channel - decibels(rate))),
         (None, Some(information)) => Ok((information + decibels(rate), information)),

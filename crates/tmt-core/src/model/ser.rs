@@ -16,6 +16,7 @@ use super::tail::binomial_tail;
 use crate::math::num::at_least_one;
 use crate::types::to_f64;
 
+pub(crate) use descriptor::{BYTES, K, N, SCHEME, sizes};
 pub(super) use descriptor::{MODEL, REQUIRED};
 
 /// Definition of the length ebL of an error burst after the Viterbi decoder.

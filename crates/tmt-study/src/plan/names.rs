@@ -1,6 +1,7 @@
 //! Names that a plan can give values: parameters of a run, keys of a model, variables.
 
 use fluid_tcp::experiment::{Experiment, Kind, PARAMETERS, Parameter};
+pub use fluid_tcp::model::all as models;
 use fluid_tcp::simulation::metrics::{Metrics, Total};
 use tmt_core::model::{Domain, Model};
 use tmt_core::named::suggestion;
@@ -64,12 +65,6 @@ impl Name {
             Self::Key | Self::Variable => Ok(()),
         }
     }
-}
-
-/// All models, those of the link first.
-pub fn models() -> impl Iterator<Item = &'static Model> {
-    let link = tmt_core::model::MODELS.iter();
-    link.chain(fluid_tcp::model::MODELS).copied()
 }
 
 fn unknown_model(text: &str) -> String {

@@ -18,7 +18,8 @@ use crate::output::{Output, table_form};
 /// Flags of channels with an Es/N0.
 #[derive(Debug, clap::Args)]
 pub(super) struct RadioArgs {
-    /// Error curve of the code words by name, such as dvb-s2:qpsk-1/2; as --set code=NAME. --list-codes shows all
+    /// Error curve of the code words by name, such as dvb-s2:qpsk-1/2; as --set code=NAME. --list-codes shows all. With --cn0 a
+    /// code that is really decoded
     #[arg(long, value_name = "NAME", requires = "scenario")]
     pub(super) code: Option<String>,
     /// Error curve of the code words from a file: lines of Es/N0 in dB and error rate, for QPSK
@@ -99,7 +100,7 @@ impl RadioArgs {
             return Ok(());
         };
         Err(Failure::usage(format!(
-            "{flag}: found no --scenario, expected one; a --channel has its own code: --channel land-mobile:es-n0=6dB,code=NAME"
+            "{flag}: found neither --scenario nor --cn0, expected one; a --channel has its own code: --channel land-mobile:es-n0=6dB,code=NAME"
         )))
     }
 

@@ -9,15 +9,15 @@ use crate::model::{Arguments, Key, ModelError, Outcome};
 use crate::types::to_f64;
 
 keys! {
-    SCHEME: Word(&["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"]), "scheme" = "uncoded",
+    pub(crate) SCHEME: Word(&["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"]), "scheme" = "uncoded",
         "code: none, convolutional, Reed-Solomon, erasure, or one of the last two around a convolutional one";
-    N: Count(1, MOST), "n",
+    pub(crate) N: Count(1, MOST), "n",
         "symbols per Reed-Solomon block [default: 255], or blocks of an erasure code [default: 64]";
-    K: Count(1, MOST), "k", "data symbols [default: 223], or data blocks [default: 48]";
+    pub(crate) K: Count(1, MOST), "k", "data symbols [default: 223], or data blocks [default: 48]";
     M: Count(1, 16), "m" = 8, "bits per Reed-Solomon symbol";
     BLOCKS: Count(1, 1_000_000_000), "blocks" = 5, "Reed-Solomon blocks per segment (1115 bytes in Celandroni 2006)";
     BITS: Positive, "bits" = 8920.0, "bits per segment without outer code (1115 bytes; 8832 for 1104 bytes)";
-    BYTES: Positive, "block_bytes" = 23.0, "data bytes per erasure block (23, 46, 92 in Celandroni 2006)";
+    pub(crate) BYTES: Positive, "block_bytes" = 23.0, "data bytes per erasure block (23, 46, 92 in Celandroni 2006)";
     OVERHEAD: NonNegative, "overhead_bits" = 32.0, "further bits per erasure block: checksum, number, flags";
     EBL: Word(Burst::VARIANTS), "ebl" = "errors",
         "burst length: wrong bits, or bits from the first to the last wrong one (C7)";
@@ -77,19 +77,22 @@ closed_form! {
     and remarked(&code, channel);
 }
 
+/// Symbols or blocks of a codeword, and those with data, of the arguments or else these.
+pub(crate) fn sizes(arguments: &Arguments, n: u64, k: u64) -> Result<(u64, u64), ModelError> {
+    let size = |key: &Key, preset| {
+        arguments
+            .maybe(key)
+            .map_or(preset, crate::math::num::floor_u64)
+    };
+    let (n, k) = (size(&N, n), size(&K, k));
+    block::check(n, k).map(|()| (n, k))
+}
+
 /// The code of the arguments.
 fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     let scheme = arguments.word(&SCHEME);
     let inner = matches!(scheme, "conv" | "rsconv" | "erconv");
-    let sizes = |n: u64, k: u64| {
-        let size = |key: &Key, preset| {
-            arguments
-                .maybe(key)
-                .map_or(preset, crate::math::num::floor_u64)
-        };
-        let (n, k) = (size(&N, n), size(&K, k));
-        block::check(n, k).map(|()| (n, k))
-    };
+    let sizes = |n, k| sizes(arguments, n, k);
     let outer = match scheme {
         "rs" | "rsconv" => {
             let (n, k) = sizes(255, 223)?;

@@ -1,0 +1,192 @@
+//! `ser-measured`: error rates of a code that is really encoded and decoded, beside the closed forms (docs/models.md, Sec. 4.7).
+
+use super::counts::Bits;
+use super::measure::{Event, Settings, measure};
+use super::simulation::{Decision, Link};
+use super::spec::{CodeSpec, DEEPEST, Interleaver, Outer};
+use crate::model::conv::{EBN0, ECN0, RATE, energies};
+use crate::model::ser::{BYTES, K, N, SCHEME, sizes};
+use crate::model::{Arguments, Model, ModelError};
+use crate::types::to_f64;
+use crate::{closed_form, keys};
+
+/// Registry of the models that run codes.
+pub static MODELS: &[&Model] = &[&MODEL];
+
+keys! {
+    INTERLEAVER: Word(&["none", "ideal", "block"]), "interleaver" = "none",
+        "order of the symbols of outer codewords: as they are, shuffled over 128 KiB, or depth codewords by columns";
+    DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
+    DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
+        "what the inner decoder gets: 8-bit values, single-precision numbers, or hard decisions";
+    SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment [default: 1115, with an erasure code 1104]";
+    EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
+    EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
+    BITS: Count(1, 1_000_000_000_000_000), "most_bits" = 100_000_000, "information bits after which it stops in any case";
+    SEED: Count(0, u64::MAX), "seed" = 1, "seed";
+}
+
+/// What is said where the bound on bits ended the simulation.
+const FEW: &str = "fewer errors than asked for within most_bits: the intervals are wide, and of what was never seen only ber_high, \
+                   word_high and ser_high say something, upper bounds at 95 %";
+
+closed_form! {
+    /// `tmt model ser-measured`.
+    static MODEL: "ser-measured", "Error rates of a code that is really encoded and decoded, over white noise";
+    source: "Monte-Carlo simulation of encoder, channel and decoder; codes as in Celandroni 2006, Sec. III; docs/models.md, Sec. 4.7";
+    notes: [
+        "BPSK, or QPSK with Gray labels, which is two of it: Ec/N0 is the energy per channel bit",
+        "The inner decoder is Viterbi's over frames of 4096 bytes, whose tail bits the rate does not count",
+        "Reed-Solomon words fail or are decoded wrongly: word_failures and word_undetected; erasure blocks by CRC-16",
+        "Intervals are those of 95 %: of Clopper and Pearson, for bits by independent bursts; without an event the bound -ln(0.05)/n",
+        "theory_ber and theory_ser are those of model ser: union bound, eq. (16), (17) with an ideal interleaver",
+        "The result depends on the seed and not on the number of threads",
+    ];
+    example: "scheme=conv rate=1/2 ebn0_db=3 events=20";
+    keys: [SCHEME, RATE, N, K, BYTES, ECN0, EBN0, INTERLEAVER, DEPTH, DECISION, SEGMENT, EVENT, EVENTS, BITS, SEED];
+    answer(arguments) {
+        let code = code(arguments)?;
+        let (channel, information) = energies(arguments, code.rate())?;
+        let settings = settings(arguments, channel)?;
+        let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
+        let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
+        let theory = code.closed_form(segment_bytes).errors_at(channel);
+        let (ber, words, segments) = (found.information.rate(), found.codewords.rate(), found.segments.rate());
+        let has_outer = code.outer.is_some();
+    }
+    results {
+        "rate" = code.rate(), "information bits per channel bit, all codes together";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = information, "Eb/N0, dB";
+        "ber" = ber.value, "bit error rate of the information";
+        "ber_low" = ber.low, "lower end of its 95 % interval";
+        "ber_high" = ber.high, "upper end";
+        "inner_ber" = found.decoded.rate().value, "bit error rate after the inner decoder, or on the channel";
+        "burst_errors" = per_burst(&found.decoded, found.decoded.wrong), "wrong bits of a burst there";
+        "burst_span_bits" = per_burst(&found.decoded, found.decoded.span), "bits from the first to the last wrong one";
+        "word_error_rate" = has_outer.then_some(words.value), "codewords of the outer code with an error";
+        "word_low" = has_outer.then_some(words.low), "lower end of its 95 % interval";
+        "word_high" = has_outer.then_some(words.high), "upper end";
+        "words" = found.codewords.all, "codewords; segments without an outer code";
+        "word_failures" = found.codewords.failures, "those that the decoder gave up";
+        "word_undetected" = found.codewords.undetected, "those that it decoded wrongly";
+        "ser" = segments.value, "segment error rate";
+        "ser_low" = segments.low, "lower end of its 95 % interval";
+        "ser_high" = segments.high, "upper end";
+        "segments" = found.segments.all, "segments";
+        "segment_errors" = found.segments.failed(), "those with an error";
+        "theory_ber" = theory.ber, "closed form of inner_ber";
+        "theory_ser" = theory.segment, "closed form of ser";
+    }
+    remarks {
+        if found.is_bounded => FEW;
+        if !has_outer => "no outer code: word_error_rate has no value";
+        if found.decoded.bursts == 0 => "no wrong bit: bursts have no length";
+    }
+}
+
+fn per_burst(bits: &Bits, sum: u64) -> Option<f64> {
+    (bits.bursts > 0).then(|| to_f64(sum) / to_f64(bits.bursts))
+}
+
+/// The code of the arguments, whose keys are those of `ser`.
+fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
+    let scheme = arguments.word(&SCHEME);
+    let is_inner = matches!(scheme, "conv" | "rsconv" | "erconv");
+    let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let sizes = |n, k| sizes(arguments, n, k).map(|(n, k)| (small(n), small(k)));
+    let outer = match scheme {
+        "rs" | "rsconv" => {
+            let (n, k) = sizes(255, 223)?;
+            Some(Outer::ReedSolomon { n, k })
+        }
+        "erasure" | "erconv" => {
+            let (n, k) = sizes(64, 48)?;
+            let bytes = arguments.number(&BYTES);
+            let whole = crate::math::num::floor_u64(bytes);
+            if (to_f64(whole) - bytes).abs() > 0.0 {
+                return Err(ModelError::refused(format!(
+                    "found block_bytes={bytes}, expected a whole number: real blocks have whole bytes"
+                )));
+            }
+            let bytes = small(whole);
+            Some(Outer::Erasure { k, n, bytes })
+        }
+        _ => None,
+    };
+    Ok(CodeSpec {
+        inner: is_inner.then(|| arguments.choice(&RATE)),
+        outer,
+    })
+}
+
+fn settings(arguments: &Arguments, ecn0_db: f64) -> Result<Settings, ModelError> {
+    let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
+    let depth = arguments.maybe(&DEPTH).and_then(small);
+    let interleaver = match (arguments.word(&INTERLEAVER), depth) {
+        ("none", None) => Interleaver::None,
+        ("ideal", None) => Interleaver::Ideal,
+        ("block", Some(depth)) => Interleaver::Block(depth),
+        ("block", None) => return Err(ModelError::refused("interleaver=block needs depth")),
+        (other, Some(_)) => {
+            return Err(ModelError::refused(format!(
+                "depth has no effect with interleaver={other}"
+            )));
+        }
+        (other, None) => return Err(ModelError::refused(format!("unknown interleaver {other}"))),
+    };
+    Ok(Settings {
+        link: Link {
+            ecn0_db,
+            decision: arguments.choice(&DECISION),
+            interleaver,
+            segment_bytes: arguments.maybe(&SEGMENT).and_then(small),
+            seed: arguments.count(&SEED),
+            point: 0,
+        },
+        event: arguments.choice(&EVENT),
+        events: arguments.count(&EVENTS),
+        most_bits: arguments.count(&BITS),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(arguments: &str, name: &str) -> f64 {
+        MODEL.run(arguments).unwrap().get(name).unwrap()
+    }
+
+    #[test]
+    fn the_model_measures_what_its_closed_form_says_where_that_is_exact() {
+        let rs = "scheme=rs ecn0_db=5 events=40";
+        let theory = result(rs, "theory_ser");
+        assert!(
+            result(rs, "ser_low") < theory && theory < result(rs, "ser_high"),
+            "{theory}"
+        );
+        let uncoded = "ecn0_db=2 events=200";
+        let theory = result(uncoded, "theory_ber");
+        assert!(result(uncoded, "ber_low") < theory && theory < result(uncoded, "ber_high"));
+    }
+
+    #[test]
+    fn what_no_code_or_interleaver_has_is_refused() {
+        for wrong in [
+            "ecn0_db=5 interleaver=block",
+            "ecn0_db=5 depth=4",
+            "scheme=rs n=300 k=200 ecn0_db=5",
+            "scheme=erasure block_bytes=23.5 ecn0_db=5",
+            "scheme=rs n=10 k=20 ecn0_db=5",
+        ] {
+            assert!(MODEL.run(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn without_keys_there_is_no_code() {
+        let code = code(&MODEL.arguments([]).unwrap()).unwrap();
+        assert_eq!(code, CodeSpec::default());
+    }
+}
