@@ -32,6 +32,7 @@ pub static MODELS: &[&Model] = &[
     &relation15::MODEL,
     &tgep::MODEL,
     &envelope::MODEL,
+    &envelope::SINGLE,
     &sr_arq::MODEL,
     &window::MODEL,
     &zhu::MODEL,
