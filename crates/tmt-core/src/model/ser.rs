@@ -16,7 +16,7 @@ use strum::{EnumString, VariantNames};
 use super::block::{correctable, reed_solomon, symbol_error};
 use super::conv::{Rate, ratio, uncoded_ber, viterbi};
 use super::tail::binomial_tail;
-use crate::math::num::at_least_one;
+use crate::math::num::{at_least_one, pow};
 use crate::types::to_f64;
 
 use bursts::Bursts;
@@ -114,6 +114,15 @@ impl Code {
             } => to_f64(k) / to_f64(n) * (8.0 * bytes) / (8.0 * bytes + overhead),
         };
         inner * outer
+    }
+
+    /// Whether such a code exists: a Reed–Solomon code of m bits per symbol has at most 2^m + 1 symbols, extended.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        match self.outer {
+            Outer::ReedSolomon { n, m, .. } => to_f64(n) <= pow(2.0, m) + 1.0,
+            _ => true,
+        }
     }
 
     /// Data bits of a segment.

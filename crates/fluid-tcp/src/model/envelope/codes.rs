@@ -1,7 +1,6 @@
 //! The codes of each family (Celandroni 2006, Sec. IV.B; docs/models.md, Sec. 4.6).
 
 use strum::{EnumString, IntoEnumIterator as _, VariantNames};
-use tmt_core::math::num::pow;
 use tmt_core::model::conv::Rate;
 use tmt_core::model::ser::{Burst, Code, Interleaver, Outer};
 use tmt_core::types::to_f64;
@@ -137,10 +136,9 @@ pub fn candidates(choice: &Choice) -> Vec<Candidate> {
         .collect()
 }
 
-/// Whether a Reed-Solomon code has more symbols than its bits per symbol allow.
+/// Whether a Reed-Solomon code has more symbols than 8 bits per symbol allow.
 pub(super) fn too_long(code: &Code) -> bool {
-    // A code over 2^m values may be extended to 2^m + 1 symbols; the candidates are not.
-    matches!(code.outer, Outer::ReedSolomon { n, m, .. } if to_f64(n) > pow(2.0, m) - 1.0)
+    matches!(code.outer, Outer::ReedSolomon { n, .. } if n > 255)
 }
 
 /// Name of a code, such as `RS(255,223)+conv 1/2`.

@@ -8,7 +8,7 @@ use tmt_core::{closed_form, keys};
 
 use super::super::congestion::{B, BETA, TAU};
 use super::super::relation15::T0;
-use super::codes::{named, too_long};
+use super::codes::named;
 use super::{CN0, CONNECTIONS, LINKS, RHO, SYMBOLS, TG, read, with_code};
 
 keys! {
@@ -46,7 +46,7 @@ closed_form! {
         "ebn0_db" = carrier.ebn0_db(code.rate()), "Eb/N0, dB";
     }
     remarks {
-        if too_long(&code) => "no Reed-Solomon code of n symbols exists with m bits per symbol: eq. (16) is used formally";
+        if !code.exists() => "no Reed-Solomon code of n symbols exists with m bits per symbol: eq. (16) is used formally";
         if found.segment >= 1.0 => "every segment is lost";
     }
 }

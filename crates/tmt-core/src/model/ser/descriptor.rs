@@ -1,7 +1,7 @@
 //! Keys and descriptions of `ser` and `ser-required`.
 
 use super::keys::{BITS, BLOCKS, BYTES, EBL, INTERLEAVER, K, M, N, OVERHEAD, RATE, SCHEME, code};
-use super::{Code, Outer, required_ecn0_db};
+use super::{Code, required_ecn0_db};
 use crate::model::Outcome;
 use crate::model::conv::{EBN0, ECN0, LOOSE, decibels, energies};
 use crate::types::to_f64;
@@ -68,13 +68,8 @@ closed_form! {
 /// Adds remarks on a code at an Ec/N0.
 fn remarked(outcome: Outcome, code: &Code, ecn0_db: f64) -> Outcome {
     let loose = code.inner.is_some() && code.errors_at(ecn0_db).ber > 1e-3;
-    let long = match code.outer {
-        // A code over 2^m values may be extended to 2^m + 1 symbols.
-        Outer::ReedSolomon { n, m, .. } => to_f64(n) > crate::math::num::pow(2.0, m) + 1.0,
-        _ => false,
-    };
     outcome.remark_if(loose, LOOSE).remark_if(
-        long,
+        !code.exists(),
         "no Reed-Solomon code of n symbols exists with m bits per symbol: eq. (16) is used formally",
     )
 }

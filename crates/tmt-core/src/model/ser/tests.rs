@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use strum::IntoEnumIterator as _;
 
 use super::*;
-use crate::math::num::pow;
 use crate::model::conv::decibels;
 
 fn run(model: &crate::model::Model, text: &str) -> Result<crate::model::Outcome, String> {
