@@ -65,9 +65,7 @@ impl Bursts {
         let mut next = vec![0.0; last + 1];
         next[0] = law[0] * self.on + law[last] * self.end;
         next[1] = law[0] * (1.0 - self.on);
-        for state in 2..=last {
-            next[state] = law[state - 1];
-        }
+        next[2..=last].copy_from_slice(&law[1..last]);
         next[last] += law[last] * (1.0 - self.end);
         next
     }

@@ -4,7 +4,6 @@ use super::keys::{BITS, BLOCKS, BYTES, EBL, INTERLEAVER, K, M, N, OVERHEAD, RATE
 use super::{Code, required_ecn0_db};
 use crate::model::Outcome;
 use crate::model::conv::{EBN0, ECN0, LOOSE, decibels, energies};
-use crate::types::to_f64;
 
 keys! {
     TARGET: Probability, "target" | "ser" = 1e-4, "required segment error rate, below 1";
