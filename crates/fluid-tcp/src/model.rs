@@ -38,6 +38,7 @@ pub static MODELS: &[&Model] = &[
     &relation15::MODEL,
     &tgep::MODEL,
     &envelope::MODEL,
+    &envelope::SINGLE,
     &sr_arq::MODEL,
     &window::MODEL,
     &zhu::MODEL,

@@ -67,7 +67,7 @@ proptest! {
 
     #[test]
     fn corners_have_an_answer_or_a_reason(
-        model in prop::sample::select(models(false)), picks in prop::collection::vec(0usize..1000, 14),
+        model in prop::sample::select(models(false)), picks in prop::collection::vec(0usize..1000, 22),
     ) {
         answer(model, &picks)?;
     }

@@ -1,50 +1,28 @@
-//! `envelope`: the best code and modulation at a C/N0 (Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.6).
+//! `envelope` and `code-goodput`: the goodput of TCP with a code, and the best code and modulation, at a C/N0
+//! (Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.6 and 4.7).
 
 mod codes;
+mod path;
+mod single;
 #[cfg(test)]
 mod tests;
 
-use strum::{EnumString, VariantNames};
-use tmt_core::model::ModelError;
+use strum::VariantNames as _;
 use tmt_core::model::linkbudget::Carrier;
-use tmt_core::model::ser::Burst;
+use tmt_core::model::ser::Code;
+use tmt_core::model::ser::keys::{EBL, INTERLEAVER};
+use tmt_core::model::{Arguments, ModelError};
+use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::congestion::{B, BETA, Bottleneck, TAU};
-use super::relation15::{T0, relation_15};
-use super::tgep::stationary_goodput;
+use super::congestion::{B, BETA, TAU};
+use super::relation15::T0;
 use codes::too_long;
-pub use codes::{Candidate, Family, candidates};
+pub use codes::{Candidate, Choice, Family, Set, candidates};
+pub use path::{Law, Links, Path};
+pub(crate) use single::MODEL as SINGLE;
 
-/// Model for the goodput of TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase")]
-pub enum Law {
-    /// Relation (15), at most 1.
-    #[strum(serialize = "rel15")]
-    Relation15,
-    /// TGEP's law for one connection.
-    Tgep,
-    /// TGEP if it gives at least half of the link, otherwise (15): the threshold of the paper.
-    Hybrid,
-}
-
-/// Settings of TCP and its path, apart from the code.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Path {
-    /// Propagation delay, both ways, s; 0 or above.
-    pub tau: f64,
-    /// Buffer over bandwidth-delay product; 0 or above.
-    pub beta: f64,
-    /// Segments per ACK; above 0.
-    pub per_ack: f64,
-    /// Timeout T0 of (15), s.
-    pub timeout: f64,
-    /// Model for the goodput of TCP.
-    pub law: Law,
-}
-
-/// Results for a candidate.
+/// What TCP gets with a code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
     /// Bits per symbol: 1 for BPSK, 2 for QPSK.
@@ -58,105 +36,56 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Goodput of the best candidate, bit/s.
+    /// Goodput of all connections, bit/s.
     #[must_use]
     pub fn bits(&self) -> f64 {
         self.rate * self.norm
     }
 }
 
-impl Path {
-    fn link(&self, mu: f64) -> Bottleneck {
-        Bottleneck {
-            mu,
-            tau: self.tau,
-            beta: self.beta,
-            connections: 1.0,
-            per_ack: self.per_ack,
-        }
-    }
-
-    fn relation(&self, mu: f64, q: f64) -> f64 {
-        relation_15(q, mu, self.tau, self.timeout, self.per_ack).min(1.0)
-    }
-
-    /// Upper bound of the law of TGEP: goodput with congestion alone, and the inverse square root law of a link without
-    /// limit, 1.31/(μ T √(bq)). The latter is increased by a fifth, because it is only approximate for frequent losses.
-    fn most(&self, mu: f64, q: f64) -> f64 {
-        let link = self.link(mu);
-        let root = 1.2 * 1.31 / (link.bdp() * (self.per_ack * q).sqrt());
-        link.congestion_goodput().min(root)
-    }
-
-    /// Goodput over μ at a rate of `mu` segments/s and a segment error rate `q`.
-    #[must_use]
-    pub fn goodput(&self, mu: f64, q: f64) -> f64 {
-        match self.law {
-            Law::Relation15 => self.relation(mu, q),
-            Law::Tgep => self.tgep(mu, q),
-            Law::Hybrid if self.most(mu, q) < 0.5 => self.relation(mu, q),
-            Law::Hybrid => {
-                let tgep = self.tgep(mu, q);
-                if tgep >= 0.5 {
-                    tgep
-                } else {
-                    self.relation(mu, q)
-                }
-            }
-        }
-    }
-
-    fn tgep(&self, mu: f64, q: f64) -> f64 {
-        let link = self.link(mu);
-        if q * link.cycle() < 1e-12 {
-            link.congestion_goodput()
-        } else {
-            stationary_goodput(&link, q)
-        }
-    }
-
-    fn bound(&self, mu: f64, q: f64) -> f64 {
-        match self.law {
-            Law::Relation15 => self.relation(mu, q),
-            // The lattice of the law is exact to 1e-5.
-            Law::Tgep => self.most(mu, q) * (1.0 + 1e-4),
-            Law::Hybrid => self.relation(mu, q).max(self.most(mu, q) * (1.0 + 1e-4)),
-        }
-    }
+/// The information rate and segment error rate of `code` on `carrier`, with the rate in segments/s.
+fn sent(code: &Code, carrier: &Carrier) -> (f64, Goodput) {
+    let rate = carrier.information_rate(code.rate());
+    let segment = code.errors_at(carrier.ecn0_db()).segment;
+    let sent = Goodput {
+        eta: carrier.bits,
+        rate,
+        segment,
+        norm: 1.0,
+    };
+    (rate / code.segment_bits(), sent)
 }
 
-/// The candidate with the highest goodput at `cn0_db` over BPSK and QPSK, the first on ties, with its index.
+/// Goodput with `code` on `carrier`, whose symbol rate and share are above 0.
 ///
-/// `symbols` is the symbol rate of the carrier, 1/s, and `part` its assigned share. Both must be above 0, and
-/// `candidates` must not be empty. Candidates are tried in descending order of their bounds, so TGEP is solved only for
-/// those that can win.
-#[must_use]
+/// # Errors
+/// As [`Path::goodput`].
+pub fn with_code(code: &Code, carrier: &Carrier, path: &Path) -> Result<Goodput, ModelError> {
+    let (mu, sent) = sent(code, carrier);
+    let norm = path.goodput(mu, sent.segment)?;
+    Ok(Goodput { norm, ..sent })
+}
+
+/// The candidate with the highest goodput over BPSK and QPSK, the first on ties, with its index; `None` without
+/// candidates.
+///
+/// `carrier` has a symbol rate and a share above 0; its bits per symbol do not matter. Candidates are tried in descending
+/// order of their bounds, so TGEP is solved only for those that can win.
+///
+/// # Errors
+/// As [`Path::goodput`].
 pub fn best(
-    cn0_db: f64,
-    symbols: f64,
-    part: f64,
+    carrier: &Carrier,
     candidates: &[Candidate],
     path: &Path,
-) -> Option<(usize, Goodput)> {
+) -> Result<Option<(usize, Goodput)>, ModelError> {
     let mut entries = Vec::new();
-    for eta in [1.0, 2.0] {
-        let carrier = Carrier {
-            cn0_db,
-            bits: eta,
-            symbols,
-            part,
-        };
+    for bits in [1.0, 2.0] {
+        let carrier = Carrier { bits, ..*carrier };
         for candidate in candidates {
-            let rate = carrier.information_rate(candidate.code.rate());
-            let mu = rate / candidate.bits;
-            let segment = candidate.code.errors_at(carrier.ecn0_db()).segment;
-            let bound = Goodput {
-                eta,
-                rate,
-                segment,
-                norm: path.bound(mu, segment),
-            };
-            entries.push((entries.len(), mu, bound));
+            let (mu, sent) = sent(&candidate.code, &carrier);
+            let norm = path.bound(mu, sent.segment);
+            entries.push((entries.len(), mu, Goodput { norm, ..sent }));
         }
     }
     entries.sort_by(|(.., a), (.., b)| b.bits().total_cmp(&a.bits()));
@@ -165,7 +94,7 @@ pub fn best(
         if winner.is_some_and(|(_, found)| bound.bits() < found.bits()) {
             break;
         }
-        let norm = path.goodput(mu, bound.segment);
+        let norm = path.goodput(mu, bound.segment)?;
         let found = Goodput { norm, ..bound };
         let better = winner.is_none_or(|(first, known)| {
             let (new, old) = (found.bits(), known.bits());
@@ -175,7 +104,7 @@ pub fn best(
             winner = Some((index, found));
         }
     }
-    winner.map(|(index, found)| (index % candidates.len(), found))
+    Ok(winner.map(|(index, found)| (index % candidates.len(), found)))
 }
 
 keys! {
@@ -185,56 +114,78 @@ keys! {
     RHO: Probability, "rho" = 0.5, "assigned share of the carrier, above 0";
     TG: Word(Law::VARIANTS), "tg" = "rel15",
         "goodput of TCP: rel15 (min(1, relation15)), tgep, or hybrid (tgep if at least 0.5, else rel15, as in the paper)";
-    EBL: Word(Burst::VARIANTS), "ebl" = "errors", "burst length after the Viterbi decoder, as in ser (C7)";
     STRICT: Word(&["no", "yes"]), "strict" = "no",
         "yes omits Reed-Solomon codes of more than 255 symbols, which do not exist for m = 8";
+    SET: Word(Set::VARIANTS), "set" = "basic",
+        "codes of a family: basic, or paper, which has RS(239,223), erasure blocks of 46 B and outer codes alone, too";
+    CONNECTIONS: Count(1, 64), "connections" = 1, "TCP connections";
+    LINKS: Word(Links::VARIANTS), "links" = "shared",
+        "connections share a link and its buffer, or have separate links of an equal share of the rate";
 }
+
+/// Carrier and path of the arguments.
+fn read(arguments: &Arguments) -> Result<(Carrier, Path), ModelError> {
+    let carrier = Carrier {
+        cn0_db: arguments.number(&CN0),
+        bits: 1.0,
+        symbols: arguments.number(&SYMBOLS),
+        part: arguments.number(&RHO),
+    };
+    if carrier.part <= 0.0 {
+        return Err(ModelError::refused(
+            "rho=0: no share of the carrier is assigned; rho must be above 0",
+        ));
+    }
+    let path = Path {
+        tau: arguments.number(&TAU),
+        beta: arguments.number(&BETA),
+        per_ack: arguments.number(&B),
+        timeout: arguments.number(&T0),
+        law: arguments.choice(&TG),
+        connections: to_f64(arguments.count(&CONNECTIONS)),
+        links: arguments.choice(&LINKS),
+    };
+    // The law needs the square of the window.
+    if path.link(carrier.symbols).most() > 1e150 {
+        return Err(ModelError::refused(
+            "the windows that fill link and buffer are larger than a double can square; use a smaller symrate, tau or beta",
+        ));
+    }
+    Ok((carrier, path))
+}
+
 closed_form! {
     /// `tmt model envelope` (docs/models.md, Sec. 4.6).
     pub(crate) static MODEL: "envelope",
         "The code and modulation with the highest TCP goodput at a C/N0";
-    source: "Celandroni 2006, Sec. IV, Fig. 4 and 5; docs/models.md, Sec. 4.6";
+    source: "Celandroni 2006, Sec. IV, Fig. 4 to 6; docs/models.md, Sec. 4.6";
     notes: [
-        "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
-        "tgep is the stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",
-        "rs goes up to RS(287,223); strict=yes ends at the 255 symbols that 8 bits per symbol allow",
-        "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out",
+        "Long-lived connections; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
+        "tgep is the stationary law for one connection on a link, solved on a lattice to 1e-5 instead of drawn; for \
+         connections that share a link it is drawn to 0.5 %",
+        "set=basic: rs goes up to RS(287,223); strict=yes ends at the 255 symbols that 8 bits per symbol allow",
+        "Reed-Solomon around a convolutional code: an ideal interleaver, whose delay is left out, or none, as in Fig. 4 to 6",
         "C11: mu is the information rate over the bits of a segment",
     ];
     example: "cn0_db=70 family=rsconv tg=hybrid";
-    keys: [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT];
+    keys: [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT, SET, INTERLEAVER, CONNECTIONS, LINKS];
     answer(arguments) {
-        let path = Path {
-            tau: arguments.number(&TAU),
-            beta: arguments.number(&BETA),
-            per_ack: arguments.number(&B),
-            timeout: arguments.number(&T0),
-            law: arguments.choice(&TG),
-        };
-        let strict = arguments.word(&STRICT) == "yes";
-        let codes = candidates(arguments.choice(&FAMILY), arguments.choice(&EBL), strict);
-        let (cn0_db, symbols, part) = (
-            arguments.number(&CN0),
-            arguments.number(&SYMBOLS),
-            arguments.number(&RHO),
-        );
-        let nothing = || ModelError::refused("rho=0: no share of the carrier is assigned; rho must be above 0");
-        if part <= 0.0 {
-            return Err(nothing());
-        }
-        // The law needs the square of the window.
-        if path.link(symbols).most() > 1e150 {
-            return Err(ModelError::refused(
-                "the windows that fill link and buffer are larger than a double can square; use a smaller symrate, tau or beta",
-            ));
-        }
-        let (place, found) = best(cn0_db, symbols, part, &codes, &path).ok_or_else(nothing)?;
+        let (carrier, path) = read(arguments)?;
+        let codes = candidates(&Choice {
+            family: arguments.choice(&FAMILY),
+            set: arguments.choice(&SET),
+            burst: arguments.choice(&EBL),
+            interleaver: arguments.choice(&INTERLEAVER),
+            strict: arguments.word(&STRICT) == "yes",
+        });
+        let found = best(&carrier, &codes, &path)?;
+        let (place, found) = found.ok_or_else(|| ModelError::refused("the family has no codes"))?;
         let modulation = if found.eta < 1.5 { "BPSK" } else { "QPSK" };
         let lost = found.segment >= 1.0;
     }
     results {
         "best" = format!("{modulation} {}", codes[place].name), "best modulation and code";
-        "goodput" = found.bits(), "goodput, bit/s";
+        "goodput" = found.bits(), "goodput of all connections, bit/s";
         "info_rate" = found.rate, "information rate, bit/s";
         "ser" = found.segment, "segment error rate";
         "Tg" = found.norm, "goodput over the information rate";

@@ -1,11 +1,12 @@
-//! `ser-measured`: error rates of a code that is really encoded and decoded, beside the closed forms (docs/models.md, Sec. 4.7).
+//! `ser-measured`: error rates of a code that is really encoded and decoded, beside the closed forms (docs/models.md, Sec. 4.8).
 
 use super::counts::Bits;
 use super::measure::{Event, Settings, measure};
 use super::simulation::{Decision, Link};
 use super::spec::{CodeSpec, DEEPEST, Interleaver, Outer};
-use crate::model::conv::{EBN0, ECN0, RATE, energies};
-use crate::model::ser::{BYTES, K, N, SCHEME, sizes};
+use crate::model::conv::{EBN0, ECN0, energies};
+use crate::model::ser;
+use crate::model::ser::keys::{BYTES, K, N, RATE, SCHEME, sizes};
 use crate::model::{Arguments, Model, ModelError};
 use crate::types::to_f64;
 use crate::{closed_form, keys};
@@ -33,13 +34,13 @@ const FEW: &str = "fewer errors than asked for within most_bits: the intervals a
 closed_form! {
     /// `tmt model ser-measured`.
     static MODEL: "ser-measured", "Error rates of a code that is really encoded and decoded, over white noise";
-    source: "Monte-Carlo simulation of encoder, channel and decoder; codes as in Celandroni 2006, Sec. III; docs/models.md, Sec. 4.7";
+    source: "Monte-Carlo simulation of encoder, channel and decoder; codes as in Celandroni 2006, Sec. III; docs/models.md, Sec. 4.8";
     notes: [
         "BPSK, or QPSK with Gray labels, which is two of it: Ec/N0 is the energy per channel bit",
         "The inner decoder is Viterbi's over frames of 4096 bytes, whose tail bits the rate does not count",
         "Reed-Solomon words fail or are decoded wrongly: word_failures and word_undetected; erasure blocks by CRC-16",
         "Intervals are those of 95 %: of Clopper and Pearson, for bits by independent bursts; without an event the bound -ln(0.05)/n",
-        "theory_ber and theory_ser are those of model ser: union bound, eq. (16), (17) with an ideal interleaver",
+        "theory_ber and theory_ser are those of model ser: union bound, eq. (16), (17); those of an ideal interleaver for a block one",
         "The result depends on the seed and not on the number of threads",
     ];
     example: "scheme=conv rate=1/2 ebn0_db=3 events=20";
@@ -50,7 +51,12 @@ closed_form! {
         let settings = settings(arguments, channel)?;
         let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
         let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
-        let theory = code.closed_form(segment_bytes).errors_at(channel);
+        let interleaver = match settings.link.interleaver {
+            Interleaver::None => ser::Interleaver::None,
+            // A block interleaver is between the two.
+            Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
+        };
+        let theory = ser::Code { interleaver, ..code.closed_form(segment_bytes) }.errors_at(channel);
         let (ber, words, segments) = (found.information.rate(), found.codewords.rate(), found.segments.rate());
         let has_outer = code.outer.is_some();
     }

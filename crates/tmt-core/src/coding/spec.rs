@@ -83,7 +83,7 @@ impl CodeSpec {
         }
     }
 
-    /// The closed form of the same code with segments of this many bytes, and bursts measured in wrong bits. A segment of an
+    /// The closed form of the same code with segments of this many bytes, and bursts measured in wrong bits, and an ideal interleaver. A segment of an
     /// erasure code is a codeword there, whatever its bytes.
     #[must_use]
     pub fn closed_form(&self, segment_bytes: usize) -> ser::Code {
@@ -109,6 +109,7 @@ impl CodeSpec {
                 },
             },
             burst: ser::Burst::Errors,
+            interleaver: ser::Interleaver::Ideal,
         }
     }
 }

@@ -194,7 +194,7 @@ pub fn decibels(ratio: f64) -> f64 {
 }
 
 keys! {
-    pub(crate) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
+    pub RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
     pub(crate) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
         "energy per information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
     pub(crate) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy per channel bit over noise density Ec/N0, dB";

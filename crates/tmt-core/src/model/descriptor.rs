@@ -21,6 +21,7 @@ macro_rules! keys {
         $vis:vis $key:ident: $domain:ident $(($($bound:expr),*))?,
         $name:literal $(| $alias:literal)* $(= $preset:expr)?, $about:literal;
     )*) => {$(
+        #[doc = $about]
         $vis const $key: $crate::model::Key = $crate::model::Key {
             name: $name,
             aliases: &[$($alias),*],

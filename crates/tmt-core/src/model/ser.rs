@@ -1,22 +1,25 @@
 //! `ser` and `ser-required`: segment error rates under a code, and the signal they need (Celandroni 2006, Sec. III;
 //! docs/models.md, Sec. 4.3 and 4.4).
 
+mod bursts;
 mod descriptor;
+pub mod keys;
 mod required;
 #[cfg(test)]
 mod tests;
 
+pub use bursts::LONGEST;
 pub use required::required_ecn0_db;
 
 use strum::{EnumString, VariantNames};
 
-use super::block::{reed_solomon, symbol_error};
+use super::block::{correctable, reed_solomon, symbol_error};
 use super::conv::{Rate, ratio, uncoded_ber, viterbi};
 use super::tail::binomial_tail;
-use crate::math::num::at_least_one;
+use crate::math::num::{at_least_one, pow};
 use crate::types::to_f64;
 
-pub(crate) use descriptor::{BYTES, K, N, SCHEME, sizes};
+use bursts::Bursts;
 pub(super) use descriptor::{MODEL, REQUIRED};
 
 /// Definition of the length ebL of an error burst after the Viterbi decoder.
@@ -29,6 +32,16 @@ pub enum Burst {
     Span,
 }
 
+/// Interleaver of the symbols between a Reed–Solomon code and a convolutional one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Interleaver {
+    /// Wrong symbols are independent.
+    Ideal,
+    /// Wrong symbols come in the bursts of the Viterbi decoder.
+    None,
+}
+
 /// Outer code, around a convolutional code or alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outer {
@@ -39,11 +52,11 @@ pub enum Outer {
     },
     /// Reed–Solomon code RS(n, k).
     ReedSolomon {
-        /// Symbols per block.
+        /// Symbols per block; at most [`LONGEST`] without interleaver, where the time grows with the square.
         n: u64,
         /// Data symbols per block, at most n.
         k: u64,
-        /// Bits per symbol.
+        /// Bits per symbol, a whole number.
         m: f64,
         /// Blocks per segment.
         blocks: f64,
@@ -70,6 +83,8 @@ pub struct Code {
     pub outer: Outer,
     /// Definition of the burst length.
     pub burst: Burst,
+    /// Interleaver of Reed–Solomon symbols; without meaning for other codes.
+    pub interleaver: Interleaver,
 }
 
 /// Error rates of a segment.
@@ -99,6 +114,25 @@ impl Code {
             } => to_f64(k) / to_f64(n) * (8.0 * bytes) / (8.0 * bytes + overhead),
         };
         inner * outer
+    }
+
+    /// Whether such a code exists: a Reed–Solomon code of m bits per symbol has at most 2^m + 1 symbols, extended.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        match self.outer {
+            Outer::ReedSolomon { n, m, .. } => to_f64(n) <= pow(2.0, m) + 1.0,
+            _ => true,
+        }
+    }
+
+    /// Data bits of a segment.
+    #[must_use]
+    pub fn segment_bits(&self) -> f64 {
+        match self.outer {
+            Outer::None { bits } => bits,
+            Outer::ReedSolomon { k, m, blocks, .. } => to_f64(k) * m * blocks,
+            Outer::Erasure { k, bytes, .. } => to_f64(k) * 8.0 * bytes,
+        }
     }
 
     /// Error rates at `ec_n0`, the energy per channel bit over noise density, linear.
@@ -134,11 +168,17 @@ impl Code {
             // A segment is lost if a burst starts in it; without a code every wrong bit is a burst.
             Outer::None { bits } => at_least_one(ber / burst, bits),
             Outer::ReedSolomon { n, k, m, blocks } => {
-                let symbol = match self.inner {
-                    None => at_least_one(ber, m),
-                    Some(_) => symbol_error(ber, burst, m),
+                let block = match (self.inner, self.interleaver) {
+                    (None, _) => reed_solomon(n, k, at_least_one(ber, m)),
+                    (Some(_), Interleaver::Ideal) => {
+                        reed_solomon(n, k, symbol_error(ber, burst, m))
+                    }
+                    (Some(_), Interleaver::None) if ber <= 0.0 => 0.0,
+                    (Some(_), Interleaver::None) => {
+                        Bursts::decoded(ber, burst).tail(n, m, correctable(n, k))
+                    }
                 };
-                at_least_one(reed_solomon(n, k, symbol), blocks)
+                at_least_one(block, blocks)
             }
             Outer::Erasure {
                 n,

@@ -16,6 +16,7 @@ pub(super) struct Check {
     pub(super) metric: String,
     pub(super) measure: Measure,
     pub(super) unit: String,
+    pub(super) divisor: f64,
     pub(super) shape: Shape,
     /// Cells that it is about.
     pub(super) at: Filter,
@@ -43,6 +44,8 @@ pub(super) enum Shape {
     Difference(Filter, Filter),
     /// The number of cells whose value is in this range, ends included.
     Within(f64, f64),
+    /// The smallest difference of the first choice and the second, cell by cell; 0 or above if the statement holds.
+    Above(Filter, Filter),
     /// The value of an axis where the curves of two choices first cross.
     Crossing(String, Filter, Filter),
 }
@@ -79,10 +82,13 @@ impl Check {
             is_excused: false,
         };
         let is_left_out = self.is_left_out(&groups);
-        let verdict = if is_left_out {
-            super::Verdict::NotJudged
-        } else {
-            case.verdict()
+        let is_above = case.ours.is_some_and(|ours| ours.mean >= 0.0);
+        let verdict = match &self.shape {
+            _ if is_left_out => super::Verdict::NotJudged,
+            // Any margin confirms it, and one that is known not to would be news.
+            Shape::Above(..) if is_above && self.known.is_empty() => super::Verdict::Held,
+            Shape::Above(..) if is_above => super::Verdict::Off,
+            _ => case.verdict(),
         };
         let why = self.why.clone().filter(|_| verdict != super::Verdict::Held);
         let left_out = "cells of this statement are left out".to_owned();
@@ -118,6 +124,7 @@ impl Check {
                 Shape::Rises(choices) => choices.iter().any(lacks),
                 Shape::Ratio(one, other)
                 | Shape::Difference(one, other)
+                | Shape::Above(one, other)
                 | Shape::Crossing(_, one, other) => lacks(one) || lacks(other),
             }
     }
@@ -126,7 +133,7 @@ impl Check {
         let mean = |group: &Group| {
             found(group, records, &self.measure)
                 .ours
-                .map(|ours| ours.mean)
+                .map(|ours| ours.mean / self.divisor)
         };
         let at = |group: &Group, axis: &str| group.cells[0].text(axis)?.parse::<f64>().ok();
         let chosen = |filter: &Filter| {
@@ -172,6 +179,13 @@ impl Check {
                 Some(tmt_core::types::to_f64(within.count() as u64))
             }
             Shape::Difference(one, other) => Some(chosen(one)? - chosen(other)?),
+            Shape::Above(one, other) => {
+                let curve = |filter: &Filter| -> Option<Vec<f64>> {
+                    let found = groups.iter().filter(|group| has(&group.cells[0], filter));
+                    found.map(|group| mean(group)).collect()
+                };
+                least_difference(&curve(one)?, &curve(other)?)
+            }
             Shape::Crossing(axis, one, other) => {
                 let curve = |filter: &Filter| -> Option<Vec<(f64, f64)>> {
                     let found = groups.iter().filter(|group| has(&group.cells[0], filter));
@@ -183,6 +197,13 @@ impl Check {
             }
         }
     }
+}
+
+/// The smallest difference of two curves; `None` if they do not have the same number of points.
+fn least_difference(one: &[f64], other: &[f64]) -> Option<f64> {
+    let differences = one.iter().zip(other).map(|(one, other)| one - other);
+    let least = differences.min_by(f64::total_cmp);
+    least.filter(|_| one.len() == other.len())
 }
 
 /// Where the difference of two curves over the same points first changes its sign, between two points by a straight line.
@@ -200,6 +221,14 @@ fn crossing(one: &[(f64, f64)], other: &[(f64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_margin_of_a_curve_is_its_smallest() {
+        assert_eq!(least_difference(&[3.0, 5.0], &[2.0, 4.5]), Some(0.5));
+        assert_eq!(least_difference(&[3.0, 4.0], &[2.0, 4.5]), Some(-0.5));
+        assert_eq!(least_difference(&[3.0, 4.0], &[2.0]), None);
+        assert_eq!(least_difference(&[], &[]), None);
+    }
 
     #[test]
     fn curves_cross_where_their_difference_is_zero() {

@@ -93,6 +93,8 @@ struct CheckFile {
     metric: String,
     #[serde(default)]
     unit: String,
+    #[serde(default = "one")]
+    divisor: f64,
     source: Option<String>,
     #[serde(default)]
     at: BTreeMap<String, Texts>,
@@ -101,6 +103,7 @@ struct CheckFile {
     rises: Option<Vec<BTreeMap<String, Texts>>>,
     ratio: Option<[BTreeMap<String, Texts>; 2]>,
     difference: Option<[BTreeMap<String, Texts>; 2]>,
+    above: Option<[BTreeMap<String, Texts>; 2]>,
     within: Option<[f64; 2]>,
     crossing: Option<String>,
     of: Option<[BTreeMap<String, Texts>; 2]>,
@@ -414,7 +417,8 @@ impl Reader<'_> {
         let filters =
             quantities.flat_map(|quantity| quantity.fitted.iter().chain([&quantity.only]));
         let of_checks = self.part.check.iter().flat_map(|check| {
-            let pairs = check.ratio.iter().chain(&check.difference).chain(&check.of);
+            let pairs = check.ratio.iter().chain(&check.difference);
+            let pairs = pairs.chain(&check.above).chain(&check.of);
             let pairs = pairs.flatten();
             pairs.chain(check.rises.iter().flatten()).chain([&check.at])
         });
@@ -541,6 +545,9 @@ impl Reader<'_> {
             of.difference
                 .as_ref()
                 .map(|[one, other]| Shape::Difference(filter(one), filter(other))),
+            of.above
+                .as_ref()
+                .map(|[one, other]| Shape::Above(filter(one), filter(other))),
             of.within.map(|[low, high]| Shape::Within(low, high)),
             of.crossing
                 .clone()
@@ -550,7 +557,7 @@ impl Reader<'_> {
         let mut shapes = shapes.into_iter().flatten();
         let shape = shapes.next().filter(|_| shapes.next().is_none());
         let shape = shape.ok_or_else(|| {
-            about("expected one of `best`, `least`, `rises`, `ratio`, `difference`, `within`, and `crossing` with `of`")
+            about("expected one of `best`, `least`, `rises`, `ratio`, `difference`, `above`, `within`, and `crossing` with `of`")
         })?;
         let published = match &shape {
             // Each step.
@@ -558,7 +565,7 @@ impl Reader<'_> {
                 choices.len().saturating_sub(1) as u64
             )),
             // All cells.
-            Shape::Within(..) => Some(0.0),
+            Shape::Within(..) | Shape::Above(..) => Some(0.0),
             _ => of.published,
         };
         if of.known.is_some() && of.why.is_none() {
@@ -569,6 +576,7 @@ impl Reader<'_> {
             metric: of.metric.clone(),
             measure: Measure::parse(&of.metric).map_err(|why| about(&why))?,
             unit: of.unit.clone(),
+            divisor: of.divisor,
             shape,
             at: filter(&of.at),
             published: published.ok_or_else(|| about("expected `published`"))?,

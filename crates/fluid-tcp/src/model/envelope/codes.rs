@@ -2,7 +2,8 @@
 
 use strum::{EnumString, IntoEnumIterator as _, VariantNames};
 use tmt_core::model::conv::Rate;
-use tmt_core::model::ser::{Burst, Code, Outer};
+use tmt_core::model::ser::{Burst, Code, Interleaver, Outer};
+use tmt_core::types::to_f64;
 
 /// A family of codes that are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -16,66 +17,121 @@ pub enum Family {
     /// Erasure codes with 48 data blocks of 23 bytes, and uncoded.
     #[strum(serialize = "erasure")]
     Erasure,
-    /// RS(255, 223) around convolutional codes and alone, and uncoded.
+    /// Reed-Solomon codes around convolutional codes and alone, and uncoded.
     #[strum(serialize = "rsconv")]
     ReedSolomonConv,
-    /// The erasure code (64, 48) around convolutional codes, and uncoded.
+    /// Erasure codes around convolutional codes, and uncoded.
     #[strum(serialize = "erconv")]
     ErasureConv,
 }
 
-/// A code with its name and the size of a segment.
+/// The codes that a family has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Set {
+    /// One outer code around convolutional codes; Reed-Solomon codes of any length.
+    Basic,
+    /// As Celandroni 2006, Sec. IV.B: RS(255, 223) and RS(239, 223), erasure blocks of 46 and 23 bytes around
+    /// convolutional codes, each outer code alone, and Reed-Solomon codes of 255 symbols at most.
+    Paper,
+}
+
+/// Choice of candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The family.
+    pub family: Family,
+    /// Its codes.
+    pub set: Set,
+    /// Definition of the burst length.
+    pub burst: Burst,
+    /// Interleaver of Reed-Solomon codes around convolutional ones.
+    pub interleaver: Interleaver,
+    /// Whether Reed-Solomon codes of more than 255 symbols are omitted, which do not exist for 8 bits per symbol.
+    pub strict: bool,
+}
+
+/// A code with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// Name in results, such as `RS(255,223)+conv 1/2`.
     pub name: String,
     /// Outer and inner code of the candidate.
     pub code: Code,
-    /// Data bits of a segment.
-    pub bits: f64,
 }
 
-/// Redundant symbols of the Reed-Solomon codes, and below those of the erasure codes, in blocks.
+/// Redundant symbols of the Reed-Solomon codes, and below those of the erasure codes, in blocks of 23 and 46 bytes.
 const RS: [u64; 7] = [2, 4, 8, 16, 32, 48, 64];
 const ERASURE: [u64; 8] = [2, 4, 8, 12, 16, 24, 32, 48];
+const LARGE: [u64; 4] = [2, 4, 8, 12];
 
-/// The codes of a family, in the order of docs/models.md, Sec. 4.6.
-///
-/// `strict` omits Reed-Solomon codes of more than 255 symbols, which do not exist for 8 bits per symbol.
-#[must_use]
-pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> {
-    let plain = Outer::None { bits: SEGMENT };
-    let rs = |redundant: u64| Outer::ReedSolomon {
+/// Bits of a segment of five Reed-Solomon blocks, and below those of a segment of erasure blocks.
+const SEGMENT: f64 = 8920.0;
+const BLOCKS: f64 = 8832.0;
+
+/// RS(223 + `redundant`, 223), five blocks a segment.
+fn rs(redundant: u64) -> Outer {
+    Outer::ReedSolomon {
         n: 223 + redundant,
         k: 223,
         m: 8.0,
         blocks: 5.0,
-    };
-    let erasure = |redundant: u64| Outer::Erasure {
-        n: 48 + redundant,
-        k: 48,
-        bytes: 23.0,
+    }
+}
+
+/// `k` data blocks of 1104/k bytes, and `redundant` more.
+fn erasure(k: u64, redundant: u64) -> Outer {
+    Outer::Erasure {
+        n: k + redundant,
+        k,
+        bytes: BLOCKS / 8.0 / to_f64(k),
         overhead: 32.0,
+    }
+}
+
+fn alone(outer: Outer) -> (Outer, Option<Rate>) {
+    (outer, None)
+}
+
+fn around(outer: Outer) -> impl Iterator<Item = (Outer, Option<Rate>)> {
+    Rate::iter().map(move |rate| (outer, Some(rate)))
+}
+
+/// The codes of a family, in the order of docs/models.md, Sec. 4.6.
+#[must_use]
+pub fn candidates(choice: &Choice) -> Vec<Candidate> {
+    let small = |redundant| erasure(48, redundant);
+    let large = |redundant| erasure(24, redundant);
+    let (mut codes, bits): (Vec<_>, f64) = match (choice.family, choice.set) {
+        (Family::Conv, _) => (around(Outer::None { bits: SEGMENT }).collect(), SEGMENT),
+        (Family::ReedSolomon, _) => (RS.map(rs).map(alone).to_vec(), SEGMENT),
+        (Family::Erasure, _) => (ERASURE.map(small).map(alone).to_vec(), BLOCKS),
+        (Family::ReedSolomonConv, Set::Basic) => {
+            (around(rs(32)).chain([alone(rs(32))]).collect(), SEGMENT)
+        }
+        (Family::ReedSolomonConv, Set::Paper) => {
+            let outer = [rs(32), rs(16)];
+            let inner = outer.into_iter().flat_map(around);
+            (inner.chain(outer.map(alone)).collect(), SEGMENT)
+        }
+        (Family::ErasureConv, Set::Basic) => (around(small(16)).collect(), BLOCKS),
+        (Family::ErasureConv, Set::Paper) => {
+            let outer = LARGE.map(large).into_iter().chain([small(16)]);
+            let inner = outer.flat_map(around);
+            (inner.chain(ERASURE.map(small).map(alone)).collect(), BLOCKS)
+        }
     };
-    let alone = |outer: Outer| (outer, None);
-    let around = |outer: Outer| Rate::iter().map(move |rate| (outer, Some(rate)));
-    let (codes, bits): (Vec<(Outer, Option<Rate>)>, f64) = match family {
-        Family::Conv => (around(plain).collect(), SEGMENT),
-        Family::ReedSolomon => (RS.map(rs).map(alone).to_vec(), SEGMENT),
-        Family::Erasure => (ERASURE.map(erasure).map(alone).to_vec(), BLOCKS),
-        Family::ReedSolomonConv => (around(rs(32)).chain([alone(rs(32))]).collect(), SEGMENT),
-        Family::ErasureConv => (around(erasure(16)).collect(), BLOCKS),
-    };
-    let all = codes.into_iter().chain([alone(Outer::None { bits })]);
-    let made = all.map(|(outer, inner)| Candidate {
+    codes.push(alone(Outer::None { bits }));
+    let made = codes.into_iter().map(|(outer, inner)| Candidate {
         name: named(&outer, inner),
         code: Code {
             inner,
             outer,
-            burst,
+            burst: choice.burst,
+            interleaver: choice.interleaver,
         },
-        bits,
     });
+    let strict = choice.strict || choice.set == Set::Paper;
     made.filter(|made| !(strict && too_long(&made.code)))
         .collect()
 }
@@ -85,11 +141,8 @@ pub(super) fn too_long(code: &Code) -> bool {
     matches!(code.outer, Outer::ReedSolomon { n, .. } if n > 255)
 }
 
-/// Bits of a segment of five Reed-Solomon blocks, and below those of a segment of 48 erasure blocks of 23 bytes.
-const SEGMENT: f64 = 8920.0;
-const BLOCKS: f64 = 8832.0;
-
-fn named(outer: &Outer, inner: Option<Rate>) -> String {
+/// Name of a code, such as `RS(255,223)+conv 1/2`.
+pub(super) fn named(outer: &Outer, inner: Option<Rate>) -> String {
     let outer = match outer {
         Outer::None { .. } => None,
         Outer::ReedSolomon { n, k, .. } => Some(format!("RS({n},{k})")),

@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use strum::IntoEnumIterator as _;
 
 use super::*;
-use crate::math::num::pow;
 use crate::model::conv::decibels;
 
 fn run(model: &crate::model::Model, text: &str) -> Result<crate::model::Outcome, String> {
@@ -79,7 +78,15 @@ fn every_scheme_is_its_relation() {
 
 #[test]
 fn the_energy_required_gives_the_target() {
-    for scheme in ["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"] {
+    for scheme in [
+        "uncoded",
+        "conv",
+        "rs",
+        "erasure",
+        "rsconv",
+        "rsconv interleaver=none",
+        "erconv",
+    ] {
         for target in [1e-300, 1e-12, 1e-4, 0.5, 0.999] {
             let text = format!("scheme={scheme} target={target}");
             let needed = required(&text, "ecn0_db");
@@ -92,8 +99,9 @@ fn the_energy_required_gives_the_target() {
 
 proptest! {
     #[test]
-    fn more_signal_is_never_worse(decibels in -5.0..14.0f64, more in 0.0..3.0f64, place in 0..6usize) {
-        let scheme = ["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"][place];
+    fn more_signal_is_never_worse(decibels in -5.0..14.0f64, more in 0.0..3.0f64, place in 0..7usize) {
+        let schemes = ["uncoded", "conv", "rs", "erasure", "rsconv", "erconv", "rsconv interleaver=none"];
+        let scheme = schemes[place];
         for rate in Rate::iter() {
             let at = |decibels: f64| {
                 let text = format!("scheme={scheme} rate={} ecn0_db={decibels}", rate.name());
@@ -109,9 +117,46 @@ proptest! {
             inner: None,
             outer: Outer::Erasure { n, k: 48, bytes: 23.0, overhead: 32.0 },
             burst: Burst::Errors,
+            interleaver: Interleaver::Ideal,
         };
         let (less, more) = (code(48 + r), code(49 + r));
         prop_assert!(more.rate() < less.rate());
         prop_assert!(more.errors_at(decibels).segment <= less.errors_at(decibels).segment * (1.0 + 1e-9));
     }
+}
+
+#[test]
+fn figure_2_an_ideal_interleaver_gains_about_1_db() {
+    // Celandroni 2006, Sec. IV.B, "in a wide range of SER values"; bursts as the paper measures them.
+    let gain = |more: &str| {
+        let text = format!("scheme=rsconv {more}");
+        required(&format!("{text} interleaver=none"), "ecn0_db") - required(&text, "ecn0_db")
+    };
+    for rate in ["2/3", "3/4", "5/6"] {
+        for target in ["1e-3", "1e-4", "1e-5"] {
+            let found = gain(&format!("rate={rate} target={target} ebl=span"));
+            assert!((0.6..1.4).contains(&found), "{rate} {target}: {found}");
+            // Bursts that count wrong bits alone are shorter, and so is the gain.
+            let shorter = gain(&format!("rate={rate} target={target} ebl=errors"));
+            assert!(
+                (0.3..found).contains(&shorter),
+                "{rate} {target}: {shorter}"
+            );
+        }
+    }
+}
+
+#[test]
+fn blocks_without_interleaver_have_a_limit() {
+    let text = "scheme=rsconv m=16 n=1026 k=1000 ecn0_db=3";
+    assert!(run(&MODEL, text).is_ok());
+    assert!(run(&MODEL, &format!("{text} interleaver=none")).is_err());
+    // Without a convolutional code there is nothing to interleave.
+    assert!(
+        run(
+            &MODEL,
+            "scheme=rs m=16 n=1026 k=1000 ecn0_db=3 interleaver=none"
+        )
+        .is_ok()
+    );
 }
