@@ -1,4 +1,4 @@
-//! Codes beside public implementations: decoded information bits and data bytes a second.
+//! Codes beside public implementations: information bits and data bytes decoded a second.
 
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
@@ -43,20 +43,20 @@ fn viterbi(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("viterbi 1/2");
     group.throughput(Throughput::Elements(8 * FRAME as u64));
 
-    let mut decoded = Vec::new();
+    let mut output = Vec::new();
     let mut decoder = Viterbi::new();
     group.bench_function("8 bits", |bencher| {
         bencher.iter(|| {
-            decoded.clear();
-            decoder.decode(Rate::Half, 8 * FRAME, black_box(&quantised), &mut decoded);
+            output.clear();
+            decoder.decode(Rate::Half, 8 * FRAME, black_box(&quantised), &mut output);
         });
     });
-    assert_eq!(decoded, data);
+    assert_eq!(output, data);
     let mut decoder = Viterbi::new();
     group.bench_function("unquantised", |bencher| {
         bencher.iter(|| {
-            decoded.clear();
-            decoder.decode(Rate::Half, 8 * FRAME, black_box(&soft), &mut decoded);
+            output.clear();
+            decoder.decode(Rate::Half, 8 * FRAME, black_box(&soft), &mut output);
         });
     });
 

@@ -27,12 +27,11 @@ pub(super) struct CodeArgs {
     share: f64,
 }
 
-/// Modulations whose channel bits have the same error rate at the same Ec/N0.
+/// Modulations whose channel bits have the same error rate at the same Ec/N0: 1 and 2 bits per symbol. Without a text for each, which
+/// would stretch the help of all flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Modulation {
-    /// 1 bit per symbol
     Bpsk,
-    /// 2 bits per symbol
     Qpsk,
 }
 
