@@ -10,8 +10,8 @@ use derive_more::Display;
 
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::radio::RadioChannel;
-use crate::types::Span;
 use crate::types::named::{self, Choice, Kind, Own, ParseError, Value};
+use crate::types::{Bytes, Span};
 
 mod bernoulli;
 mod blocks;
@@ -142,6 +142,18 @@ impl SlotChannel {
             Self::Steps(_) => None,
             Self::Timed(process) => process.link(),
         }
+    }
+
+    /// What is wrong with units of `lldu`, if the process decides about those of another size: a codeword, for example.
+    #[must_use]
+    pub fn misfit(&self, lldu: Bytes) -> Option<String> {
+        let Self::Timed(process) = self else {
+            return None;
+        };
+        let expected = process.unit_bytes().filter(|expected| *expected != lldu)?;
+        Some(format!(
+            "found an LLDU of {lldu}, expected {expected}, the data of a slot of {process}"
+        ))
     }
 
     /// The radio channel whose words are the units; `None` if none is behind the process.

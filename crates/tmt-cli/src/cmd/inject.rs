@@ -144,6 +144,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.set("seed", seed.to_string());
     head.push("stage", command);
     store_interleaver(&mut head, &channel, &name)?;
+    if let Some(misfit) = head.lldu_bytes().and_then(|lldu| channel.misfit(lldu)) {
+        return Err(Failure::failed(format!("{name}: --channel: {misfit}")));
+    }
     // A scenario knows how long the slots of its link are on air.
     let of_link = channel.link().map(|link| link.on_air);
     let on_air = of_link.or_else(|| on_air(&args.trace.read, &head));

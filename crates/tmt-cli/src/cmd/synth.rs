@@ -189,7 +189,9 @@ fn plain(args: &Args) -> Outcome<Made> {
         ));
     };
     args.scenario.refuse_without_scenario()?;
-    if coded.is_none() {
+    if coded.is_some() {
+        args.radio.refuse_beside_code()?;
+    } else {
         args.radio.refuse_without_scenario()?;
     }
     if args.seed.is_some() && args.channel.is_none() && coded.is_none() {
@@ -218,6 +220,9 @@ fn plain(args: &Args) -> Outcome<Made> {
         ),
         None => channel.transpose()?,
     };
+    if let Some(misfit) = channel.as_ref().and_then(|channel| channel.misfit(lldu)) {
+        return Err(Failure::usage(format!("--channel: {misfit}")));
+    }
     let interleaver = interleaver(args, channel.as_ref(), duration)?;
     let of_channel = channel.as_ref().and_then(spread);
     if let Some(depth) = of_channel.filter(|depth| *depth > decode_delay) {

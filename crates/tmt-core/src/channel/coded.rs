@@ -139,6 +139,11 @@ impl Process for Coded {
         })
     }
 
+    fn unit_bytes(&self) -> Option<Bytes> {
+        let of_inner = || u64::try_from(self.link.segment_bytes?).ok();
+        self.code.outer_data_bytes().or_else(of_inner).map(Bytes)
+    }
+
     fn is_timed(&self) -> bool {
         false
     }

@@ -103,6 +103,11 @@ pub trait Process: Debug + Display + Send + Sync {
         None
     }
 
+    /// Bytes of the units that the process decides about, where they are given; `None` if it fits any.
+    fn unit_bytes(&self) -> Option<Bytes> {
+        None
+    }
+
     /// The radio channel whose words are the units; `None` if none is behind the process.
     fn radio(&self) -> Option<&RadioChannel> {
         None

@@ -20,7 +20,7 @@ keys! {
     DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
     DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
         "what the inner decoder gets: 8-bit values, single-precision numbers, or hard decisions";
-    SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment [default: 1115, with an erasure code 1104]";
+    SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment, whole codewords of an outer code, one of an erasure code [default: 1115, or the codewords that hold them]";
     EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
     EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
     BITS: Count(1, 1_000_000_000_000_000), "most_bits" = 100_000_000, "information bits after which it stops in any case";
@@ -28,8 +28,12 @@ keys! {
 }
 
 /// What is said where the bound on bits ended the simulation.
-const FEW: &str = "fewer errors than asked for within most_bits: the intervals are wide, and of what was never seen only ber_high, \
+const FEW: &str = "fewer errors than asked for within most_bits: the intervals are wide, and of errors that were never seen only \
                    word_high and ser_high say something, upper bounds at 95 %";
+
+/// What is said of closed forms beside hard decisions.
+const SOFT: &str =
+    "hard decisions: the closed forms are those of soft ones, and have no value here";
 
 closed_form! {
     /// `tmt model ser-measured`.
@@ -39,7 +43,8 @@ closed_form! {
         "BPSK, or QPSK with Gray labels, which is two of it: Ec/N0 is the energy per channel bit",
         "The inner decoder is Viterbi's over frames of 4096 bytes, whose tail bits the rate does not count",
         "Reed-Solomon words fail or are decoded wrongly: word_failures and word_undetected; erasure blocks by CRC-16",
-        "Intervals are those of 95 %: of Clopper and Pearson, for bits by independent bursts; without an event the bound -ln(0.05)/n",
+        "Intervals are those of 95 %: of Clopper and Pearson, without an event the bound -ln(0.05)/n; for bits by independent bursts, \
+         without a wrong bit none",
         "theory_ber and theory_ser are those of model ser: union bound, eq. (16), (17); those of an ideal interleaver for a block one",
         "The result depends on the seed and not on the number of threads",
     ];
@@ -48,7 +53,7 @@ closed_form! {
     answer(arguments) {
         let code = code(arguments)?;
         let (channel, information) = energies(arguments, code.rate())?;
-        let settings = settings(arguments, channel)?;
+        let settings = settings(arguments, &code, channel)?;
         let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
         let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
         let interleaver = match settings.link.interleaver {
@@ -59,6 +64,8 @@ closed_form! {
         let theory = ser::Code { interleaver, ..code.closed_form(segment_bytes) }.errors_at(channel);
         let (ber, words, segments) = (found.information.rate(), found.codewords.rate(), found.segments.rate());
         let has_outer = code.outer.is_some();
+        let is_soft = code.inner.is_none() || settings.link.decision != Decision::Hard;
+        let count = |count: u64| has_outer.then(|| to_f64(count));
     }
     results {
         "rate" = code.rate(), "information bits per channel bit, all codes together";
@@ -66,28 +73,30 @@ closed_form! {
         "ebn0_db" = information, "Eb/N0, dB";
         "ber" = ber.value, "bit error rate of the information";
         "ber_low" = ber.low, "lower end of its 95 % interval";
-        "ber_high" = ber.high, "upper end";
+        "ber_high" = (found.information.wrong > 0).then_some(ber.high), "upper end; without a wrong bit none, since bursts have no length then";
         "inner_ber" = found.decoded.rate().value, "bit error rate after the inner decoder, or on the channel";
         "burst_errors" = per_burst(&found.decoded, found.decoded.wrong), "wrong bits of a burst there";
         "burst_span_bits" = per_burst(&found.decoded, found.decoded.span), "bits from the first to the last wrong one";
         "word_error_rate" = has_outer.then_some(words.value), "codewords of the outer code with an error";
         "word_low" = has_outer.then_some(words.low), "lower end of its 95 % interval";
         "word_high" = has_outer.then_some(words.high), "upper end";
-        "words" = found.codewords.all, "codewords; segments without an outer code";
-        "word_failures" = found.codewords.failures, "those that the decoder gave up";
-        "word_undetected" = found.codewords.undetected, "those that it decoded wrongly";
+        "words" = count(found.codewords.all), "codewords of the outer code";
+        "word_failures" = count(found.codewords.failures), "those that the decoder gave up";
+        "word_undetected" = count(found.codewords.undetected), "those that it decoded wrongly";
         "ser" = segments.value, "segment error rate";
         "ser_low" = segments.low, "lower end of its 95 % interval";
         "ser_high" = segments.high, "upper end";
         "segments" = found.segments.all, "segments";
         "segment_errors" = found.segments.failed(), "those with an error";
-        "theory_ber" = theory.ber, "closed form of inner_ber";
-        "theory_ser" = theory.segment, "closed form of ser";
+        "theory_ber" = is_soft.then_some(theory.ber), "closed form of inner_ber";
+        "theory_ser" = is_soft.then_some(theory.segment), "closed form of ser";
     }
     remarks {
         if found.is_bounded => FEW;
-        if !has_outer => "no outer code: word_error_rate has no value";
-        if found.decoded.bursts == 0 => "no wrong bit: bursts have no length";
+        if !has_outer => "no outer code: words have no values";
+        if found.decoded.bursts == 0 => "no wrong bit after the inner decoder: bursts have no length";
+        if found.decoded.bursts > 0 && found.information.wrong == 0 => "no wrong bit of information: ber_high has no value";
+        if !is_soft => SOFT;
     }
 }
 
@@ -126,8 +135,62 @@ fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
     })
 }
 
-fn settings(arguments: &Arguments, ecn0_db: f64) -> Result<Settings, ModelError> {
+fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Settings, ModelError> {
     let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
+    let scheme = arguments.word(&SCHEME);
+    let (has_inner, has_outer) = (code.inner.is_some(), code.outer.is_some());
+    let idle = [
+        (
+            "decision",
+            has_inner,
+            arguments.word(&DECISION) != "quantised",
+            "an inner code",
+        ),
+        (
+            "interleaver",
+            has_outer,
+            arguments.word(&INTERLEAVER) != "none",
+            "an outer code",
+        ),
+        (
+            "count=codewords",
+            has_outer,
+            arguments.word(&EVENT) == "codewords",
+            "an outer code",
+        ),
+        (
+            "n",
+            has_outer,
+            arguments.maybe(&N).is_some(),
+            "an outer code",
+        ),
+        (
+            "k",
+            has_outer,
+            arguments.maybe(&K).is_some(),
+            "an outer code",
+        ),
+    ];
+    if let Some((key, _, _, expected)) = idle.iter().find(|(_, has, given, _)| *given && !has) {
+        return Err(ModelError::refused(format!(
+            "{key} has no effect with scheme={scheme}: expected a scheme with {expected}"
+        )));
+    }
+    let segment_bytes = arguments.maybe(&SEGMENT).and_then(small);
+    let misfit = segment_bytes.filter(|bytes| match code.outer {
+        None => false,
+        Some(Outer::ReedSolomon { k, .. }) => bytes % k != 0,
+        Some(Outer::Erasure {
+            k, bytes: of_block, ..
+        }) => *bytes != k * of_block,
+    });
+    if let Some(bytes) = misfit {
+        return Err(ModelError::refused(format!(
+            "found segment_bytes={bytes}, expected whole codewords: segments that share one do not fail independently; \
+             of {scheme} that is {}",
+            code.segment_bytes()
+        )));
+    }
     let depth = arguments.maybe(&DEPTH).and_then(small);
     let interleaver = match (arguments.word(&INTERLEAVER), depth) {
         ("none", None) => Interleaver::None,
@@ -146,7 +209,7 @@ fn settings(arguments: &Arguments, ecn0_db: f64) -> Result<Settings, ModelError>
             ecn0_db,
             decision: arguments.choice(&DECISION),
             interleaver,
-            segment_bytes: arguments.maybe(&SEGMENT).and_then(small),
+            segment_bytes,
             seed: arguments.count(&SEED),
             point: 0,
         },
@@ -185,6 +248,12 @@ mod tests {
             "scheme=rs n=300 k=200 ecn0_db=5",
             "scheme=erasure block_bytes=23.5 ecn0_db=5",
             "scheme=rs n=10 k=20 ecn0_db=5",
+            "ecn0_db=5 decision=hard",
+            "ecn0_db=5 interleaver=ideal",
+            "ecn0_db=5 count=codewords",
+            "scheme=conv n=64 ecn0_db=5",
+            "scheme=rs segment_bytes=1000 ecn0_db=5",
+            "scheme=erasure segment_bytes=100 ecn0_db=5",
         ] {
             assert!(MODEL.run(wrong).is_err(), "{wrong}");
         }

@@ -64,12 +64,14 @@ impl CodeSpec {
         self.closed_form(self.segment_bytes()).rate()
     }
 
-    /// Bytes of a segment in Celandroni 2006: 1104 with an erasure code, else 1115.
+    /// Bytes of a segment: a codeword of an erasure code, 1104 in Celandroni 2006; else 1115, as there, or with an outer code the
+    /// whole codewords that hold so many.
     #[must_use]
     pub const fn segment_bytes(&self) -> usize {
         match self.outer {
-            Some(Outer::Erasure { .. }) => 1104,
-            _ => 1115,
+            Some(Outer::Erasure { k, bytes, .. }) => k * bytes,
+            Some(Outer::ReedSolomon { k, .. }) => k * 1115_usize.div_ceil(k),
+            None => 1115,
         }
     }
 

@@ -211,6 +211,9 @@ impl Experiment {
             head.set("interleaver_ns", interleaver.as_nanos().to_string());
         }
         let (lldu, _) = self.lldu_size(&head);
+        if let Some(misfit) = process.misfit(lldu) {
+            return refused("channel", format!("`channel`: {misfit}; set `lldu`"));
+        }
         let Some(slots) = GeneratedSlots::new(rate, lldu, duration, process.clone()) else {
             return refused(
                 "channel",

@@ -20,7 +20,7 @@ use crate::output::{Output, table_form};
 pub(super) struct RadioArgs {
     /// Error curve of the code words by name, such as dvb-s2:qpsk-1/2; as --set code=NAME. --list-codes shows all. With --cn0 a
     /// code that is really decoded
-    #[arg(long, value_name = "NAME", requires = "scenario")]
+    #[arg(long, value_name = "NAME")]
     pub(super) code: Option<String>,
     /// Error curve of the code words from a file: lines of Es/N0 in dB and error rate, for QPSK
     #[arg(
@@ -102,6 +102,22 @@ impl RadioArgs {
         Err(Failure::usage(format!(
             "{flag}: found neither --scenario nor --cn0, expected one; a --channel has its own code: --channel land-mobile:es-n0=6dB,code=NAME"
         )))
+    }
+
+    /// Refuses flags that have no effect beside `--cn0`.
+    pub(super) fn refuse_beside_code(&self) -> Outcome {
+        let flags = [
+            ("--error-curve", self.error_curve.is_some()),
+            ("--clamp-curve", self.clamp_curve),
+            ("--fading-in", self.fading_in.is_some()),
+            ("--fading-out", self.fading_out.is_some()),
+        ];
+        match flags.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::usage(format!(
+                "{flag}: found --cn0, expected --scenario: white noise at a C/N0 has no fade and no error curve"
+            ))),
+        }
     }
 
     /// Refuses a fade and slots on the same stdout.
