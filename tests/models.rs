@@ -112,7 +112,7 @@ fn has_an_answer_or_a_reason(model: &Model, given: &[(&Key, Value)]) {
 
 /// Models that simulate until an interval is narrow enough: some extremes take all the work that they may.
 fn is_simulated(model: &Model) -> bool {
-    model.name == "tgep"
+    model.keys.iter().any(|key| key.name == "seed")
 }
 
 /// Every value of `extremes` of every key.
