@@ -30,7 +30,7 @@ const WITHOUT_RATE: [&str; 5] = ["scenario", "list", "list_codes", "show_paramet
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D\n       \
-                      tmt synth [OPTIONS] --code CODE --cn0 DBHZ --symbol-rate RATE --modulation NAME --duration D --decode-delay D\n       \
+                      tmt synth [OPTIONS] --code CODE --cn0 DBHZ --symbol-rate RATE …\n       \
                       tmt synth [OPTIONS] --scenario NAME\n       \
                       tmt synth --list",
     after_help = "A scenario is a link with its channel: rate, LLDU, RTT and interleaver are in the metadata, so later stages need no \
