@@ -4,8 +4,8 @@ use tmt_core::channel::FAMILIES;
 
 use crate::common::{Folder, project, tmt};
 
-/// A process of every family that fits any link, with files where there is one.
-fn processes(folder: &Folder) -> Vec<String> {
+/// A process of every family that fits a link with this LLDU, with files where there is one.
+fn processes(folder: &Folder, lldu: &str) -> Vec<String> {
     for name in ["weather.csv", "runs.csv", "losses.txt"] {
         let text = std::fs::read_to_string(project("fixtures/processes").join(name));
         folder.write(name, text.unwrap());
@@ -26,13 +26,15 @@ fn processes(folder: &Folder) -> Vec<String> {
         "land-mobile:es-n0=9dB",
         "reconfiguration:period=2s,first=1s,disturbed=0.9,loss=0.01",
     ];
-    let all: Vec<String> = files.into_iter().chain(others).map(str::to_owned).collect();
+    let coded = format!("coded:code=conv:1/2,ecn0=-1dB,lldu={lldu}");
+    let all: Vec<String> = files
+        .into_iter()
+        .chain(others)
+        .map(str::to_owned)
+        .chain([coded])
+        .collect();
     let is_here = |name: &str| all.iter().any(|text| text.split(':').next() == Some(name));
-    // A code has slots of one size.
-    for family in FAMILIES
-        .iter()
-        .filter(|family| !["scenario", "coded"].contains(&family.name))
-    {
+    for family in FAMILIES.iter().filter(|family| family.name != "scenario") {
         assert!(is_here(family.name), "{}", family.name);
     }
     all
@@ -46,7 +48,7 @@ fn a_process_erases_the_same_slots_in_a_trace_and_on_a_coupled_link() {
     let run = |arguments: &str| tmt(arguments).within(&folder).run().ok();
     // Slots of 1 ms, decoded when they have been sent, as those of --channel.
     run(&format!("synth {RATE} --decode-delay 1ms -o slots.csv"));
-    for process in processes(&folder) {
+    for process in processes(&folder, "125B") {
         run(&format!(
             "inject --channel {process} --seed 3 slots.csv -o erased.csv"
         ));
@@ -77,7 +79,7 @@ fn injected_bytes_do_not_depend_on_jobs_and_the_record_needs_no_file() {
     let folder = Folder::new();
     let run = |arguments: &str| tmt(arguments).within(&folder).run().ok();
     run("synth --rate 8Mbps --lldu 100B --duration 12s --decode-delay 5ms -o slots.csv");
-    for process in processes(&folder) {
+    for process in processes(&folder, "100B") {
         let inject = format!("inject --channel {process} --seed 5 slots.csv -o");
         run(&format!("{inject} one.csv --jobs 1"));
         run(&format!("{inject} many.csv --jobs 4"));
@@ -168,7 +170,7 @@ fn a_trace_without_rate_is_said_to_be_taken_as_instants() {
 #[test]
 fn a_saved_run_needs_no_file() {
     let folder = Folder::new();
-    let names = processes(&folder);
+    let names = processes(&folder, "33B");
     let run = |arguments: &str| tmt(arguments).within(&folder).run().ok();
     let tcp = "tcp --link synthetic --rate 1Mbps --rtt 100ms --duration 20s --return-loss semi-markov:runs.csv --json";
     run(&format!(

@@ -56,7 +56,9 @@ pub(super) static FAMILY: Family = Family {
 struct Coded {
     text: String,
     code: CodeSpec,
-    link: Link,
+    /// Bytes of a slot without an outer code.
+    lldu: Option<Bytes>,
+    simulation: Simulation,
 }
 
 impl Coded {
@@ -88,7 +90,7 @@ impl Coded {
             (false, None) => {
                 return Err(ChannelError::value(
                     format!("code={code}"),
-                    "lldu, the bytes of a slot: there is no outer code whose codeword is one",
+                    "lldu, the bytes of a slot, which only an outer code gives",
                 ));
             }
         };
@@ -106,9 +108,12 @@ impl Coded {
             segment_bytes,
             ..Link::at(ecn0_db)
         };
-        // Refuses numbers that no code has.
-        Simulation::new(&code, &link)?;
-        Ok(Self { text, code, link })
+        Ok(Self {
+            text,
+            code,
+            lldu,
+            simulation: Simulation::new(&code, &link)?,
+        })
     }
 }
 
@@ -127,21 +132,15 @@ impl Process for Coded {
             Use::Feedback => 2,
             Use::Queue => 3,
         };
-        let link = Link {
-            seed,
-            point,
-            ..self.link
-        };
         Box::new(Running {
-            simulation: Simulation::new(&self.code, &link).ok(),
+            simulation: self.simulation.under(seed, point),
             chunk: None,
             outcomes: Vec::new(),
         })
     }
 
     fn unit_bytes(&self) -> Option<Bytes> {
-        let of_inner = || u64::try_from(self.link.segment_bytes?).ok();
-        self.code.outer_data_bytes().or_else(of_inner).map(Bytes)
+        self.code.outer_data_bytes().map(Bytes).or(self.lldu)
     }
 
     fn is_timed(&self) -> bool {
@@ -160,22 +159,18 @@ impl Process for Coded {
 /// A running code, with the chunk that was simulated last.
 #[derive(Debug)]
 struct Running {
-    /// That of a code whose numbers were accepted.
-    simulation: Option<Simulation>,
+    simulation: Simulation,
     chunk: Option<u64>,
     outcomes: Vec<Outcome>,
 }
 
 impl Erasing for Running {
     fn erase(&mut self, first: u64, _on_air: Span, slots: &mut [Slot]) {
-        let Some(simulation) = &self.simulation else {
-            return;
-        };
-        let words = simulation.outcomes_per_chunk();
+        let words = self.simulation.outcomes_per_chunk();
         for (number, slot) in (first..).zip(slots) {
             let chunk = number / words;
             if self.chunk != Some(chunk) {
-                self.outcomes = simulation.chunk(chunk).1;
+                self.outcomes = self.simulation.chunk(chunk).1;
                 self.chunk = Some(chunk);
             }
             let place = usize::try_from(number % words).unwrap_or(usize::MAX);

@@ -1,6 +1,6 @@
 //! An erasure code over blocks: k data blocks, n − k parity blocks, and a checksum in each.
 //!
-//! Byte i of all blocks is a word of RS(n, k) ([`ReedSolomon`]), of which only erasures are corrected. A block whose
+//! Byte i of all blocks is a word of RS(n, k) ([`ReedSolomon`]); only erasures are corrected. A block whose
 //! checksum fails is erased. So any k blocks decode a codeword, which is the rule of the engine's ideal code
 //! ([`Ideal`](crate::scheme::engine::Ideal)): schemes need no other [`Code`](crate::scheme::engine::Code) for it.
 //!

@@ -59,7 +59,7 @@ impl Estimate {
         }
     }
 
-    /// The rate `value`, 0 or NaN, of events of which none has occurred.
+    /// The rate `value`, 0 or NaN, of events that have not occurred.
     fn none(value: f64, trials: u64) -> Self {
         Self {
             value,

@@ -19,7 +19,7 @@ keys! {
         "order of the symbols of outer codewords: as they are, shuffled over 128 KiB, or depth codewords by columns";
     DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
     DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
-        "what the inner decoder gets: 8-bit values, single-precision numbers, or hard decisions";
+        "values for the inner decoder: 8-bit ones, single-precision numbers, or hard decisions";
     SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment, whole codewords of an outer code, one of an erasure code [default: 1115, or the codewords that hold them]";
     EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
     EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
@@ -27,11 +27,11 @@ keys! {
     SEED: Count(0, u64::MAX), "seed" = 1, "seed";
 }
 
-/// What is said where the bound on bits ended the simulation.
+/// The remark where the bound on bits ended the simulation.
 const FEW: &str = "fewer errors than asked for within most_bits: the intervals are wide, and of errors that were never seen only \
                    word_high and ser_high say something, upper bounds at 95 %";
 
-/// What is said of closed forms beside hard decisions.
+/// The remark on closed forms beside hard decisions.
 const SOFT: &str =
     "hard decisions: the closed forms are those of soft ones, and have no value here";
 
@@ -129,10 +129,12 @@ fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
         }
         _ => None,
     };
-    Ok(CodeSpec {
+    let code = CodeSpec {
         inner: is_inner.then(|| arguments.choice(&RATE)),
         outer,
-    })
+    };
+    code.checked()
+        .map_err(|refused| ModelError::refused(refused.to_string()))
 }
 
 fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Settings, ModelError> {
@@ -247,6 +249,9 @@ mod tests {
             "ecn0_db=5 depth=4",
             "scheme=rs n=300 k=200 ecn0_db=5",
             "scheme=erasure block_bytes=23.5 ecn0_db=5",
+            "scheme=erasure block_bytes=1e18 ecn0_db=5",
+            "scheme=erasure block_bytes=1e30 ecn0_db=5",
+            "scheme=rs n=200 k=200 ecn0_db=5",
             "scheme=rs n=10 k=20 ecn0_db=5",
             "ecn0_db=5 decision=hard",
             "ecn0_db=5 interleaver=ideal",

@@ -63,7 +63,7 @@ impl Link {
 /// Bytes of information in a chunk, about: many times the longest burst, and few enough for many chunks at a time.
 const CHUNK: usize = 1 << 13;
 
-/// The same with an ideal interleaver: so many that a codeword takes next to nothing of the chunk.
+/// The same with an ideal interleaver: a codeword is then a small part of the chunk.
 const IDEAL_CHUNK: usize = 1 << 17;
 
 /// Longest frame of the inner code, bytes. The better bits next to its ends are less than one in 500.
@@ -164,6 +164,7 @@ impl Simulation {
     /// Numbers of `spec` that its text would not be accepted with, an Ec/N0 that is not a number from −100 to 100 dB, a segment
     /// of 0 or more than 2^20 bytes, an interleaver of depth 0 or above 1024, or codewords at a time of more than 64 MiB.
     pub fn new(spec: &CodeSpec, link: &Link) -> Result<Self, ParseError> {
+        let spec = spec.checked()?;
         let segment = link.segment_bytes.unwrap_or(spec.segment_bytes());
         if !(1..=LONGEST_SEGMENT).contains(&segment) {
             let found = format!("segments of {segment} bytes");
@@ -218,6 +219,20 @@ impl Simulation {
             segment,
             words,
         })
+    }
+
+    /// The same with other random numbers: those of `point` under `seed`.
+    #[must_use]
+    pub fn under(&self, seed: u64, point: u32) -> Self {
+        let link = Link {
+            seed,
+            point,
+            ..self.link
+        };
+        Self {
+            link,
+            ..self.clone()
+        }
     }
 
     /// Number of outcomes of a chunk.

@@ -18,7 +18,7 @@ use crate::types::to_f64;
 /// The accepted forms of a code.
 pub(crate) const FORM: &str = "uncoded, conv:RATE, rs:N/K, erasure:K/NxBYTES, conv:RATE+rs:N/K or conv:RATE+erasure:K/NxBYTES";
 
-/// A code: an inner convolutional code and an outer code, each of which may be missing.
+/// A code: an inner convolutional code, an outer code, or both; neither is uncoded transmission.
 ///
 /// ```
 /// use tmt_core::coding::spec::CodeSpec;
@@ -32,7 +32,7 @@ pub(crate) const FORM: &str = "uncoded, conv:RATE, rs:N/K, erasure:K/NxBYTES, co
 pub struct CodeSpec {
     /// The code next to the channel.
     pub inner: Option<Rate>,
-    /// The code that corrects what the inner code leaves.
+    /// The code that corrects the errors after the inner decoder.
     pub outer: Option<Outer>,
 }
 
@@ -58,6 +58,14 @@ pub enum Outer {
 }
 
 impl CodeSpec {
+    /// The same code, if its numbers are those of a code that there is. The other methods take that for granted.
+    ///
+    /// # Errors
+    /// Numbers that the text of the code would not be accepted with.
+    pub fn checked(self) -> Result<Self, ParseError> {
+        self.to_string().parse()
+    }
+
     /// Information bits per channel bit, without the tails of frames.
     #[must_use]
     pub fn rate(&self) -> f64 {
@@ -65,7 +73,7 @@ impl CodeSpec {
     }
 
     /// Bytes of a segment: a codeword of an erasure code, 1104 in Celandroni 2006; else 1115, as there, or with an outer code the
-    /// whole codewords that hold so many.
+    /// fewest whole codewords that hold them.
     #[must_use]
     pub const fn segment_bytes(&self) -> usize {
         match self.outer {
@@ -85,8 +93,8 @@ impl CodeSpec {
         }
     }
 
-    /// The closed form of the same code with segments of this many bytes, and bursts measured in wrong bits, and an ideal interleaver. A segment of an
-    /// erasure code is a codeword there, whatever its bytes.
+    /// The closed form of the same code with segments of this many bytes, bursts measured in wrong bits, and an ideal interleaver. With
+    /// an erasure code a segment is always one codeword there.
     #[must_use]
     pub fn closed_form(&self, segment_bytes: usize) -> ser::Code {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);

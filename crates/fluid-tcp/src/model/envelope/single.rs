@@ -1,4 +1,4 @@
-//! `code-goodput`: one code and modulation, of which `envelope` is the best.
+//! `code-goodput`: one code and modulation; `envelope` is the best of them.
 
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::ser::keys::{

@@ -35,7 +35,7 @@ enum Modulation {
     Qpsk,
 }
 
-/// What the flags make of a link.
+/// The link of the flags.
 pub(super) struct Coded {
     pub(super) rate: BitRate,
     pub(super) lldu: Bytes,
@@ -78,7 +78,7 @@ pub(super) fn link(args: &Args) -> Outcome<Option<Coded>> {
         (None, Some(lldu)) => (lldu, format!(",lldu={lldu}")),
         (None, None) => {
             return Err(Failure::usage(format!(
-                "--code {code}: expected --lldu, too: there is no outer code whose codeword is a slot"
+                "--code {code}: expected --lldu, too, the size of a slot, which only an outer code gives"
             )));
         }
     };

@@ -1,9 +1,9 @@
 //! Interval of the mean of runs that overlap, a quadratic form in their values.
 //!
 //! The value of a run is taken as a part that the trace determines, whose correlation falls evenly to zero over the runs that
-//! share slots, and a part of its own: where TCP starts in another place, it loses other packets. The mean squares of the values
+//! share slots and one more, since the channel is correlated beyond a run, and a part of its own: where TCP starts in another place, it loses other packets. The mean squares of the values
 //! and of their steps from run to run give the variances of the two parts. The degrees of freedom are those of Satterthwaite
-//! (1946) without own parts, less one for the estimate of their share.
+//! (1946) without own parts, the fewest: how large these are is itself an estimate.
 
 use tmt_core::types::to_f64;
 
@@ -23,7 +23,7 @@ struct Shared {
 impl Shared {
     fn new(n: usize, overlap: usize) -> Self {
         let at = |lag: usize| 1.0 - to_f64(lag as u64) / to_f64(overlap as u64);
-        // Sums of the correlations with the runs on one side of a run that has so many there, itself not counted.
+        // At each place: the sum of the correlations of a run with that many runs on one side of it.
         let mut side = vec![0.0; n];
         let mut squares = to_f64(n as u64);
         for lag in 1..n {
@@ -59,16 +59,17 @@ impl Shared {
     }
 }
 
-/// Half-width of the 95 % interval of the mean of runs with these `deviations` from it, `overlap` successive ones of which share
-/// part of the trace: at least 2, and at most half of the runs.
+/// Half-width of the 95 % interval of the mean of runs with these `deviations` from it. Each run shares part of the trace with the
+/// next ones, `overlap` in all with itself: from 2 to half of the runs.
 pub(super) fn half_width(deviations: &[f64], overlap: usize) -> f64 {
-    let shared = Shared::new(deviations.len(), overlap);
+    let reach = if overlap > 1 { overlap + 1 } else { 1 };
+    let shared = Shared::new(deviations.len(), reach);
     let n = shared.n;
     let squares: f64 = deviations.iter().map(|value| value * value).sum();
     let steps = deviations.windows(2).map(|pair| pair[1] - pair[0]);
     let step = steps.map(|step| step * step).sum::<f64>() / (2.0 * (n - 1.0));
-    // squares = trace · expected + own · (n − 1), step = trace / overlap + own, in the mean.
-    let near = 1.0 / to_f64(overlap as u64);
+    // squares = trace · expected + own · (n − 1), step = trace / reach + own, in the mean.
+    let near = 1.0 / to_f64(reach as u64);
     let trace = (squares - step * (n - 1.0)) / (shared.expected() - near * (n - 1.0));
     let trace = trace.max(0.0);
     let own = (step - near * trace).max(0.0);
@@ -76,8 +77,7 @@ pub(super) fn half_width(deviations: &[f64], overlap: usize) -> f64 {
     // The mean squares decide the scale, and the steps only the share of each part.
     let correlated = (1.0 - share) * shared.sum + share * n;
     let variance = squares / (n - correlated / n) * correlated / (n * n);
-    let spent = if overlap > 1 { 1.0 } else { 0.0 };
-    student_t((shared.freedom() - spent).max(1.0)) * variance.sqrt()
+    student_t(shared.freedom()) * variance.sqrt()
 }
 
 #[cfg(test)]
