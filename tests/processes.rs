@@ -26,7 +26,7 @@ fn processes(folder: &Folder, lldu: &str) -> Vec<String> {
         "land-mobile:es-n0=9dB",
         "reconfiguration:period=2s,first=1s,disturbed=0.9,loss=0.01",
     ];
-    let coded = format!("coded:code=conv:1/2,ecn0=-1dB,lldu={lldu}");
+    let coded = format!("coded:code=uncoded,ecn0=8dB,lldu={lldu}");
     let all: Vec<String> = files
         .into_iter()
         .chain(others)
