@@ -30,7 +30,7 @@ const WITHOUT_RATE: [&str; 5] = ["scenario", "list", "list_codes", "show_paramet
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D\n       \
-                      tmt synth [OPTIONS] --code CODE --cn0 DBHZ --symbol-rate RATE …\n       \
+                      tmt synth [OPTIONS] --code CODE --cn0 DBHZ --channel-rate RATE …\n       \
                       tmt synth [OPTIONS] --scenario NAME\n       \
                       tmt synth --list",
     after_help = "A scenario is a link with its channel: rate, LLDU, RTT and interleaver are in the metadata, so later stages need no \
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Erase slots by this process, NAME:KEY=VALUE,…, as `tmt inject --channel` does; `tmt inject --help` lists them
     #[arg(long, value_name = "PROCESS", conflicts_with = "scenario", value_parser = ProcessParser, hide_possible_values = true)]
     channel: Option<ProcessText>,
-    /// Seed of the random numbers of --channel and --scenario, stored in the metadata [default: 1]
+    /// Seed of --channel, --cn0 and --scenario, stored in the metadata [default: 1]
     #[arg(long, value_parser = whole::<u64>(0, i64::MAX as u64))]
     seed: Option<u64>,
     #[command(flatten)]
@@ -196,7 +196,7 @@ fn plain(args: &Args) -> Outcome<Made> {
     }
     if args.seed.is_some() && args.channel.is_none() && coded.is_none() {
         return Err(Failure::usage(
-            "--seed: found neither --channel nor --scenario, expected one: error-free slots need no random numbers",
+            "--seed: found none of --channel, --cn0 and --scenario, expected one: error-free slots need no random numbers",
         ));
     }
     let link = ConstantRate::new(rate, lldu, duration, decode_delay).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use tmt_core::coding::spec::CodeSpec;
 use tmt_core::model::linkbudget::Carrier;
-use tmt_core::types::{BitRate, Bytes};
+use tmt_core::types::{BitRate, Bytes, to_f64};
 
 use super::Args;
 use crate::exit::{Failure, Outcome};
@@ -14,25 +14,11 @@ pub(super) struct CodeArgs {
     /// conv:3/4+rs:239/223. A slot is a codeword of the outer code, or an LLDU of the inner code alone; the rate is that of the
     /// information
     #[arg(long, value_name = "DBHZ", conflicts_with_all = ["scenario", "channel", "rate"],
-          requires_all = ["code", "symbol_rate", "modulation"], value_parser = decibels)]
+          requires_all = ["code", "channel_rate"], value_parser = decibels)]
     cn0: Option<f64>,
-    /// Symbol rate of the carrier, symbols/s, such as 2M
-    #[arg(long, value_name = "RATE", requires = "cn0", value_parser = symbols)]
-    symbol_rate: Option<f64>,
-    /// Modulation of the carrier
-    #[arg(long, value_name = "NAME", requires = "cn0")]
-    modulation: Option<Modulation>,
-    /// Assigned share of the carrier, above 0 and at most 1
-    #[arg(long, value_name = "S", requires = "cn0", default_value_t = 1.0, value_parser = share)]
-    share: f64,
-}
-
-/// Modulations whose channel bits have the same error rate at the same Ec/N0: 1 and 2 bits per symbol. Without a text for each, which
-/// would stretch the help of all flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Modulation {
-    Bpsk,
-    Qpsk,
+    /// Rate of the channel bits: symbols per second, times 1 for BPSK, 2 for QPSK
+    #[arg(long, value_name = "RATE", requires = "cn0")]
+    channel_rate: Option<BitRate>,
 }
 
 /// The link of the flags.
@@ -46,26 +32,20 @@ pub(super) struct Coded {
 /// The link of the flags; `None` without `--cn0`.
 pub(super) fn link(args: &Args) -> Outcome<Option<Coded>> {
     let flags = &args.code;
-    let (Some(code), Some(cn0_db), Some(symbols), Some(modulation)) = (
-        &args.radio.code,
-        flags.cn0,
-        flags.symbol_rate,
-        flags.modulation,
-    ) else {
+    let (Some(code), Some(cn0_db), Some(channel_rate)) =
+        (&args.radio.code, flags.cn0, flags.channel_rate)
+    else {
         return Ok(None);
     };
     let code: CodeSpec = code
         .parse()
         .map_err(|refused| Failure::usage(format!("--code {code}: {refused}")))?;
-    let bits = match modulation {
-        Modulation::Bpsk => 1.0,
-        Modulation::Qpsk => 2.0,
-    };
+    // Channel bits of BPSK and QPSK are alike: only their rate matters.
     let carrier = Carrier {
         cn0_db,
-        bits,
-        symbols,
-        part: flags.share,
+        bits: 1.0,
+        symbols: to_f64(channel_rate.0),
+        part: 1.0,
     };
     let (lldu, of_slot) = match (code.outer_data_bytes().map(Bytes), args.lldu) {
         (Some(data), None) => (data, String::new()),
@@ -85,7 +65,7 @@ pub(super) fn link(args: &Args) -> Outcome<Option<Coded>> {
     let rate = tmt_core::math::num::floor_u64(carrier.information_rate(code.rate()).round());
     if rate == 0 {
         return Err(Failure::usage(format!(
-            "--symbol-rate {symbols}: found an information rate below 1 bit/s, expected more"
+            "--channel-rate {channel_rate}: found an information rate below 1 bit/s, expected more"
         )));
     }
     Ok(Some(Coded {
@@ -99,26 +79,4 @@ fn decibels(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("dBHz").and_then(|db| db.parse().ok());
     let number = number.filter(|db: &f64| (-100.0..=200.0).contains(db));
     number.ok_or_else(|| "expected a C/N0 from -100dBHz to 200dBHz, such as 72dBHz".to_owned())
-}
-
-fn symbols(text: &str) -> Result<f64, String> {
-    let bare = text.strip_suffix("Bd").unwrap_or(text);
-    let (digits, factor) = match bare.as_bytes().last() {
-        Some(b'k') => (&bare[..bare.len() - 1], 1e3),
-        Some(b'M') => (&bare[..bare.len() - 1], 1e6),
-        Some(b'G') => (&bare[..bare.len() - 1], 1e9),
-        _ => (bare, 1.0),
-    };
-    let number = digits.parse().ok().map(|number: f64| number * factor);
-    let number = number.filter(|rate| (1.0..=1e12).contains(rate));
-    number
-        .ok_or_else(|| "expected symbols per second from 1 to 1e12, such as 2M or 2MBd".to_owned())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = text
-        .parse()
-        .ok()
-        .filter(|share: &f64| *share > 0.0 && *share <= 1.0);
-    number.ok_or_else(|| "expected a share above 0 and at most 1, such as 0.5".to_owned())
 }
