@@ -196,7 +196,7 @@ fn plain(args: &Args) -> Outcome<Made> {
     }
     if args.seed.is_some() && args.channel.is_none() && coded.is_none() {
         return Err(Failure::usage(
-            "--seed: found none of --channel, --cn0 and --scenario, expected one: error-free slots need no random numbers",
+            "--seed: found neither --channel nor --scenario nor --cn0, expected one: error-free slots need no random numbers",
         ));
     }
     let link = ConstantRate::new(rate, lldu, duration, decode_delay).ok_or_else(|| {
