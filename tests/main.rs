@@ -12,6 +12,7 @@ mod bad_input;
 mod calibration;
 mod calibration_tables;
 mod captures;
+mod code;
 mod common;
 mod convert;
 mod corpus;

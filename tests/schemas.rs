@@ -136,7 +136,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 44] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -179,6 +179,8 @@ const COMMANDS: [&str; 42] = [
     "synth --list --json",
     "synth --scenario internet --show-parameters --json",
     "synth --list-codes --json",
+    "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 --json",
+    "code table --cn0 66,72dBHz --symbol-rate 2M --share 0.5 --code rs:239/223 --code uncoded --json",
 ];
 
 #[test]

@@ -39,6 +39,7 @@ pub static MODELS: &[&Model] = &[
     &tgep::MODEL,
     &envelope::MODEL,
     &envelope::SINGLE,
+    &envelope::BEST,
     &sr_arq::MODEL,
     &window::MODEL,
     &zhu::MODEL,

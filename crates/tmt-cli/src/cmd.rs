@@ -3,6 +3,7 @@
 mod advise;
 mod apply;
 mod audit;
+mod code;
 mod convert;
 mod demo;
 mod diff;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Audit(audit::Args),
     /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
     Model(model::Args),
+    /// Find the best code and modulation at a C/N0, or a table of them
+    Code(code::Args),
     /// Compare closed forms with simulations, figure by figure
     Validate(validate::Args),
     /// Run a table or figure of a paper: published, ours, verdict
@@ -100,6 +103,7 @@ impl Command {
             Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
+            Self::Code(args) => code::run(&args),
             Self::Validate(args) => validate::run(&args),
             Self::Reproduce(args) => reproduce::run(&args),
             Self::Completions(args) => generate::completions(&args),

@@ -29,7 +29,7 @@ pub mod erasure;
 pub mod estimate;
 pub mod gf256;
 pub mod measure;
-mod model;
+pub mod model;
 pub mod reed_solomon;
 pub mod simulation;
 pub mod spec;

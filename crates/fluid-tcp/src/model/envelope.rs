@@ -1,7 +1,9 @@
 //! `envelope` and `code-goodput`: the goodput of TCP with a code, and the best code and modulation, at a C/N0
 //! (Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.6 and 4.7).
 
+mod code_best;
 mod codes;
+mod decide;
 mod path;
 mod single;
 #[cfg(test)]
@@ -17,8 +19,10 @@ use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, TAU};
 use super::relation15::T0;
+pub use code_best::{MODEL as BEST, RATES, decide, measured};
 use codes::too_long;
-pub use codes::{Candidate, Choice, Family, Set, candidates};
+pub use codes::{Candidate, Choice, Family, Set, all, candidates};
+pub use decide::{Decision, Measure, Offer, Question, Ranged, Rates};
 pub use path::{Law, Links, Path};
 pub(crate) use single::MODEL as SINGLE;
 
@@ -108,7 +112,7 @@ pub fn best(
 }
 
 keys! {
-    CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
+    pub CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
     FAMILY: Word(Family::VARIANTS), "family" = "conv", "codes to choose from";
     SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
     RHO: Probability, "rho" = 0.5, "assigned share of the carrier, above 0";

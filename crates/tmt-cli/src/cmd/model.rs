@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json as value};
 use tmt_core::model::{Arguments, Model, Outcome as Answer};
 use tmt_core::named::{Part, pairs};
 
-use self::sweep::Sweep;
+pub(super) use self::sweep::{Sweep, points};
 use crate::exit::{Failure, Outcome, warning};
 use crate::output::document::Document;
 use crate::output::{Output, json};
@@ -216,7 +216,7 @@ fn asked_points(
     let fixed = fixed(model, pairs)?;
     let sweeps = sweeps.iter().map(|text| Sweep::parse(model, text));
     let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
-    let points = sweep::points(&fixed, &sweeps)?;
+    let points = points(&fixed, &sweeps)?;
     Ok((sweeps, points))
 }
 

@@ -15,16 +15,16 @@ use crate::{closed_form, keys};
 pub static MODELS: &[&Model] = &[&MODEL];
 
 keys! {
-    INTERLEAVER: Word(&["none", "ideal", "block"]), "interleaver" = "none",
+    pub INTERLEAVER: Word(&["none", "ideal", "block"]), "interleaver" = "none",
         "order of the symbols of outer codewords: as they are, shuffled over 128 KiB, or depth codewords by columns";
-    DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
-    DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
+    pub DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
+    pub DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
         "values for the inner decoder: 8-bit ones, single-precision numbers, or hard decisions";
     SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment, whole codewords of an outer code, one of an erasure code [default: 1115, or the codewords that hold them]";
     EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
-    EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
-    BITS: Count(1, 1_000_000_000_000_000), "most_bits" = 100_000_000, "information bits after which it stops in any case";
-    SEED: Count(0, u64::MAX), "seed" = 1, "seed";
+    pub EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
+    pub BITS: Count(1, 1_000_000_000_000_000), "most_bits" = 100_000_000, "information bits after which it stops in any case";
+    pub SEED: Count(0, u64::MAX), "seed" = 1, "seed";
 }
 
 /// The remark where the bound on bits ended the simulation.
@@ -137,6 +137,26 @@ fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
         .map_err(|refused| ModelError::refused(refused.to_string()))
 }
 
+/// The interleaver of [`INTERLEAVER`] and [`DEPTH`].
+///
+/// # Errors
+/// A depth without block interleaver, or a block interleaver without depth.
+pub fn interleaver(arguments: &Arguments) -> Result<Interleaver, ModelError> {
+    let depth = arguments
+        .maybe(&DEPTH)
+        .and_then(|depth| usize::try_from(crate::math::num::floor_u64(depth)).ok());
+    match (arguments.word(&INTERLEAVER), depth) {
+        ("none", None) => Ok(Interleaver::None),
+        ("ideal", None) => Ok(Interleaver::Ideal),
+        ("block", Some(depth)) => Ok(Interleaver::Block(depth)),
+        ("block", None) => Err(ModelError::refused("interleaver=block needs depth")),
+        (other, Some(_)) => Err(ModelError::refused(format!(
+            "depth has no effect with interleaver={other}"
+        ))),
+        (other, None) => Err(ModelError::refused(format!("unknown interleaver {other}"))),
+    }
+}
+
 fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Settings, ModelError> {
     let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
     let scheme = arguments.word(&SCHEME);
@@ -193,24 +213,11 @@ fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Sett
             code.segment_bytes()
         )));
     }
-    let depth = arguments.maybe(&DEPTH).and_then(small);
-    let interleaver = match (arguments.word(&INTERLEAVER), depth) {
-        ("none", None) => Interleaver::None,
-        ("ideal", None) => Interleaver::Ideal,
-        ("block", Some(depth)) => Interleaver::Block(depth),
-        ("block", None) => return Err(ModelError::refused("interleaver=block needs depth")),
-        (other, Some(_)) => {
-            return Err(ModelError::refused(format!(
-                "depth has no effect with interleaver={other}"
-            )));
-        }
-        (other, None) => return Err(ModelError::refused(format!("unknown interleaver {other}"))),
-    };
     Ok(Settings {
         link: Link {
             ecn0_db,
             decision: arguments.choice(&DECISION),
-            interleaver,
+            interleaver: interleaver(arguments)?,
             segment_bytes,
             seed: arguments.count(&SEED),
             point: 0,

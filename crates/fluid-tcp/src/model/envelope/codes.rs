@@ -1,12 +1,14 @@
 //! The codes of each family (Celandroni 2006, Sec. IV.B; docs/models.md, Sec. 4.6).
 
 use strum::{EnumString, IntoEnumIterator as _, VariantNames};
+use tmt_core::coding::spec::{self, CodeSpec};
+use tmt_core::math::num::floor_u64;
 use tmt_core::model::conv::Rate;
 use tmt_core::model::ser::{Burst, Code, Interleaver, Outer};
 use tmt_core::types::to_f64;
 
 /// A family of codes that are compared with each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, strum::EnumIter, VariantNames)]
 pub enum Family {
     /// Convolutional codes of all rates, and uncoded.
     #[strum(serialize = "conv")]
@@ -134,6 +136,49 @@ pub fn candidates(choice: &Choice) -> Vec<Candidate> {
     let strict = choice.strict || choice.set == Set::Paper;
     made.filter(|made| !(strict && too_long(&made.code)))
         .collect()
+}
+
+/// The codes of all families as [`Set::Paper`] has them, each once, in the same order.
+#[must_use]
+pub fn all() -> Vec<CodeSpec> {
+    let mut codes = Vec::new();
+    for family in Family::iter() {
+        let of_family = candidates(&Choice {
+            family,
+            set: Set::Paper,
+            burst: Burst::Errors,
+            interleaver: Interleaver::None,
+            strict: true,
+        });
+        for candidate in of_family {
+            let code = real(&candidate.code);
+            if !codes.contains(&code) {
+                codes.push(code);
+            }
+        }
+    }
+    codes
+}
+
+/// The code that a decoder exists for.
+fn real(code: &Code) -> CodeSpec {
+    let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let outer = match code.outer {
+        Outer::None { .. } => None,
+        Outer::ReedSolomon { n, k, .. } => Some(spec::Outer::ReedSolomon {
+            n: small(n),
+            k: small(k),
+        }),
+        Outer::Erasure { n, k, bytes, .. } => Some(spec::Outer::Erasure {
+            n: small(n),
+            k: small(k),
+            bytes: small(floor_u64(bytes)),
+        }),
+    };
+    CodeSpec {
+        inner: code.inner,
+        outer,
+    }
 }
 
 /// Whether a Reed-Solomon code has more symbols than 8 bits per symbol allow.

@@ -136,11 +136,20 @@ impl Path {
         drawn.map(|found| found.norm)
     }
 
+    /// Half-width over the mean of what [`Path::goodput`] draws; 0 where it computes.
+    pub(super) fn relative_error(&self) -> f64 {
+        if self.is_drawn() { PRECISION.0 } else { 0.0 }
+    }
+
+    fn is_drawn(&self) -> bool {
+        let is_shared = self.links == Links::Shared && self.connections > 1.0;
+        is_shared && self.law != Law::Relation15
+    }
+
     /// Upper bound of [`Path::goodput`], which costs little.
     pub(super) fn bound(&self, mu: f64, q: f64) -> f64 {
         // The lattice of the law is exact to 1e-5; what is drawn has an interval.
-        let drawn = self.links == Links::Shared && self.connections > 1.0;
-        let slack = if drawn { 0.02 } else { 1e-4 };
+        let slack = if self.is_drawn() { 0.02 } else { 1e-4 };
         let most = self.most(mu, q) * (1.0 + slack);
         match self.law {
             Law::Relation15 => self.relation(mu, q),

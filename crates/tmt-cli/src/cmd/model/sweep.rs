@@ -12,7 +12,7 @@ const FORM: &str =
 
 /// A key and its values.
 #[derive(Debug)]
-pub(super) struct Sweep {
+pub(in crate::cmd) struct Sweep {
     pub(super) key: &'static Key,
     pub(super) values: Vec<Value>,
 }
@@ -20,9 +20,17 @@ pub(super) struct Sweep {
 impl Sweep {
     /// Parses the value of `--sweep` for this model.
     pub(super) fn parse(model: &Model, text: &str) -> Result<Self, String> {
-        let form = || format!("--sweep {text}: expected {FORM}");
-        let (name, range) = text.split_once('=').ok_or_else(form)?;
+        let refuse = |why: String| format!("--sweep {text}: {why}");
+        let (name, range) = text
+            .split_once('=')
+            .ok_or_else(|| refuse(format!("expected {FORM}")))?;
         let key = model.key(name).map_err(|error| error.to_string())?;
+        Self::of(key, range).map_err(refuse)
+    }
+
+    /// The values of a range or list of a key.
+    pub(in crate::cmd) fn of(key: &'static Key, range: &str) -> Result<Self, String> {
+        let form = || format!("expected {FORM}");
         let Some((from, rest)) = range.split_once("..") else {
             let values = range.split(',').map(|text| key.parse(text));
             let values = values.collect::<Result<_, _>>();
@@ -33,7 +41,8 @@ impl Sweep {
         };
         if matches!(key.domain, Domain::Word(_)) {
             return Err(format!(
-                "--sweep {text}: {name} takes {}; expected a list with commas",
+                "{} takes {}; expected a list with commas",
+                key.name,
                 key.expected()
             ));
         }
@@ -54,15 +63,16 @@ impl Sweep {
         }
         let numbers = match count {
             None => whole_steps(key, from, to).ok_or_else(|| {
-                format!("--sweep {text}: found no number of points, expected FROM..TO:COUNT or FROM..TO:log:COUNT")
+                "found no number of points, expected FROM..TO:COUNT or FROM..TO:log:COUNT"
+                    .to_owned()
             })?,
             Some(count) => {
                 let count: usize = count.parse().map_err(|_| form())?;
                 if !(2..=MAX_POINTS).contains(&count) {
-                    return Err(format!("--sweep {text}: expected 2 to {MAX_POINTS} points"));
+                    return Err(format!("expected 2 to {MAX_POINTS} points"));
                 }
                 if log && !(from > 0.0 && to > 0.0) {
-                    return Err(format!("--sweep {text}: expected a logarithmic range above 0"));
+                    return Err("expected a logarithmic range above 0".to_owned());
                 }
                 spaced(from, to, log, count)
             }
@@ -125,7 +135,10 @@ fn values(key: &Key, numbers: &[f64]) -> Result<Vec<Value>, String> {
 }
 
 /// All combinations. The last key varies fastest.
-pub(super) fn points(fixed: &Arguments, sweeps: &[Sweep]) -> Result<Vec<Arguments>, String> {
+pub(in crate::cmd) fn points(
+    fixed: &Arguments,
+    sweeps: &[Sweep],
+) -> Result<Vec<Arguments>, String> {
     let total = sweeps
         .iter()
         .try_fold(1usize, |total, sweep| total.checked_mul(sweep.len()));

@@ -1,0 +1,130 @@
+//! `code-best`: the best code and modulation of all families, with its margin, by closed forms or by decoding.
+
+use tmt_core::coding::measure::{Event, Settings, measure};
+use tmt_core::coding::model::{BITS, DECISION, DEPTH, EVENTS, INTERLEAVER, SEED, interleaver};
+use tmt_core::coding::simulation::Link;
+use tmt_core::coding::spec::{CodeSpec, Interleaver};
+use tmt_core::model::{Arguments, Key, ModelError, Value};
+use tmt_core::{closed_form, keys};
+
+use super::super::congestion::{B, BETA, TAU};
+use super::super::relation15::T0;
+use super::codes::all;
+use super::decide::{Decision, Measure, Offer, Question, Rates};
+use super::{CN0, CONNECTIONS, LINKS, RHO, SYMBOLS, TG, read};
+
+keys! {
+    pub RATES: Word(&["closed-form", "measured"]), "rates" = "closed-form",
+        "segment error rates: closed forms, or those of codes that are really encoded and decoded";
+}
+
+/// The rule of the paper, unless another is asked for.
+const LAW: Key = Key {
+    preset: Some(Value::Word("hybrid")),
+    ..TG
+};
+
+/// The answer for arguments of `code-best`, with `codes` to choose from and measurements by `measure`.
+///
+/// # Errors
+/// As [`Question::answer`], and arguments that contradict each other.
+pub fn decide(
+    arguments: &Arguments,
+    codes: &[CodeSpec],
+    measure: Measure<'_>,
+) -> Result<Decision, ModelError> {
+    let (carrier, path) = read(arguments)?;
+    let interleaver = interleaver(arguments)?;
+    let is_measured = arguments.word(&RATES) == "measured";
+    if !is_measured && matches!(interleaver, Interleaver::Block(_)) {
+        return Err(ModelError::refused(
+            "interleaver=block with rates=closed-form: closed forms know none and ideal; rates=measured decodes",
+        ));
+    }
+    let question = Question {
+        carrier,
+        codes,
+        path,
+        interleaver,
+        rates: if is_measured {
+            Rates::Measured(settings(arguments), measure)
+        } else {
+            Rates::ClosedForm
+        },
+    };
+    question.answer()
+}
+
+fn settings(arguments: &Arguments) -> Settings {
+    Settings {
+        link: Link {
+            decision: arguments.choice(&DECISION),
+            seed: arguments.count(&SEED),
+            ..Link::at(0.0)
+        },
+        event: Event::Segments,
+        events: arguments.count(&EVENTS),
+        most_bits: arguments.count(&BITS),
+    }
+}
+
+/// Counts of segments, measured now.
+///
+/// # Errors
+/// A code that its decoder refuses.
+pub fn measured(
+    code: &CodeSpec,
+    settings: &Settings,
+) -> Result<tmt_core::coding::counts::Tally, ModelError> {
+    let found = measure(code, settings);
+    let found = found.map_err(|refused| ModelError::refused(refused.to_string()))?;
+    Ok(found.segments)
+}
+
+closed_form! {
+    /// `tmt model code-best`, and of `tmt code` (docs/models.md, Sec. 4.9).
+    pub static MODEL: "code-best", "The best code and modulation at a C/N0 and its margin, by closed forms or decoded";
+    source: "Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.9";
+    notes: [
+        "Codes of all families of envelope with set=paper, each once; long-lived connections",
+        "Codes are measured in a race: ten times as long only if intervals of 95 % still overlap. Left out are those that closed \
+         forms put behind with 0.5 dB in their favour",
+        "goodput_low and _high follow from the interval of the segment error rate, and 0.5 % where TGEP is drawn",
+        "ahead_db: dB of C/N0 that the best can lose until it gives what the next gives now; 20 means 20 or more",
+        "interleaver=ideal and block add no delay",
+    ];
+    example: "cn0_db=72 symrate=2e6 rho=0.5";
+    keys: [
+        CN0, SYMBOLS, RHO, RATES, INTERLEAVER, DEPTH, TAU, BETA, B, LAW, T0, CONNECTIONS, LINKS, DECISION, EVENTS, BITS, SEED,
+    ];
+    answer(arguments) {
+        let decision = decide(arguments, &all(), &measured)?;
+        let best = *decision.offers.first().ok_or_else(|| ModelError::refused("no codes"))?;
+        let next = decision.offers.get(1);
+        let (bps, db) = (decision.ahead_bps, decision.ahead_db);
+    }
+    results {
+        "best" = best.name(), "best modulation and code";
+        "goodput" = best.goodput.bits(), "goodput of all connections, bit/s";
+        "goodput_low" = best.low, "lower end of its interval, bit/s";
+        "goodput_high" = best.high, "upper end, bit/s";
+        "info_rate" = best.goodput.rate, "information rate, bit/s";
+        "ser" = best.errors.value, "segment error rate";
+        "ser_low" = best.errors.low, "lower end of its 95 % interval";
+        "ser_high" = best.errors.high, "upper end";
+        "next" = next.map_or_else(String::new, Offer::name), "the next best";
+        "next_goodput" = next.map(|next| next.goodput.bits()), "its goodput, bit/s";
+        "ahead_bps" = bps.map(|of| of.value), "goodput by which the best is ahead, bit/s";
+        "ahead_bps_low" = bps.map(|of| of.low), "lower end of its interval, bit/s";
+        "ahead_bps_high" = bps.map(|of| of.high), "upper end, bit/s";
+        "ahead_db" = db.map(|of| of.value), "C/N0 that the best can lose until it gives what the next gives now, dB";
+        "ahead_db_low" = db.map(|of| of.low), "lower end of its interval, dB";
+        "ahead_db_high" = db.map(|of| of.high), "upper end, dB";
+        "decided" = decision.is_decided, "whether the interval of the best one is above those of all others";
+    }
+    remarks {
+        if !decision.is_decided => "the intervals of the best codes overlap: more events and most_bits may decide";
+        if db.is_none() => "no other code gives anything: there is no margin in dB";
+        if best.goodput.segment >= 1.0 => "every segment is lost with every code";
+    }
+}

@@ -1,0 +1,215 @@
+use std::cell::RefCell;
+
+use tmt_core::math::num::floor_u64;
+
+use super::super::{Law, Links, all};
+use super::*;
+
+const PATH: Path = Path {
+    tau: 0.5,
+    beta: 0.8,
+    per_ack: 2.0,
+    timeout: 1.0,
+    law: Law::Hybrid,
+    connections: 1.0,
+    links: Links::Shared,
+};
+
+fn question<'a>(cn0_db: f64, codes: &'a [CodeSpec], rates: Rates<'a>) -> Question<'a> {
+    Question {
+        carrier: Carrier {
+            cn0_db,
+            bits: 1.0,
+            symbols: 2e6,
+            part: 0.5,
+        },
+        codes,
+        path: PATH,
+        interleaver: Interleaver::None,
+        rates,
+    }
+}
+
+/// Goodput by closed forms of every code and modulation, without any of the module's shortcuts.
+fn brute_force(cn0_db: f64, codes: &[CodeSpec]) -> Vec<(f64, f64, CodeSpec)> {
+    let mut all = Vec::new();
+    for bits in [1.0, 2.0] {
+        for code in codes {
+            let closed = ser::Code {
+                interleaver: ser::Interleaver::None,
+                ..code.closed_form(code.segment_bytes())
+            };
+            let rate = bits * 1e6 * closed.rate();
+            // 10 lg 10^6, and of 2.
+            let ecn0_db = cn0_db - 60.0 - (bits - 1.0) * 3.010_299_956_639_812;
+            let lost = closed.errors_at(ecn0_db).segment;
+            let norm = PATH.goodput(rate / closed.segment_bits(), lost).unwrap();
+            all.push((rate * norm, bits, *code));
+        }
+    }
+    all.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    all
+}
+
+#[test]
+fn the_best_two_are_those_of_all_codes_and_the_margins_are_theirs() {
+    let codes = all();
+    assert_eq!(codes.len(), 5 + 1 + 5 + 8 + 10 + 25);
+    for cn0_db in [60.0, 63.5, 66.0, 68.0, 69.0, 72.0, 75.0, 79.0] {
+        let found = question(cn0_db, &codes, Rates::ClosedForm)
+            .answer()
+            .unwrap();
+        let expected = brute_force(cn0_db, &codes);
+        for (offer, (bits, eta, code)) in found.offers.iter().zip(&expected).take(2) {
+            assert_eq!((offer.code, offer.goodput.eta), (*code, *eta), "{cn0_db}");
+            assert!((offer.goodput.bits() / bits - 1.0).abs() < 1e-9, "{cn0_db}");
+        }
+        assert!(found.is_decided, "{cn0_db}");
+        let (ahead, lost) = (found.ahead_bps.unwrap(), found.ahead_db.unwrap());
+        assert!((ahead.value - (expected[0].0 - expected[1].0)).abs() < 1e-3);
+        assert!((lost.high - lost.low).abs() < 1e-12);
+        let left = |less: f64| {
+            let (_, eta, code) = expected[0];
+            let both = brute_force(cn0_db - less, &[code]);
+            let same = both.iter().find(|(_, other, _)| (*other - eta).abs() < 0.1);
+            same.unwrap().0
+        };
+        assert!(
+            left(lost.value - 0.01) >= expected[1].0,
+            "{cn0_db} {lost:?}"
+        );
+        assert!(
+            lost.value >= 20.0 || left(lost.value) < expected[1].0,
+            "{cn0_db} {lost:?}"
+        );
+    }
+}
+
+/// Counts that a measurement of as many bits would give, if the segments of a code failed at its closed form `dB` further on.
+fn counted(code: &CodeSpec, settings: &Settings, more: f64) -> Tally {
+    let closed = ser::Code {
+        interleaver: ser::Interleaver::None,
+        ..code.closed_form(code.segment_bytes())
+    };
+    let lost = closed.errors_at(settings.link.ecn0_db + more).segment;
+    let all = settings.most_bits / floor_u64(closed.segment_bits());
+    // It stops after as many errors as are asked for.
+    let enough = to_f64(settings.events) / lost;
+    let all = if enough < to_f64(all) {
+        floor_u64(enough).max(1)
+    } else {
+        all
+    };
+    Tally {
+        all,
+        failures: floor_u64((lost * to_f64(all)).round()),
+        undetected: 0,
+    }
+}
+
+const SETTINGS: Settings = Settings {
+    link: Link {
+        ecn0_db: 0.0,
+        decision: tmt_core::coding::simulation::Decision::Quantised,
+        interleaver: Interleaver::None,
+        segment_bytes: None,
+        seed: 1,
+        point: 0,
+    },
+    event: tmt_core::coding::measure::Event::Segments,
+    events: 100,
+    most_bits: 10_000_000_000,
+};
+
+#[test]
+fn measurements_that_agree_with_the_closed_forms_give_their_answer_and_long_ones_go_to_the_best() {
+    let codes = all();
+    for cn0_db in [66.0, 72.0] {
+        let theory = question(cn0_db, &codes, Rates::ClosedForm)
+            .answer()
+            .unwrap();
+        let asked = RefCell::new(Vec::new());
+        let measure = |code: &CodeSpec, settings: &Settings| {
+            asked
+                .borrow_mut()
+                .push((*code, settings.link.ecn0_db, settings.most_bits));
+            Ok(counted(code, settings, 0.0))
+        };
+        let rates = Rates::Measured(SETTINGS, &measure);
+        let found = question(cn0_db, &codes, rates).answer().unwrap();
+        let (best, expected) = (&found.offers[0], &theory.offers[0]);
+        assert_eq!(
+            (best.code, best.goodput.eta),
+            (expected.code, expected.goodput.eta)
+        );
+        let holds = |of: Ranged, theory: Ranged| of.low <= theory.value && theory.value <= of.high;
+        assert!(
+            holds(found.ahead_bps.unwrap(), theory.ahead_bps.unwrap()),
+            "{cn0_db}"
+        );
+        assert!(
+            holds(found.ahead_db.unwrap(), theory.ahead_db.unwrap()),
+            "{cn0_db}"
+        );
+        // Most codes are left out, or measured briefly.
+        let asked = asked.borrow();
+        let long = asked.iter().filter(|(.., bits)| *bits > FIRST_BITS);
+        let mut long: Vec<CodeSpec> = long.map(|(code, ..)| *code).collect();
+        long.dedup();
+        long.sort_by_key(ToString::to_string);
+        long.dedup();
+        assert!(long.len() < 8, "{long:?}");
+        assert!(asked.iter().any(|(code, ..)| *code == best.code));
+    }
+}
+
+#[test]
+fn a_code_that_fails_where_its_closed_form_does_not_loses() {
+    let codes = all();
+    let best = question(72.0, &codes, Rates::ClosedForm)
+        .answer()
+        .unwrap()
+        .offers[0]
+        .code;
+    let measure = |code: &CodeSpec, settings: &Settings| {
+        Ok(counted(
+            code,
+            settings,
+            if *code == best { -3.0 } else { 0.0 },
+        ))
+    };
+    let found = question(72.0, &codes, Rates::Measured(SETTINGS, &measure))
+        .answer()
+        .unwrap();
+    assert_ne!(found.offers[0].code, best);
+    assert!(found.is_decided);
+}
+
+#[test]
+fn short_measurements_of_codes_that_are_close_do_not_decide() {
+    // RS(239, 223) and RS(231, 223) without any error in few segments: the bounds on their losses reach each other.
+    let codes = ["rs:239/223", "rs:231/223"].map(|code| code.parse().unwrap());
+    let measure = |code: &CodeSpec, settings: &Settings| Ok(counted(code, settings, 0.0));
+    let short = Settings {
+        most_bits: 1_000_000,
+        ..SETTINGS
+    };
+    let found = question(72.0, &codes, Rates::Measured(short, &measure))
+        .answer()
+        .unwrap();
+    assert!(!found.is_decided);
+    assert!(found.ahead_bps.unwrap().low < 0.0 && found.ahead_db.unwrap().low < 0.05);
+    let long = question(72.0, &codes, Rates::Measured(SETTINGS, &measure));
+    assert!(long.answer().unwrap().is_decided);
+}
+
+#[test]
+fn one_code_has_no_margin_and_none_is_refused() {
+    let one = [CodeSpec::default()];
+    let mut only = question(80.0, &one, Rates::ClosedForm).answer().unwrap();
+    // The other modulation is a choice, too.
+    assert_eq!(only.offers.len(), 2);
+    only.offers.truncate(1);
+    assert_eq!(only.offers[0].modulation(), "QPSK");
+    assert!(question(80.0, &[], Rates::ClosedForm).answer().is_err());
+}

@@ -1,0 +1,99 @@
+//! `tmt code`: the answer against the model, and the cache of measurements.
+
+use crate::common::{Folder, rows, tmt};
+
+/// A measured question that a debug build answers soon.
+const MEASURED: &str = "code table --cn0 70,72dBHz --symbol-rate 2M --share 0.5 --code uncoded --code rs:239/223 \
+                        rates=measured most_bits=300000 --csv";
+
+#[test]
+fn best_and_table_say_what_the_model_says() {
+    let table = tmt("code table --cn0 62..78dBHz:5 --symbol-rate 2M --share 0.5 --csv");
+    let table = table.run().ok();
+    let model = tmt("model code-best --sweep cn0_db=62..78:5 --csv")
+        .run()
+        .ok();
+    let (found, expected) = (rows(table.text()), rows(model.text()));
+    assert_eq!((found.len(), expected.len()), (5, 5));
+    for (found, expected) in found.iter().zip(&expected) {
+        let best = format!("{} {}", found["modulation"], found["code"]);
+        assert_eq!(best, expected["best"]);
+        for (name, key) in [
+            ("goodput_bps", "goodput"),
+            ("segment_error_rate", "ser"),
+            ("ahead_db", "ahead_db"),
+            ("ahead_bps", "ahead_bps"),
+            ("next_goodput_bps", "next_goodput"),
+        ] {
+            let number = |text: &str| text.parse::<f64>().unwrap();
+            let (found, expected) = (number(&found[name]), number(&expected[key]));
+            assert!(
+                (found - expected).abs() <= 1e-9 * expected.abs(),
+                "{name}: {found} {expected}"
+            );
+        }
+        let cn0 = &found["cn0_db"];
+        let best = tmt(&format!(
+            "code best --cn0 {cn0}dBHz --symbol-rate 2M --share 0.5 --csv"
+        ));
+        let best = rows(best.run().ok().text());
+        assert_eq!(best[0]["goodput_bps"], found["goodput_bps"]);
+        assert_eq!(best[0]["code"], found["code"]);
+    }
+}
+
+#[test]
+fn kept_measurements_are_used_again_and_those_of_another_version_are_not() {
+    let folder = Folder::new();
+    let plain = tmt(MEASURED).run().ok();
+    let ask = || {
+        tmt(&format!("{MEASURED} --cache curves.csv -v"))
+            .within(&folder)
+            .run()
+            .ok()
+    };
+    let (first, second) = (ask(), ask());
+    assert_eq!(plain.text(), first.text());
+    assert_eq!(plain.text(), second.text());
+    let first = first.says(&["segments lost"]);
+    assert!(
+        !second.stderr.contains("of 268 segments lost") && !second.stderr.contains("dB: "),
+        "{}",
+        second.stderr
+    );
+    assert!(first.stderr.contains("dB: "));
+
+    // Counts that no measurement gives: they are taken from this version only.
+    let kept = folder.read("curves.csv");
+    let mut lines = kept.lines();
+    let head = lines.next().unwrap().to_owned() + "\n";
+    let place = head
+        .trim_end()
+        .split(',')
+        .position(|name| name == "segment_failures")
+        .unwrap();
+    let edited = lines.fold(head, |text, line| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells[place] = "0";
+        text + &cells.join(",") + "\n"
+    });
+    folder.write("curves.csv", &edited);
+    assert_ne!(ask().text(), plain.text());
+    let tool = concat!("tmt ", env!("CARGO_PKG_VERSION"));
+    assert!(edited.contains(tool), "{edited}");
+    folder.write("curves.csv", edited.replace(tool, "tmt 0.0.1"));
+    let again = ask().says(&["of another version"]);
+    assert_eq!(again.text(), plain.text());
+    assert_eq!(folder.read("curves.csv"), kept);
+}
+
+#[test]
+fn a_cache_that_is_none_is_refused_and_kept() {
+    let folder = Folder::new();
+    folder.write("other.csv", "a,b\n1,2\n");
+    let ran = tmt(&format!("{MEASURED} --cache other.csv"))
+        .within(&folder)
+        .run();
+    ran.fails(2, &["no column code", "--cache"]);
+    assert_eq!(folder.read("other.csv"), "a,b\n1,2\n");
+}
