@@ -106,8 +106,9 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         0u32..3000,
         prop::option::of(0u64..200),
         prop::option::of(0u32..100),
+        prop_oneof![Just(0), 0u8..8],
     )
-        .prop_map(|(mut endpoint, cc, start, packets, terrestrial)| {
+        .prop_map(|(mut endpoint, cc, start, packets, terrestrial, class)| {
             // BBR needs SACK.
             endpoint.sack |= cc.starts_with("bbr");
             Flow {
@@ -117,6 +118,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
                     packets,
                     bytes: None,
                 },
+                class,
                 ..Flow::new(cc.parse().unwrap(), endpoint)
             }
         });
@@ -253,6 +255,8 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
             head.set("quick_while_growing", "on");
         }
     }
+    let classes: Vec<_> = setup.flows.iter().map(|it| it.class.to_string()).collect();
+    head.set("flow_classes", classes.join(" "));
     if setup.return_path.loss.is_some() {
         head.set("return_loss", "on");
         let endpoints = setup.flows.iter().map(|flow| flow.endpoint);

@@ -9,6 +9,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 use super::finding::{Finding, shown, unfit};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
+use super::server::Order;
 use super::text::{number, read};
 
 /// Declares the keys that the auditor reads, and the list of their names.
@@ -34,6 +35,7 @@ keys! {
     packet_bytes: NonZeroU64,
     buffer: &'a str,
     queue: Option<&'a str>,
+    flow_classes: Option<&'a str>,
     flows: NonZeroU64,
     run_ends_ns: u64,
     path: Option<&'a str>,
@@ -184,6 +186,8 @@ pub(super) struct Head {
     /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
     /// are not in the log.
     pub(super) drop_tail: bool,
+    /// Packets among which the discipline is first in, first out.
+    pub(super) order: Order,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
     /// Whether the run repeated its timeline (`--loop`).
@@ -197,6 +201,8 @@ pub(super) struct Settings {
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
+    /// The classes of the flows; empty if all are 0.
+    pub(super) classes: Vec<u64>,
     /// The packets that the queue loses, if they are listed.
     pub(super) queue_losses: Option<Listed>,
     /// The packets that a synthetic link loses, if they are listed.
@@ -372,6 +378,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         in_order,
         capacity: capacity(keys.buffer)?,
         drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
+        order: keys.queue.map(Order::of).unwrap_or_default(),
         flows: keys.flows.get(),
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
         looped: keys.looped == Some("on"),
@@ -384,6 +391,11 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     Ok(Settings {
         head: head.with_terrestrial_rtt(terrestrial),
         of_flows: of_flows.unwrap_or_default(),
+        classes: keys
+            .flow_classes
+            .map(|text| head.classes(text))
+            .transpose()?
+            .unwrap_or_default(),
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
@@ -398,6 +410,15 @@ impl Head {
         let heads = heads.filter(|heads| heads.len() as u64 == self.flows);
         let expected = format_args!("a time in ns for each of {} flows", self.flows);
         heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
+    }
+
+    /// The classes of the flows.
+    fn classes(&self, text: &str) -> Result<Vec<u64>, Finding> {
+        let classes = text.split(' ').map(|class| number(class.as_bytes()));
+        let classes: Option<Vec<u64>> = classes.collect();
+        let classes = classes.filter(|classes| classes.len() as u64 == self.flows);
+        let expected = format_args!("a class for each of {} flows", self.flows);
+        classes.ok_or_else(|| unfit("flow_classes", text, expected))
     }
 
     /// The settings for a flow with this RTT between its sender and the gateway.

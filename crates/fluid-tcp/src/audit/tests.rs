@@ -286,7 +286,7 @@ fn most_kept(log: &str, slots: Option<&str>) -> usize {
             .map(|slots| slots.transmissions.len());
         let (queue, server) = (&auditor.queue, &auditor.server);
         let in_queue = queue.ahead.len() + queue.inside.len();
-        let at_link = server.ahead.len() + server.tied.len();
+        let at_link = server.ahead.len() + server.tied();
         most = most.max(in_queue + at_link + of_slots.unwrap_or_else(|| of_flows.sum()));
     }
     most
