@@ -8,6 +8,7 @@ mod fifo;
 mod on_slots;
 mod on_timeline;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
@@ -40,9 +41,9 @@ pub(super) struct Server<'t> {
     timeline: Option<Cursor<'t>>,
     /// The packets that a synthetic link loses, by the number of their service.
     listed: Option<Listed>,
-    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, enqueued, line). Packets may share an LLDU; all but the last
-    /// of those that begin in it also end in it.
-    pub(super) ahead: BTreeMap<(Time, u64, u64, Time, u64), Served>,
+    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, turn, enqueued, line). Packets may share an LLDU; all but
+    /// the last of those that begin in it also end in it.
+    pub(super) ahead: BTreeMap<(Time, u64, u64, Reverse<u64>, Time, u64), Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
@@ -108,6 +109,7 @@ impl<'t> Server<'t> {
                 service.start,
                 service.first,
                 service.last,
+                self.fifo.turn(&row),
                 offered,
                 row.line,
             );

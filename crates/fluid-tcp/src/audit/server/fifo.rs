@@ -9,6 +9,7 @@
 //! A discipline takes a packet when the link is free, which is at the end of the service before or later at its arrival. On a
 //! coupled link that time is not in the log.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
@@ -91,6 +92,12 @@ impl Fifo {
             Order::Flow => row.flow,
             Order::Class => class.ok().flatten().copied().unwrap_or(0),
         }
+    }
+
+    /// Turn of a packet among those whose services look alike in the log, because they fit into one LLDU: the least first.
+    pub(super) fn turn(&self, row: &Row) -> Reverse<u64> {
+        let is_ranked = self.order == Order::Class;
+        Reverse(if is_ranked { self.lane(row) } else { 0 })
     }
 
     /// A packet still waited for service at the end of the run.
