@@ -31,6 +31,7 @@ fn fixture(name: &str) -> String {
         "split.csv"
         "coupled.csv"
         "coupled-slots.csv"
+        "orders.csv"
         "run.csv"
         "sizes.csv"
         "run-coupled.csv"
