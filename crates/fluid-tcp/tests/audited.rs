@@ -203,7 +203,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
+pub(crate) fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     let mut head = Metadata::new();
     let entries = [
         ("tool", "test".to_owned()),
@@ -276,7 +276,7 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     head
 }
 
-fn audited(
+pub(crate) fn audited(
     setup: &Setup,
     link: impl Link,
     head: &Metadata,
@@ -290,7 +290,7 @@ fn audited(
 }
 
 /// The packet log and the slot log of one run.
-fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
     let mut packets = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
     let mut slots = SlotLog::new(Vec::new(), TEXT, head).unwrap();
     run(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
@@ -308,7 +308,11 @@ fn schemes() -> Vec<&'static str> {
 }
 
 /// Checks that the auditor finds no violation, and that its counts are those of the run.
-fn agree(setup: &Setup, report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
+pub(crate) fn agree(
+    setup: &Setup,
+    report: &RunReport,
+    audit: &AuditReport,
+) -> Result<(), TestCaseError> {
     for rule in &audit.rules {
         prop_assert_eq!(
             rule.violations_total,
