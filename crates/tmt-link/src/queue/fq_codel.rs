@@ -47,7 +47,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// Most packets that a full buffer drops at once (RFC 8290, Sec. 4.1).
-const MOST_DROPPED: usize = 64;
+const MOST_DROPPED: u64 = 64;
 
 /// The queue of the flows with one hash.
 #[derive(Debug, Default)]
@@ -115,8 +115,8 @@ impl FqCoDel {
         let Some(queue) = self.queues.get_mut(fattest) else {
             return;
         };
-        let held = usize::try_from(queue.codel.waiting()).unwrap_or(usize::MAX);
-        let half = (held + usize::from(fattest == own)) / 2;
+        let packets = queue.codel.waiting() + u64::from(fattest == own);
+        let half = packets.div_euclid(2);
         for _ in 0..half.clamp(1, MOST_DROPPED) {
             if let Some(victim) = queue.codel.drop_head() {
                 self.waiting -= 1;
@@ -360,6 +360,6 @@ mod tests {
         }
         assert!(dropped.len() > 50 && dropped.iter().all(|it| it.flow == a));
         assert_eq!(served.iter().filter(|it| it.flow == b).count(), 400);
-        assert_eq!(fq.waiting() as usize + dropped.len() + served.len(), 1600);
+        assert_eq!(fq.waiting() + (dropped.len() + served.len()) as u64, 1600);
     }
 }

@@ -311,7 +311,7 @@ mod tests {
             pie.qdelay_old = Span::from_millis(20);
             (0..3).for_each(|id| {
                 pie.waiting
-                    .push_back((packet(id, Ecn::NotCapable), Time::ZERO))
+                    .push_back((packet(id, Ecn::NotCapable), Time::ZERO));
             });
             pie.bytes = 3000;
             pie
