@@ -190,7 +190,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             queue: Queue::new(&head, settings.queue_losses.take()),
             server: Server::new(
                 head,
-                std::mem::take(&mut settings.classes),
+                std::mem::take(&mut settings.order),
                 timeline,
                 settings.link_losses.take(),
             ),

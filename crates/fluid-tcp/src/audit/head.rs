@@ -186,8 +186,6 @@ pub(super) struct Head {
     /// Whether packets are dropped only by a full queue, or by a list. Other disciplines and processes drop for reasons that
     /// are not in the log.
     pub(super) drop_tail: bool,
-    /// Packets among which the discipline is first in, first out.
-    pub(super) order: Order,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
     /// Whether the run repeated its timeline (`--loop`).
@@ -201,8 +199,8 @@ pub(super) struct Settings {
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
-    /// The classes of the flows; empty if all are 0.
-    pub(super) classes: Vec<u64>,
+    /// Packets among which the queue discipline is first in, first out, and the classes of the flows; none if all are 0.
+    pub(super) order: (Order, Vec<u64>),
     /// The packets that the queue loses, if they are listed.
     pub(super) queue_losses: Option<Listed>,
     /// The packets that a synthetic link loses, if they are listed.
@@ -378,7 +376,6 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         in_order,
         capacity: capacity(keys.buffer)?,
         drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
-        order: keys.queue.map(Order::of).unwrap_or_default(),
         flows: keys.flows.get(),
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
         looped: keys.looped == Some("on"),
@@ -386,24 +383,22 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         ..Head::default()
     };
     let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
-    let of_flows = keys.flow_terrestrial_rtts_ns;
-    let of_flows = of_flows.map(|text| head.of_flows(text)).transpose()?;
+    let of_flows = head.of_flows(keys.flow_terrestrial_rtts_ns)?;
     Ok(Settings {
         head: head.with_terrestrial_rtt(terrestrial),
-        of_flows: of_flows.unwrap_or_default(),
-        classes: keys
-            .flow_classes
-            .map(|text| head.classes(text))
-            .transpose()?
-            .unwrap_or_default(),
+        of_flows,
+        order: head.order(keys.queue, keys.flow_classes)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
 }
 
 impl Head {
-    /// The settings for each flow, given their terrestrial RTTs.
-    fn of_flows(&self, text: &str) -> Result<Vec<Self>, Finding> {
+    /// The settings for each flow, given their terrestrial RTTs; none without them.
+    fn of_flows(&self, rtts: Option<&str>) -> Result<Vec<Self>, Finding> {
+        let Some(text) = rtts else {
+            return Ok(Vec::new());
+        };
         let rtts = text.split(' ').map(|rtt| number(rtt.as_bytes()));
         let heads = rtts.map(|rtt| Some(self.with_terrestrial_rtt(span(rtt?))));
         let heads: Option<Vec<Self>> = heads.collect();
@@ -412,13 +407,22 @@ impl Head {
         heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
     }
 
-    /// The classes of the flows.
-    fn classes(&self, text: &str) -> Result<Vec<u64>, Finding> {
+    /// The order that a discipline keeps, and the classes of the flows.
+    fn order(
+        &self,
+        discipline: Option<&str>,
+        classes: Option<&str>,
+    ) -> Result<(Order, Vec<u64>), Finding> {
+        let order = discipline.map(Order::of).unwrap_or_default();
+        let Some(text) = classes else {
+            return Ok((order, Vec::new()));
+        };
         let classes = text.split(' ').map(|class| number(class.as_bytes()));
         let classes: Option<Vec<u64>> = classes.collect();
         let classes = classes.filter(|classes| classes.len() as u64 == self.flows);
         let expected = format_args!("a class for each of {} flows", self.flows);
-        classes.ok_or_else(|| unfit("flow_classes", text, expected))
+        let classes = classes.ok_or_else(|| unfit("flow_classes", text, expected))?;
+        Ok((order, classes))
     }
 
     /// The settings for a flow with this RTT between its sender and the gateway.

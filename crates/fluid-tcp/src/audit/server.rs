@@ -26,6 +26,9 @@ type Arrived = (Time, u64, u64);
 /// Its size, bytes, beside it.
 type Waiting = (Arrived, u64);
 
+/// Place of a row in the order of service: service start, first LLDU, last LLDU, turn, enqueued, line.
+type Turn = (Time, u64, u64, Reverse<u64>, Time, u64);
+
 /// A transmission that was served.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Served {
@@ -41,9 +44,8 @@ pub(super) struct Server<'t> {
     timeline: Option<Cursor<'t>>,
     /// The packets that a synthetic link loses, by the number of their service.
     listed: Option<Listed>,
-    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, turn, enqueued, line). Packets may share an LLDU; all but
-    /// the last of those that begin in it also end in it.
-    pub(super) ahead: BTreeMap<(Time, u64, u64, Reverse<u64>, Time, u64), Served>,
+    /// Rows not yet replayed. Packets may share an LLDU; all but the last of those that begin in it also end in it.
+    pub(super) ahead: BTreeMap<Turn, Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
@@ -67,15 +69,15 @@ pub(super) struct Server<'t> {
 }
 
 impl<'t> Server<'t> {
-    /// `classes` are those of the flows.
+    /// `order` is that of the queue, with the classes of the flows.
     pub(super) fn new(
         head: Head,
-        classes: Vec<u64>,
+        (order, classes): (Order, Vec<u64>),
         timeline: Option<Cursor<'t>>,
         listed: Option<Listed>,
     ) -> Self {
         Self {
-            fifo: Fifo::new(head.order, classes, head.link != Link::Coupled),
+            fifo: Fifo::new(order, classes, head.link != Link::Coupled),
             head,
             timeline,
             listed,
