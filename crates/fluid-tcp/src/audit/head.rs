@@ -9,7 +9,6 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 use super::finding::{Finding, shown, unfit};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
-use super::server::Order;
 use super::text::{number, read};
 
 /// Declares the keys that the auditor reads, and the list of their names.
@@ -82,6 +81,38 @@ pub(super) enum Link {
     Coupled,
     /// A constant rate.
     Synthetic,
+}
+
+/// Packets that a queue discipline serves first in, first out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Order {
+    /// All packets.
+    #[default]
+    Link,
+    /// Those of a flow.
+    Flow,
+    /// Those of a class.
+    Class,
+}
+
+impl Order {
+    /// The order that a discipline keeps, by its text in the head.
+    pub(super) fn of(discipline: &str) -> Self {
+        match discipline.split([':', '(']).next() {
+            Some("fq-codel") => Self::Flow,
+            Some("priority") => Self::Class,
+            _ => Self::Link,
+        }
+    }
+
+    /// Its packets in words.
+    pub(super) const fn scope(self) -> &'static str {
+        match self {
+            Self::Link => "",
+            Self::Flow => " of its flow",
+            Self::Class => " of its class",
+        }
+    }
 }
 
 /// Capacity of the buffer.

@@ -12,13 +12,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Link};
+use super::head::{Head, Link, Order};
 use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
 use fifo::Fifo;
-pub(super) use fifo::Order;
 
 /// Time at which a transmission reached the queue, its line and its flow. The first arrival is the minimum.
 type Arrived = (Time, u64, u64);

@@ -15,40 +15,9 @@ use std::collections::BTreeMap;
 use tmt_core::types::Time;
 
 use super::{Arrived, Served};
+use crate::audit::head::Order;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::Row;
-
-/// Packets that a queue discipline serves first in, first out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::audit) enum Order {
-    /// All packets.
-    #[default]
-    Link,
-    /// Those of a flow.
-    Flow,
-    /// Those of a class.
-    Class,
-}
-
-impl Order {
-    /// The order that a discipline keeps, by its text in the head.
-    pub(in crate::audit) fn of(discipline: &str) -> Self {
-        match discipline.split([':', '(']).next() {
-            Some("fq-codel") => Self::Flow,
-            Some("priority") => Self::Class,
-            _ => Self::Link,
-        }
-    }
-
-    /// Its packets in words.
-    const fn scope(self) -> &'static str {
-        match self {
-            Self::Link => "",
-            Self::Flow => " of its flow",
-            Self::Class => " of its class",
-        }
-    }
-}
 
 /// Packets that are served in the order of their arrival.
 #[derive(Debug, Default)]
