@@ -49,7 +49,7 @@ fn own_entries_run_sweep_and_are_listed() {
 
     for (help, name) in [
         ("tcp --help", "scalable"),
-        ("tcp --help", "own-red"),
+        ("completions bash", "own-red"),
         ("apply --help", "twice:ND/N"),
     ] {
         assert!(printed(help).contains(name), "{help}");
