@@ -9,7 +9,7 @@
 //! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
 //! | `flow`, `receiver` | transmissions and ACKs of one flow | `causality`, `acked` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
-//! | `server`, `timeline` | packets in the order of service | `slots`, `fifo`, `early` |
+//! | `server`, `timeline` | packets in the order of service | `slots`, `fifo` (by discipline: `server/fifo`), `early` |
 //! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
 //!
 //! Logs and timeline are streams that are read once. Memory holds only the packets in the queue and, per flow, the
@@ -18,7 +18,7 @@
 //!
 //! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
-//! `CoDel`.
+//! disciplines other than drop-tail.
 
 mod finding;
 mod flow;
@@ -188,7 +188,12 @@ impl<'t, R: Read> Auditor<'t, R> {
             counts: Counts::default(),
             flows: BTreeMap::new(),
             queue: Queue::new(&head, settings.queue_losses.take()),
-            server: Server::new(head, timeline, settings.link_losses.take()),
+            server: Server::new(
+                head,
+                std::mem::take(&mut settings.order),
+                timeline,
+                settings.link_losses.take(),
+            ),
             slots: slots.flatten(),
             settings,
         }))

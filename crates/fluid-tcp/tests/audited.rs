@@ -106,8 +106,9 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         0u32..3000,
         prop::option::of(0u64..200),
         prop::option::of(0u32..100),
+        prop_oneof![Just(0), 0u8..8],
     )
-        .prop_map(|(mut endpoint, cc, start, packets, terrestrial)| {
+        .prop_map(|(mut endpoint, cc, start, packets, terrestrial, class)| {
             // BBR needs SACK.
             endpoint.sack |= cc.starts_with("bbr");
             Flow {
@@ -117,6 +118,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
                     packets,
                     bytes: None,
                 },
+                class,
                 ..Flow::new(cc.parse().unwrap(), endpoint)
             }
         });
@@ -201,7 +203,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
+pub(crate) fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     let mut head = Metadata::new();
     let entries = [
         ("tool", "test".to_owned()),
@@ -253,6 +255,8 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
             head.set("quick_while_growing", "on");
         }
     }
+    let classes: Vec<_> = setup.flows.iter().map(|it| it.class.to_string()).collect();
+    head.set("flow_classes", classes.join(" "));
     if setup.return_path.loss.is_some() {
         head.set("return_loss", "on");
         let endpoints = setup.flows.iter().map(|flow| flow.endpoint);
@@ -272,7 +276,7 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     head
 }
 
-fn audited(
+pub(crate) fn audited(
     setup: &Setup,
     link: impl Link,
     head: &Metadata,
@@ -286,7 +290,7 @@ fn audited(
 }
 
 /// The packet log and the slot log of one run.
-fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
     let mut packets = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
     let mut slots = SlotLog::new(Vec::new(), TEXT, head).unwrap();
     run(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
@@ -304,7 +308,11 @@ fn schemes() -> Vec<&'static str> {
 }
 
 /// Checks that the auditor finds no violation, and that its counts are those of the run.
-fn agree(setup: &Setup, report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
+pub(crate) fn agree(
+    setup: &Setup,
+    report: &RunReport,
+    audit: &AuditReport,
+) -> Result<(), TestCaseError> {
     for rule in &audit.rules {
         prop_assert_eq!(
             rule.violations_total,

@@ -11,4 +11,5 @@ mod hybrid_paths;
 mod kernel;
 mod models;
 mod peers;
+mod queues;
 mod rate_step;

@@ -56,7 +56,7 @@ pub mod timeline;
 
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub use link::{Link, Overlap, Service, SlotUse, SyntheticLink, TimelineLink, Usage};
-pub use packet::{Ecn, Packet, Tag};
+pub use packet::{CLASSES, Ecn, Packet, Tag};
 pub use packing::{Packing, Segmentation};
 
 /// Tests the example of the README.

@@ -2,6 +2,9 @@
 
 use tmt_core::types::{Bytes, Time};
 
+/// Number of classes of packets.
+pub const CLASSES: u8 = 8;
+
 /// A packet, with what queues, links and hosts need of it.
 ///
 /// ```
@@ -21,6 +24,8 @@ pub struct Packet {
     pub size: Bytes,
     /// Explicit congestion notification (RFC 3168, Sec. 5).
     pub ecn: Ecn,
+    /// Class of its flow, from 0, the lowest, to 7: as the class selectors of RFC 2474, Sec. 4.2.2.
+    pub class: u8,
     /// Time at which its host sent it.
     pub sent: Time,
     /// Time at which it reached the queue.

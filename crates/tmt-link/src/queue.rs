@@ -2,6 +2,10 @@
 
 mod codel;
 mod drop_tail;
+mod fq_codel;
+mod pie;
+mod priority;
+mod red;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,6 +17,10 @@ use tmt_core::types::{BitRate, Bytes, Time};
 use crate::packet::Packet;
 pub use codel::{CoDel, ENTRY as CODEL};
 pub use drop_tail::{ENTRY as DROP_TAIL, Fifo};
+pub use fq_codel::{ENTRY as FQ_CODEL, FqCoDel};
+pub use pie::{ENTRY as PIE, Pie};
+pub use priority::{ENTRY as PRIORITY, Priority};
+pub use red::{ENTRY as RED, Red};
 
 /// Queue discipline: stores the packets that wait for the link and decides which to serve, mark or drop. Packets in service
 /// are not in the queue.
@@ -135,7 +143,7 @@ pub type Entry = named::Entry<Make>;
 pub type Discipline = named::Choice<Make>;
 
 /// Registry of queue disciplines. To add one, write a file and a line here.
-pub static ENTRIES: &[&Entry] = &[&DROP_TAIL, &CODEL];
+pub static ENTRIES: &[&Entry] = &[&DROP_TAIL, &CODEL, &RED, &PIE, &FQ_CODEL, &PRIORITY];
 
 impl Family for Make {
     const KIND: &'static str = "queue";
@@ -220,7 +228,10 @@ mod tests {
         );
         for text in [
             "",
-            "red",
+            "blue",
+            "red:unit=bits",
+            "fq-codel:flows=0",
+            "priority:7",
             "codel:",
             "codel:target",
             "codel:target=0s",

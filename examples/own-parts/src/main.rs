@@ -39,7 +39,7 @@ fn link(setup: &Setup) -> Result<CoupledLink> {
 
 fn main() -> Result<()> {
     let queues = [queue::ENTRIES, &[&red::RED]].concat();
-    for text in ["drop-tail", "codel:target=20ms", "red"] {
+    for text in ["drop-tail", "codel:target=20ms", "own-red"] {
         let mut setup = setup();
         setup.discipline = Discipline::parse_with(text, &queues)?;
         let metrics = run(&setup, link(&setup)?, &mut NoProbe)?.total.metrics;

@@ -10,7 +10,7 @@ use tmt_link::queue::{Context, Entry, Make, Queue};
 use tmt_link::{Ecn, Packet};
 
 pub(crate) static RED: Entry = Entry {
-    name: "red",
+    name: "own-red",
     about: "drops or marks arriving packets at random as the average queue grows",
     parameters: &[
         Parameter::number("min", 5.0, 0.0, 1e6),
@@ -18,7 +18,7 @@ pub(crate) static RED: Entry = Entry {
         Parameter::number("probability", 0.02, 0.0, 1.0),
         Parameter::number("weight", 0.002, 0.0, 1.0),
     ],
-    examples: &["red", "red:min=10,max=30"],
+    examples: &["own-red", "own-red:min=10,max=30"],
     make: Make {
         marks: true,
         queue: |values, context| Box::new(Red::new(values, context)),

@@ -1,5 +1,5 @@
 //! `tmt` with a congestion control, a queue and a family of schemes of one's own. All commands have them:
-//! `own-tmt tcp --link synthetic --cc scalable --queue red`, `own-tmt sweep --cc cubic,scalable …`,
+//! `own-tmt tcp --link synthetic --cc scalable --queue own-red`, `own-tmt sweep --cc cubic,scalable …`,
 //! `own-tmt apply --scheme twice:10/12 phy.csv`, and their help, completions and messages.
 
 use std::process::ExitCode;

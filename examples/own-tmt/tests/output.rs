@@ -26,15 +26,15 @@ fn read(name: &str) -> String {
 fn own_entries_run_sweep_and_are_listed() {
     let link = "--link synthetic --rate 10Mbps --duration 20s --rtt 100ms";
     let text = printed(&format!(
-        "-q tcp {link} --cc scalable:gain=0.02 --queue red"
+        "-q tcp {link} --cc scalable:gain=0.02 --queue own-red"
     ));
     assert!(text.contains("goodput"), "{text}");
     printed(&format!(
-        "-q sweep {link} --cc cubic,scalable --queue drop-tail,red --seeds 2 -o results.csv"
+        "-q sweep {link} --cc cubic,scalable --queue red,own-red --seeds 2 -o results.csv"
     ));
     let text = read("results.csv");
     let rows = |name: &str| text.lines().filter(|line| line.contains(name)).count();
-    assert!(rows("scalable") >= 2 && rows("red") >= 2, "{text}");
+    assert!(rows("scalable") >= 2 && rows("own-red") >= 2, "{text}");
 
     let slots = "-q synth -o phy.csv --rate 1Mbps --lldu 33B --duration 5s --decode-delay 1ms --channel bernoulli:0.2";
     printed(slots);
@@ -49,7 +49,7 @@ fn own_entries_run_sweep_and_are_listed() {
 
     for (help, name) in [
         ("tcp --help", "scalable"),
-        ("tcp --help", "red"),
+        ("completions bash", "own-red"),
         ("apply --help", "twice:ND/N"),
     ] {
         assert!(printed(help).contains(name), "{help}");

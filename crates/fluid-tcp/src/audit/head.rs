@@ -34,6 +34,7 @@ keys! {
     packet_bytes: NonZeroU64,
     buffer: &'a str,
     queue: Option<&'a str>,
+    flow_classes: Option<&'a str>,
     flows: NonZeroU64,
     run_ends_ns: u64,
     path: Option<&'a str>,
@@ -80,6 +81,38 @@ pub(super) enum Link {
     Coupled,
     /// A constant rate.
     Synthetic,
+}
+
+/// Packets that a queue discipline serves first in, first out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Order {
+    /// All packets.
+    #[default]
+    Link,
+    /// Those of a flow.
+    Flow,
+    /// Those of a class.
+    Class,
+}
+
+impl Order {
+    /// The order that a discipline keeps, by its text in the head.
+    pub(super) fn of(discipline: &str) -> Self {
+        match discipline.split([':', '(']).next() {
+            Some("fq-codel") => Self::Flow,
+            Some("priority") => Self::Class,
+            _ => Self::Link,
+        }
+    }
+
+    /// Its packets in words.
+    pub(super) const fn scope(self) -> &'static str {
+        match self {
+            Self::Link => "",
+            Self::Flow => " of its flow",
+            Self::Class => " of its class",
+        }
+    }
 }
 
 /// Capacity of the buffer.
@@ -197,6 +230,8 @@ pub(super) struct Settings {
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
+    /// Packets among which the queue discipline is first in, first out, and the classes of the flows; none if all are 0.
+    pub(super) order: (Order, Vec<u64>),
     /// The packets that the queue loses, if they are listed.
     pub(super) queue_losses: Option<Listed>,
     /// The packets that a synthetic link loses, if they are listed.
@@ -379,25 +414,46 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         ..Head::default()
     };
     let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
-    let of_flows = keys.flow_terrestrial_rtts_ns;
-    let of_flows = of_flows.map(|text| head.of_flows(text)).transpose()?;
+    let of_flows = head.of_flows(keys.flow_terrestrial_rtts_ns)?;
     Ok(Settings {
         head: head.with_terrestrial_rtt(terrestrial),
-        of_flows: of_flows.unwrap_or_default(),
+        of_flows,
+        order: head.order(keys.queue, keys.flow_classes)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
 }
 
 impl Head {
-    /// The settings for each flow, given their terrestrial RTTs.
-    fn of_flows(&self, text: &str) -> Result<Vec<Self>, Finding> {
+    /// The settings for each flow, given their terrestrial RTTs; none without them.
+    fn of_flows(&self, rtts: Option<&str>) -> Result<Vec<Self>, Finding> {
+        let Some(text) = rtts else {
+            return Ok(Vec::new());
+        };
         let rtts = text.split(' ').map(|rtt| number(rtt.as_bytes()));
         let heads = rtts.map(|rtt| Some(self.with_terrestrial_rtt(span(rtt?))));
         let heads: Option<Vec<Self>> = heads.collect();
         let heads = heads.filter(|heads| heads.len() as u64 == self.flows);
         let expected = format_args!("a time in ns for each of {} flows", self.flows);
         heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
+    }
+
+    /// The order that a discipline keeps, and the classes of the flows.
+    fn order(
+        &self,
+        discipline: Option<&str>,
+        classes: Option<&str>,
+    ) -> Result<(Order, Vec<u64>), Finding> {
+        let order = discipline.map(Order::of).unwrap_or_default();
+        let Some(text) = classes else {
+            return Ok((order, Vec::new()));
+        };
+        let classes = text.split(' ').map(|class| number(class.as_bytes()));
+        let classes: Option<Vec<u64>> = classes.collect();
+        let classes = classes.filter(|classes| classes.len() as u64 == self.flows);
+        let expected = format_args!("a class for each of {} flows", self.flows);
+        let classes = classes.ok_or_else(|| unfit("flow_classes", text, expected))?;
+        Ok((order, classes))
     }
 
     /// The settings for a flow with this RTT between its sender and the gateway.

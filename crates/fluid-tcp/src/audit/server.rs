@@ -4,23 +4,29 @@
 //! Rows are in the order of sending, and no packet is served before it is sent. A row is therefore replayed once a row
 //! sent after the start of its service has been read.
 
+mod fifo;
 mod on_slots;
 mod on_timeline;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Link};
+use super::head::{Head, Link, Order};
 use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
+use fifo::Fifo;
 
 /// Time at which a transmission reached the queue, its line and its flow. The first arrival is the minimum.
 type Arrived = (Time, u64, u64);
 
 /// Its size, bytes, beside it.
 type Waiting = (Arrived, u64);
+
+/// Place of a row in the order of service: service start, first LLDU, last LLDU, turn, enqueued, line.
+type Turn = (Time, u64, u64, Reverse<u64>, Time, u64);
 
 /// A transmission that was served.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +43,8 @@ pub(super) struct Server<'t> {
     timeline: Option<Cursor<'t>>,
     /// The packets that a synthetic link loses, by the number of their service.
     listed: Option<Listed>,
-    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, enqueued, line). Packets may share an LLDU; all but the last
-    /// of those that begin in it also end in it.
-    pub(super) ahead: BTreeMap<(Time, u64, u64, Time, u64), Served>,
+    /// Rows not yet replayed. Packets may share an LLDU; all but the last of those that begin in it also end in it.
+    pub(super) ahead: BTreeMap<Turn, Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
@@ -48,10 +53,8 @@ pub(super) struct Server<'t> {
     unused: u64,
     /// Bytes used in the last LLDU of the previous packet, or 1 if packets do not share LLDUs.
     filled: u64,
-    /// Latest `enqueued` of a served packet.
-    enqueued: Time,
-    /// Per flow, the latest line among the served packets with that `enqueued`.
-    pub(super) tied: BTreeMap<u64, u64>,
+    /// The orders that the queue keeps.
+    fifo: Fifo,
     /// First arrival among the packets that still waited for service at the end of the run.
     waiting: Option<Waiting>,
     /// Lines of packets on their way at the end of the run, and when they would have arrived.
@@ -65,13 +68,26 @@ pub(super) struct Server<'t> {
 }
 
 impl<'t> Server<'t> {
-    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>, listed: Option<Listed>) -> Self {
+    /// `order` is that of the queue, with the classes of the flows.
+    pub(super) fn new(
+        head: Head,
+        (order, classes): (Order, Vec<u64>),
+        timeline: Option<Cursor<'t>>,
+        listed: Option<Listed>,
+    ) -> Self {
         Self {
+            fifo: Fifo::new(order, classes, head.link != Link::Coupled),
             head,
             timeline,
             listed,
             ..Self::default()
         }
+    }
+
+    /// Entries that are kept for packets that arrived together.
+    #[cfg(test)]
+    pub(super) fn tied(&self) -> usize {
+        self.fifo.tied()
     }
 
     /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow. `toward` is
@@ -94,6 +110,7 @@ impl<'t> Server<'t> {
                 service.start,
                 service.first,
                 service.last,
+                self.fifo.turn(&row),
                 offered,
                 row.line,
             );
@@ -104,7 +121,9 @@ impl<'t> Server<'t> {
             };
             self.ahead.insert(turn, served);
         } else if row.fate == Fate::Open {
-            let arrived = ((offered, row.line, row.kept_in_order_with()), row.size);
+            let arrived = (offered, row.line, row.kept_in_order_with());
+            self.fifo.waits(&row, arrived);
+            let arrived = (arrived, row.size);
             self.waiting = Some(self.waiting.map_or(arrived, |first| first.min(arrived)));
         }
         while let Some(first) = self.ahead.first_entry()
@@ -134,7 +153,8 @@ impl<'t> Server<'t> {
     }
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
-        self.check_fifo(served, tally);
+        let taken = self.at_head(served.enqueued);
+        self.fifo.check(served, taken, tally);
         let has_own_time = self.check_in_order(&served.row, tally);
         match self.head.link {
             Link::Synthetic => self.check_rate(served, tally),
@@ -183,39 +203,6 @@ impl<'t> Server<'t> {
             *latest = latest.and(Err(row.line));
         }
         false
-    }
-
-    fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
-        let (Row { line, .. }, enqueued) = (served.row, served.enqueued);
-        let flow = served.row.kept_in_order_with();
-        let mut fifo = tally.at(Rule::Fifo, line);
-        let start = served.service.start;
-        let found = format_args!("served {start}, enqueued {enqueued}");
-        // Packets of different flows may reach the queue at the same time in any order; those of one flow are in order.
-        let tied = self.tied.get(&flow).filter(|before| **before > line);
-        let overtaken = match tied {
-            _ if enqueued > self.enqueued => None,
-            None if enqueued == self.enqueued => None,
-            None => Some(format!("enqueued {}", self.enqueued)),
-            Some(before) => Some(format!("on line {before}, which its flow sent later")),
-        };
-        let expected = overtaken.map(|before| format!("service before the packet {before}"));
-        fifo.record(found, expected);
-        if enqueued > self.enqueued {
-            self.enqueued = enqueued;
-            self.tied.clear();
-        }
-        if enqueued == self.enqueued {
-            let latest = self.tied.entry(flow).or_insert(line);
-            *latest = line.max(*latest);
-        }
-        let waiting = self.waiting.map(|(arrived, _)| arrived);
-        let passed_over = waiting.filter(|&(at, first, of)| {
-            at < enqueued || at == enqueued && of == flow && first < line
-        });
-        let expected = passed_over
-            .map(|(at, line, _)| format!("no service while line {line}, enqueued {at}, waits"));
-        fifo.record(found, expected);
     }
 
     /// Checks a service of a synthetic link: services are numbered 0, 1, 2 …, begin as soon as possible and take the

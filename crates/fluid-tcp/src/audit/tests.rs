@@ -31,6 +31,7 @@ fn fixture(name: &str) -> String {
         "split.csv"
         "coupled.csv"
         "coupled-slots.csv"
+        "orders.csv"
         "run.csv"
         "sizes.csv"
         "run-coupled.csv"
@@ -286,7 +287,7 @@ fn most_kept(log: &str, slots: Option<&str>) -> usize {
             .map(|slots| slots.transmissions.len());
         let (queue, server) = (&auditor.queue, &auditor.server);
         let in_queue = queue.ahead.len() + queue.inside.len();
-        let at_link = server.ahead.len() + server.tied.len();
+        let at_link = server.ahead.len() + server.tied();
         most = most.max(in_queue + at_link + of_slots.unwrap_or_else(|| of_flows.sum()));
     }
     most

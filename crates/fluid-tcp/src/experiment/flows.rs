@@ -3,6 +3,7 @@
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::named::parts;
 use tmt_core::types::{Bytes, Span, to_f64};
+use tmt_link::CLASSES;
 
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
@@ -82,6 +83,15 @@ pub struct FlowSpec {
     pub bytes: Option<Bytes>,
     /// RTT between this sender and the gateway; `None` for that of the run.
     pub terrestrial_rtt: Option<Span>,
+    /// Class of its packets, 0 to 7; `None` for 0, the lowest.
+    pub class: Option<u8>,
+}
+
+/// Reads the class of a flow.
+fn class(text: &str) -> Result<u8, String> {
+    let class = text.parse().ok().filter(|class| *class < CLASSES);
+    let most = CLASSES - 1;
+    class.ok_or_else(|| format!("found class '{text}', expected a whole number from 0 to {most}"))
 }
 
 impl Setting for FlowSpec {
@@ -91,14 +101,14 @@ impl Setting for FlowSpec {
         let mut given: Vec<(&str, String)> = Vec::new();
         for part in parts(text) {
             match (part.key, given.last_mut()) {
-                (Some(key @ ("cc" | "start" | "bytes" | "terrestrial-rtt")), _) => {
+                (Some(key @ ("cc" | "start" | "bytes" | "terrestrial-rtt" | "class")), _) => {
                     given.push((key, part.value.to_owned()));
                 }
                 // Commas also separate the parameters of a congestion control without parentheses.
                 (_, Some(("cc", control))) => *control += &format!(",{}", part.text),
                 _ => {
                     return Err(format!(
-                        "found '{}', expected cc=…, start=…, bytes=… or terrestrial-rtt=…",
+                        "found '{}', expected cc=…, start=…, bytes=…, terrestrial-rtt=… or class=…",
                         part.text
                     ));
                 }
@@ -110,6 +120,7 @@ impl Setting for FlowSpec {
                 "cc" => flow.cc.replace(Algorithm::read(&value)?).is_none(),
                 "start" => flow.start.replace(Start::read(&value)?).is_none(),
                 "bytes" => flow.bytes.replace(Bytes::read(&value)?).is_none(),
+                "class" => flow.class.replace(class(&value)?).is_none(),
                 _ => flow.terrestrial_rtt.replace(Span::read(&value)?).is_none(),
             };
             if !is_first {
@@ -125,7 +136,9 @@ impl Setting for FlowSpec {
         let bytes = self.bytes.map(|bytes| format!("bytes={bytes}"));
         let rtt = self.terrestrial_rtt;
         let rtt = rtt.map(|rtt| format!("terrestrial-rtt={rtt}"));
-        let parts: Vec<String> = [cc, start, bytes, rtt].into_iter().flatten().collect();
+        let class = self.class.map(|class| format!("class={class}"));
+        let parts = [cc, start, bytes, rtt, class].into_iter().flatten();
+        let parts: Vec<String> = parts.collect();
         parts.join(",")
     }
 }
@@ -159,15 +172,18 @@ mod tests {
 
     #[test]
     fn congestion_control_of_a_flow_takes_parameters() {
-        let flow =
-            FlowSpec::read("start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB,terrestrial-rtt=60ms")
-                .unwrap();
+        let flow = FlowSpec::read(
+            "start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB,terrestrial-rtt=60ms,class=7",
+        )
+        .unwrap();
         let flow_text = flow.text();
         assert_eq!(flow.cc.unwrap().to_string(), "cubic:beta=0.8,c=0.4");
         assert_eq!(flow.bytes, Some(Bytes(1_000_000)));
         assert_eq!(flow.start, Some(Start::At(Span::from_secs(5))));
+        assert_eq!(flow.class, Some(7));
         assert_eq!(flow.terrestrial_rtt, Some(Span::from_millis(60)));
-        let in_parentheses = "start=5s,cc=cubic(beta=0.8,c=0.4),bytes=1MB,terrestrial-rtt=60ms";
+        let in_parentheses =
+            "start=5s,cc=cubic(beta=0.8,c=0.4),bytes=1MB,terrestrial-rtt=60ms,class=7";
         for text in [&flow_text, in_parentheses] {
             assert_eq!(FlowSpec::read(text).unwrap().text(), flow_text);
         }
@@ -183,6 +199,9 @@ mod tests {
             "rate=1",
             "cc=cubic,cc=cubic",
             "start=5s..1s",
+            "class=8",
+            "class=high",
+            "class=1,class=1",
         ] {
             assert!(FlowSpec::read(text).is_err(), "{text}");
         }

@@ -185,7 +185,9 @@ parameters! {
     queue: Discipline = Discipline::default(); "Queue discipline" =>
         new(Group::QueueAndPath).value("")
         .detail("drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC 8289) also drops \
-                 or marks packets that have waited too long.");
+                 or marks packets that have waited too long. red and pie (RFC 8033) drop or mark arriving packets at random. \
+                 fq-codel (RFC 8290) has a queue with CoDel for each flow. priority serves the highest class first (--flow \
+                 class=7).");
     queue_loss: SlotChannel; "Packets that are dropped on arrival at the queue" =>
         new(Group::QueueAndPath).otherwise("none", "")
         .detail("Also where there is room. Takes the processes of --channel. list:FILE counts the packets that are offered, from 0; \
@@ -343,5 +345,6 @@ parameters! {
         .detail("Those of `rtt`, `lldu` and `lldu_header`, which are otherwise refused where they differ.");
     flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
-        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms`.");
+        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`. Packets of class 7 go before those of class 0, the default, in a \
+                 queue with priorities.");
 }

@@ -367,6 +367,10 @@ impl Plan {
             let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
             set("flow_terrestrial_rtts_ns", &rtts.join(" "));
         }
+        if setup.flows.iter().any(|flow| flow.class > 0) {
+            let classes = setup.flows.iter().map(|flow| flow.class.to_string());
+            set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);

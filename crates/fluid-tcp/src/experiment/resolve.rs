@@ -106,6 +106,7 @@ impl Experiment {
             FlowPlan {
                 flow: Flow {
                     terrestrial_rtt: flow.terrestrial_rtt,
+                    class: flow.class.unwrap_or(0),
                     ..sized.unwrap_or(endless)
                 },
                 start: flow.start.unwrap_or_else(|| self.start()),

@@ -492,7 +492,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             let Some(outgoing) = connection.ends.next(now) else {
                 break;
             };
-            let packet = packet(self.sent, flow, now, &outgoing);
+            let packet = packet(self.sent, flow, now, &outgoing, self.setup);
             connection.tally.on_sent(self.sent, outgoing.copy);
             self.sent += 1;
             if self.probe.watches() {
@@ -624,7 +624,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 },
                 Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
                     Some(outgoing) => {
-                        let packet = packet(0, flow, now, &outgoing);
+                        let packet = packet(0, flow, now, &outgoing, self.setup);
                         let arrives = self.cross_return_path(now, packet);
                         self.events
                             .transit(arrives, |slot| *slot = (Place::Near, packet));
@@ -716,12 +716,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 /// A packet that a host sends `now`.
 #[expect(clippy::inline_always, reason = "every packet takes this way")]
 #[inline(always)]
-fn packet(id: u64, flow: u32, now: Time, outgoing: &Outgoing) -> Packet {
+fn packet(id: u64, flow: u32, now: Time, outgoing: &Outgoing, setup: &Setup) -> Packet {
     Packet {
         id,
         flow,
         size: outgoing.size,
         ecn: outgoing.ecn,
+        class: setup.flows[flow as usize].class,
         sent: now,
         enqueued: now,
         tag: outgoing.tag,

@@ -31,6 +31,8 @@ pub struct Flow {
     pub terrestrial_rtt: Option<Span>,
     /// Where its data come from.
     pub source: Source,
+    /// Class of its packets, from 0, the lowest, to 7 (RFC 2474, Sec. 4.2.2). A queue with priorities serves by it.
+    pub class: u8,
 }
 
 impl Flow {
@@ -47,6 +49,7 @@ impl Flow {
                 packets: None,
                 bytes: None,
             },
+            class: 0,
         }
     }
 

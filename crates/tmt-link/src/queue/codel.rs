@@ -59,6 +59,18 @@ impl CoDel {
         }
     }
 
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Removes the first packet, to be dropped because a buffer is full. The control law takes no notice of it.
+    pub(super) fn drop_head(&mut self) -> Option<Packet> {
+        let (packet, _) = self.waiting.pop_front()?;
+        self.bytes -= packet.size.0;
+        Some(packet)
+    }
+
     /// Time of the next drop: the interval shrinks with the square root of the number of drops (`control_law`).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();

@@ -317,7 +317,9 @@ Queue and path:
     queue: Queue discipline [default: drop-tail]
         DISCIPLINE
         drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC
-        8289) also drops or marks packets that have waited too long.
+        8289) also drops or marks packets that have waited too long. red and pie (RFC 8033) drop or
+        mark arriving packets at random. fq-codel (RFC 8290) has a queue with CoDel for each flow.
+        priority serves the highest class first (`flow` class=7).
     queue_loss: Packets that are dropped on arrival at the queue [default: none]
         PROCESS
         Also where there is room. Takes the processes of `channel`. list:FILE counts the packets
@@ -490,7 +492,8 @@ Traffic and runs:
         Prints mean and 95 % interval of every metric.
     flow: A flow with settings of its own; repeat for more flows; not with flows, start, bytes
         KEY=VALUE,…
-        For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms`.
+        For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`. Packets of class 7
+        go before those of class 0, the default, in a queue with priorities.
 
 Input format:
     unit: Unit of the numbers in the trace [default: s in text; ns in integers of Arrow and Parquet]
