@@ -186,6 +186,12 @@ impl Source {
         name.strip_prefix("tmt.").unwrap_or(name)
     }
 
+    /// All settings of the document; null for a table.
+    #[must_use]
+    pub fn params(&self) -> &Json {
+        &self.params
+    }
+
     /// A setting of the document; null without it.
     #[must_use]
     pub fn param(&self, name: &str) -> &Json {
