@@ -27,7 +27,13 @@ function show(value) {
   if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9)) return value.toExponential(3);
   return Math.abs(value) >= 1e3 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
 }
-const withHalf = (value, half) => (half === null || half === undefined ? show(value) : `${show(value)} ± ${String(Number(half.toPrecision(2)))}`);
+// A value has the digits of its half-width, of which two count.
+function withHalf(value, half) {
+  if (half === null || half === undefined) return show(value);
+  if (half <= Math.abs(value) * 1e-9) return `${show(value)} ± 0`;
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(half)));
+  return digits > 6 ? `${show(value)} ± ${show(half)}` : `${value.toFixed(digits)} ± ${half.toFixed(digits)}`;
+}
 const unit = (label, name) => (name ? `${label} (${name})` : label);
 
 // Bars of intervals, and the line at the place of the pointer in all charts.
@@ -156,12 +162,11 @@ function draw(place, spec) {
   const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "chart",
     "aria-label": `${spec.title}. Arrow keys go from point to point, plus and minus zoom, 0 shows all. The table below has all values.` });
   const figure = el("figure", { class: spec.wide ? "wide" : "" },
-    el("h3", {}, unit(spec.title, spec.unit)),
-    el("div", { class: spec.low ? "canvas low" : "canvas" }, canvas),
-    el("div", { class: "tools" },
+    el("div", { class: "head" }, el("h3", {}, unit(spec.title, spec.unit)), el("div", { class: "tools" },
       el("button", { type: "button", "aria-label": `Zoom in: ${spec.title}`, onclick: () => scaled(chart, 0.6) }, "+"),
       el("button", { type: "button", "aria-label": `Zoom out: ${spec.title}`, onclick: () => scaled(chart, 1.6) }, "−"),
-      el("button", { type: "button", "aria-label": `Show all: ${spec.title}`, onclick: () => zoom(null) }, "all")));
+      el("button", { type: "button", "aria-label": `Show all: ${spec.title}`, onclick: () => zoom(null) }, "all"))),
+    el("div", { class: "canvas" }, canvas));
   if (spec.note) figure.append(el("figcaption", {}, spec.note));
   place.append(figure);
   const xs = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).map((point) => point.x));
@@ -169,16 +174,22 @@ function draw(place, spec) {
   if (!(low <= high)) [low, high] = [0, 1];
   const edge = spec.x.names ? 0.5 : (high - low || Math.abs(high) || 1) * 0.02;
   const ends = spec.x.log ? [low / 1.1, high * 1.1] : [low - edge, high + edge];
+  // Axes have all values with their intervals.
+  const ys = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).flatMap((point) => [point.y - (point.half || 0), point.y + (point.half || 0)]));
+  let [least, greatest] = ys.reduce(([a, b], y) => [Math.min(a, y), Math.max(b, y)], [Infinity, -Infinity]);
+  if (!(least <= greatest)) [least, greatest] = [0, 1];
+  const room = (greatest - least || Math.abs(greatest) || 1) * 0.04;
+  const heights = spec.log ? {} : spec.stacked || spec.zero ? { min: 0 } : { suggestedMin: least - room, suggestedMax: greatest + room };
   const datasets = spec.series.map((series, number) => ({
     label: series.label, data: series.points, parsing: false, borderColor: series.colour || colour(number),
     backgroundColor: series.fill ? (series.colour || colour(number)) + "66" : series.colour || colour(number),
     borderDash: series.line ? dashes[Math.floor(number / 6) % 4] : [], borderWidth: 2, showLine: Boolean(series.line),
     pointRadius: series.dots === false ? 0 : series.radius || 4, pointHitRadius: 6, pointHoverRadius: 6,
-    pointStyle: shapes[number % 6], spanGaps: false, stepped: series.steps ? "before" : false, fill: series.fill || false,
+    pointStyle: series.fill ? "rect" : series.dots === false ? "line" : shapes[number % 6], spanGaps: false, stepped: series.steps ? "before" : false, fill: series.fill || false,
   }));
   const ink = tone("--soft");
   const names = spec.x.names;
-  const scale = (title, more) => ({ title: { display: true, text: title, color: ink }, ticks: { color: ink, maxRotation: 50 }, grid: { color: tone("--line") }, ...more });
+  const scale = (title, more) => ({ title: { display: true, text: title, color: ink }, ticks: { color: ink, maxRotation: 50, includeBounds: false }, grid: { color: tone("--line") }, ...more });
   const nameOf = (x) => (names ? names[Math.round(x) - 1] ?? "" : `${spec.x.label} ${show(x)}${spec.x.unit ? " " + spec.x.unit : ""}`);
   const chart = new Chart(canvas, {
     type: "line", data: { datasets }, plugins: [marks],
@@ -191,8 +202,9 @@ function draw(place, spec) {
       } : undefined,
       scales: {
         x: scale(unit(spec.x.label, spec.x.unit), { type: spec.x.log ? "logarithmic" : "linear", min: ends[0], max: ends[1], ...(names ? {
-          ticks: { color: ink, stepSize: 1, autoSkip: names.length > 30, maxRotation: 50, callback: (x) => (Number.isInteger(x) ? (names[x - 1] ?? "") : "") } } : {}) }),
-        y: scale(spec.unit || "", { type: spec.log ? "logarithmic" : "linear", title: { display: Boolean(spec.unit), text: spec.unit, color: ink }, stacked: Boolean(spec.stacked), grace: spec.stacked ? 0 : "5%" }),
+          afterBuildTicks: (axis) => { axis.ticks = names.map((_, place) => ({ value: place + 1 })); },
+          ticks: { color: ink, autoSkip: names.length > 30, maxRotation: 50, callback: (x) => names[x - 1] ?? "" } } : {}) }),
+        y: scale(spec.unit || "", { type: spec.log ? "logarithmic" : "linear", title: { display: Boolean(spec.unit), text: spec.unit, color: ink }, stacked: Boolean(spec.stacked), ...heights }),
       },
       plugins: {
         legend: { position: "bottom", labels: { color: tone("--ink"), usePointStyle: true, boxHeight: 7 }, display: datasets.length > 1 || Boolean(spec.legend) },

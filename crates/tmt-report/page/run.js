@@ -9,9 +9,9 @@ function run() {
   const time = (place, row) => packets.times_ms[place][row];
 
   function specs() {
-    const all = panels.map((panel) => ({ title: panel.title, unit: panel.unit, note: panel.note || "", legend: panel.series.length > 1, x: seconds,
+    const all = panels.map((panel) => ({ title: panel.title, unit: panel.unit, note: panel.note || "", legend: panel.series.length > 1, x: seconds, zero: true,
       series: panel.series.map((series) => ({ label: series.label, line: series.line, steps: series.steps, dots: !series.line, radius: 4,
-        colour: series.label.startsWith("sent and lost") ? tone("--bad") : series.label.startsWith("retransmission") ? "#E69F00" : undefined,
+        colour: series.label.startsWith("sent and lost") ? tone("--bad") : series.label.startsWith("retransmission") ? "#E69F00" : panel.series.filter((one) => one.line).length === 1 ? colours[0] : undefined,
         points: series.x.map((x, place) => ({ x, y: series.y[place] })) })) }));
     if (parts.x.length) {
       all.push({ title: "Where the delay goes", unit: parts.unit, x: seconds, stacked: true, legend: true, note: "Means over stretches of time, of delivered packets; one on top of the other.",
@@ -20,7 +20,7 @@ function run() {
     const layers = [["first transmission", (row) => !isLost(row) && packets.copy[row] <= 1, colours[0], 2],
       ["retransmission", (row) => !isLost(row) && packets.copy[row] > 1, "#E69F00", 4], ["lost", isLost, tone("--bad"), 4]];
     const rows = [...Array(count).keys()];
-    all.push({ title: "Packets by the time of sending", unit: "number of the packet", wide: true, x: seconds, onpick: (point) => way(point.row), legend: true,
+    all.push({ title: "Packets by the time of sending", unit: "number", wide: true, zero: true, x: seconds, onpick: (point) => way(point.row), legend: true,
       note: "Choose a packet by a click, or by its number below.",
       series: layers.map(([label, belongs, tint, radius]) => ({ label, colour: tint, radius, line: false, points: rows.filter(belongs).map((row) => ({ x: time(0, row) / 1000, y: packets.packet[row], row })) })).filter((series) => series.points.length) });
     return all;

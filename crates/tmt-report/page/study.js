@@ -4,7 +4,7 @@ function study() {
   const { keys, metrics, rows } = data;
   const varied = keys.map((key, place) => place).filter((place) => keys[place].values.length > 1);
   const state = {
-    metrics: new Set(metrics.map((_, place) => place).slice(0, data.compare ? 1 : 2)),
+    metrics: new Set(metrics.map((_, place) => place).filter((place) => (data.compare ? place === 0 || metrics[place].verdicts?.some((verdict) => verdict !== 0) : place < 2)).slice(0, 4)),
     x: varied.find((place) => keys[place].numbers && keys[place].values.length > 2) ?? varied.find((place) => keys[place].numbers) ?? varied[0] ?? 0,
     kept: keys.map((key) => new Set(key.values.keys())), word: "", sort: null, all: false, log: false,
   };
@@ -77,7 +77,7 @@ function study() {
     const head = el("tr");
     for (const column of columns) {
       const way = sort === column ? state.sort.way : 0;
-      head.append(el("th", { scope: "col", "aria-sort": way > 0 ? "ascending" : way < 0 ? "descending" : "none" },
+      head.append(el("th", { scope: "col", class: column.metric ? "" : "word", "aria-sort": way > 0 ? "ascending" : way < 0 ? "descending" : "none" },
         el("button", { type: "button", onclick: () => {
           state.sort = { label: column.label, way: way > 0 ? -1 : 1 };
           fillTable(visible());

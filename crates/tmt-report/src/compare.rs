@@ -278,66 +278,69 @@ fn answer(summary: &Summary, changes: &[Change<'_>]) -> String {
     if changes.is_empty() {
         return "No group is in both tables: there is nothing to compare.".to_owned();
     }
-    let quantity = Quantity::of(&summary.metrics[0]);
-    let count = |wanted: i8| {
-        changes
-            .iter()
-            .filter(|change| change.verdicts[0] == wanted)
-            .count()
-    };
-    let (worse, more, same) = (count(-1), count(1), count(0));
     let groups = counted(changes.len(), "group");
-    let has_interval = changes
-        .iter()
-        .any(|change| change.after.differences[0].is_some_and(|one| one.estimate.ci95.is_some()));
+    let has_interval = changes.iter().any(|change| {
+        let mut all = change.after.differences.iter().flatten();
+        all.any(|one| one.estimate.ci95.is_some())
+    });
     if !has_interval {
-        return format!(
-            "No verdict on {} in {groups}: one run each has no interval.",
-            quantity.label
-        );
+        return format!("No verdict on {groups}: one run each has no interval.");
     }
-    let mut text = format!(
-        "{} is worse in {worse} of {groups}, better in {more}, without a clear change in {same}",
-        capital(&quantity.label)
-    );
-    let first = changes
-        .iter()
-        .find(|change| change.verdicts[0] != 0)
-        .filter(|_| worse > 0 || more > 0);
-    if let Some(change) = first
-        && let Some(difference) = change.after.differences[0]
-    {
-        let labels = &change.after.labels[..change.after.labels.len() - 1];
-        let half = difference.estimate.ci95.map(|half| half * quantity.factor);
-        let name = if worse > 0 { "worst" } else { "most" };
-        let place = if labels.is_empty() {
-            "all runs".to_owned()
-        } else {
-            labels.join(", ")
+    let texts = |wanted: i8| {
+        let of_metric = |(metric, column): (usize, &String)| {
+            let count = changes
+                .iter()
+                .filter(|change| change.verdicts[metric] == wanted)
+                .count();
+            (count > 0).then(|| format!("{} in {count}", Quantity::of(column).label))
         };
-        text.push_str(&format!(
-            "; {name}: {place}, {}{}",
-            if difference.estimate.mean > 0.0 {
-                "+"
-            } else {
-                ""
-            },
-            with_half(
-                difference.estimate.mean * quantity.factor,
-                half,
-                quantity.unit
-            )
-        ));
-    }
+        summary
+            .metrics
+            .iter()
+            .enumerate()
+            .filter_map(of_metric)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (worse, more) = (texts(-1), texts(1));
+    let mut text = match (worse.is_empty(), more.is_empty()) {
+        (true, true) => return format!("No metric changes clearly in any of {groups}."),
+        (true, false) => format!("No regression in {groups}. Better: {more}"),
+        (false, true) => format!("Worse, of {groups}: {worse}"),
+        (false, false) => format!("Worse, of {groups}: {worse}. Better: {more}"),
+    };
+    text.push_str(&first_change(summary, &changes[0]));
     text.push('.');
     text
 }
 
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+/// The first clear change, the worst if one is worse.
+fn first_change(summary: &Summary, change: &Change<'_>) -> String {
+    let worst = change.verdicts.iter().position(|verdict| *verdict < 0);
+    let place = worst.or_else(|| change.verdicts.iter().position(|verdict| *verdict > 0));
+    let found = place.and_then(|place| Some((place, change.after.differences[place]?)));
+    let Some((metric, difference)) = found else {
+        return String::new();
+    };
+    let quantity = Quantity::of(&summary.metrics[metric]);
+    let labels = &change.after.labels[..change.after.labels.len() - 1];
+    let half = difference.estimate.ci95.map(|half| half * quantity.factor);
+    let sign = if difference.estimate.mean > 0.0 {
+        "+"
+    } else {
+        ""
+    };
+    let value = with_half(
+        difference.estimate.mean * quantity.factor,
+        half,
+        quantity.unit,
+    );
+    let place = if labels.is_empty() {
+        "all runs".to_owned()
+    } else {
+        labels.join(", ")
+    };
+    format!(". First: {place}, {} {sign}{value}", quantity.label)
 }
 
 fn how(changes: &[Change<'_>]) -> String {

@@ -191,19 +191,25 @@ fn table(page: &mut String, table: &Table, id: &str) {
         html(&table.caption),
         html(&table.caption)
     ));
-    for heading in &table.headings {
-        page.push_str(&format!("<th scope=\"col\">{}</th>", html(heading)));
+    let class = |place: usize| {
+        if place < table.words {
+            " class=\"word\""
+        } else {
+            ""
+        }
+    };
+    for (place, heading) in table.headings.iter().enumerate() {
+        page.push_str(&format!(
+            "<th scope=\"col\"{}>{}</th>",
+            class(place),
+            html(heading)
+        ));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         page.push_str("<tr>");
         for (place, cell) in row.iter().enumerate() {
-            let class = if place < table.words {
-                " class=\"word\""
-            } else {
-                ""
-            };
-            page.push_str(&format!("<td{class}>{}</td>", html(cell)));
+            page.push_str(&format!("<td{}>{}</td>", class(place), html(cell)));
         }
         page.push_str("</tr>\n");
     }

@@ -31,7 +31,7 @@ pub struct Input<'a> {
 }
 
 /// Most packets in the data of a page, all of them with their course.
-const PACKETS: usize = 4000;
+const PACKETS: usize = 5000;
 
 /// Most flows with lines of their own.
 const FLOWS: usize = 4;
@@ -577,7 +577,8 @@ fn chosen(packets: &[Packet]) -> (Vec<&Packet>, Option<String>) {
     let is_special = |packet: &Packet| packet.is_lost() || packet.copy > 1;
     let special = packets.iter().filter(|packet| is_special(packet)).count();
     let every_special = special.div_ceil(PACKETS / 2).max(1);
-    let every_other = (packets.len() - special).div_ceil(PACKETS / 2).max(1);
+    let room = PACKETS - special.div_ceil(every_special);
+    let every_other = (packets.len() - special).div_ceil(room).max(1);
     let mut seen = [0; 2];
     let kept = packets.iter().filter(|packet| {
         let (seen, every) = if is_special(packet) {

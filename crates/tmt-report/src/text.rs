@@ -75,18 +75,33 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
     joined(&number(value / size), name)
 }
 
-/// A value and its half-width, with the prefix that fits the value.
+/// A value and its half-width, with the prefix that fits the value. Two digits of the half-width count, and as many of the value.
 #[must_use]
 pub fn with_half(value: f64, half: Option<f64>, unit: Unit) -> String {
     let (size, name) = unit.shown(value.abs().max(half.unwrap_or(0.0)));
-    let text = number(value / size);
-    match half {
-        Some(half) => joined(
-            &format!("{text} ± {}", number(rounded(half / size, 2))),
+    let value = value / size;
+    let Some(half) = half.map(|half| half / size) else {
+        return joined(&number(value), name);
+    };
+    if !value.is_finite() || !half.is_finite() || half <= value.abs() * 1e-9 {
+        return joined(
+            &format!(
+                "{} ± {}",
+                number(value),
+                if half.is_finite() { "0" } else { "–" }
+            ),
             name,
-        ),
-        None => joined(&text, name),
+        );
     }
+    let scale = half.log10().floor();
+    let text = match 1.0 - scale {
+        digits if digits > 6.0 => format!("{} ± {}", number(value), number(half)),
+        digits => {
+            let digits = (1..=6).filter(|place| f64::from(*place) <= digits).count();
+            format!("{value:.digits$} ± {half:.digits$}")
+        }
+    };
+    joined(&text, name)
 }
 
 fn joined(number: &str, unit: &str) -> String {
@@ -112,8 +127,14 @@ mod tests {
         assert_eq!(number(f64::NAN), "–");
         assert_eq!(
             with_half(1.5e6, Some(23_456.0), Unit::BitsPerSecond),
-            "1.5 ± 0.023 Mbps"
+            "1.500 ± 0.023 Mbps"
         );
+        assert_eq!(
+            with_half(50.89e3, Some(32.4e3), Unit::BitsPerSecond),
+            "51 ± 32 kbps"
+        );
+        assert_eq!(with_half(1.0, Some(1e-15), Unit::None), "1 ± 0");
+        assert_eq!(with_half(0.0, Some(0.0), Unit::None), "0 ± 0");
         assert_eq!(with_unit(0.25, Unit::Seconds), "250 ms");
     }
 
