@@ -155,6 +155,11 @@ impl Source {
             rows.iter()
                 .filter_map(|row| row.as_object().cloned())
                 .collect()
+        } else if let Some(models) = inner("fits") {
+            models
+                .iter()
+                .filter_map(|model| model.as_object().cloned())
+                .collect()
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
         } else if let Some(all) = results.as_array() {

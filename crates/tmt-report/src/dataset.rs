@@ -76,7 +76,7 @@ pub fn better(column: &str) -> Better {
         "jain",
         "coding_ratio",
     ];
-    const LESS: [&str; 8] = [
+    const LESS: [&str; 10] = [
         "delay",
         "completion",
         "retransmi",
@@ -85,6 +85,8 @@ pub fn better(column: &str) -> Better {
         "lost",
         "dropped",
         "reorder",
+        "aic",
+        "bic",
     ];
     let has = |words: &[&str]| words.iter().any(|word| column.contains(word));
     if has(&MORE) {

@@ -239,22 +239,27 @@ fn answer(packets: &[Packet], series: Option<&Source>) -> Result<String, ReportE
     Ok(text)
 }
 
-/// The mean goodput of all flows over the stretches of the series that have one, bit/s.
+/// The mean goodput of all flows over the time of the series, bit/s. A row has that since the row before it.
 fn goodput(series: &Source) -> Result<Option<f64>, ReportError> {
     if !series.has("goodput") {
         return Ok(None);
     }
     let values = series.numbers(&series.quantity("goodput")?)?.values;
-    let mut flows: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for (row, value) in values
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| value.is_finite())
-    {
-        let flow = flows.entry(series.text(row, "flow")).or_default();
-        *flow = (flow.0 + value, flow.1 + 1.0);
+    let times = series.numbers(&series.quantity("time")?)?.values;
+    // Last time, bits, first time.
+    let mut flows: BTreeMap<String, (f64, f64, f64)> = BTreeMap::new();
+    for (row, (value, time)) in values.iter().zip(&times).enumerate() {
+        let (last, bits, _) = flows
+            .entry(series.text(row, "flow"))
+            .or_insert((*time, 0.0, *time));
+        if value.is_finite() {
+            *bits += value * (time - *last);
+        }
+        *last = *time;
     }
-    Ok((!flows.is_empty()).then(|| flows.values().map(|(sum, count)| sum / count).sum()))
+    let rates = flows.values().filter(|(last, _, first)| last > first);
+    let total: f64 = rates.map(|(last, bits, first)| bits / (last - first)).sum();
+    Ok((total > 0.0).then_some(total))
 }
 
 /// Mean and 95th percentile of the delay, s.

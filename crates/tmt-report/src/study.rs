@@ -426,7 +426,13 @@ fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
         }
     }
     // What is better comes first.
-    measured.sort_by_key(|column| better(column) == Better::Unknown);
+    let objective = natural::objective(source);
+    measured.sort_by_key(|column| {
+        (
+            objective != Some(*column),
+            better(column) == Better::Unknown,
+        )
+    });
     measured.truncate(METRICS);
     let most = Dataset::most_rows((keys.len() + measured.len() * 2).max(1));
     let step = table.len().div_ceil(most);
