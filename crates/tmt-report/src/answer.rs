@@ -158,7 +158,7 @@ fn best(
                 text = format!(
                     "No clear winner: {text}; {second} is within {} of it ({pairs})",
                     with_half(scaled(lead), Some(scaled(half)), unit)
-                )
+                );
             }
             Some(half) => text.push_str(&format!(
                 "; that is {} {less} than {second}, the next ({pairs})",

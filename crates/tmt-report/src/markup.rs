@@ -75,8 +75,11 @@ fn hash(text: &str) -> String {
 /// SHA-256 of Chart.js as it stands in pages, in hexadecimal.
 #[must_use]
 pub fn chart_sha256() -> String {
-    let bytes = Sha256::digest(CHART.as_bytes());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in Sha256::digest(CHART.as_bytes()) {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 impl Page {

@@ -89,7 +89,7 @@ pub fn page(input: &Input<'_>) -> Result<Page, ReportError> {
     };
     let link: Vec<Json> = input
         .timeline
-        .map(|timeline| repeats(timeline))
+        .map(repeats)
         .transpose()?
         .into_iter()
         .flatten()

@@ -298,7 +298,7 @@ fn lacking(summary: &Summary) -> Option<String> {
     let missing: usize = summary
         .groups
         .iter()
-        .flat_map(|group| group.lacking.first())
+        .filter_map(|group| group.lacking.first())
         .sum();
     let metric = summary.metrics.first()?;
     (missing > 0).then(|| {
