@@ -39,8 +39,8 @@ pub fn split(table: &Records) -> (Vec<String>, Vec<String>) {
         .partition(|axis| CHOSEN.contains(&axis.as_str()))
 }
 
-/// Rows of `table` with the values of `chosen` in one column, and of other columns only `metric`.
-fn by_choice(table: &Records, chosen: &[String], metric: &str) -> Records {
+/// Rows of `table` with the values of `chosen` in one column, and of other columns only `metric`; of the choices `only`, if any.
+fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) -> Records {
     let mut all = Records::default();
     let names = [
         "cell",
@@ -60,10 +60,14 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str) -> Records {
             .iter()
             .filter_map(|axis| table.value(row, axis).map(|value| shown(axis, value)))
             .collect();
+        let text = texts.join(", ");
+        if !only.is_empty() && !only.contains(&text.as_str()) {
+            continue;
+        }
         let cells = present
             .iter()
             .map(|name| (*name, table.value(row, name).cloned()));
-        all.row(cells.chain([(CHOICE, Some(Value::Text(texts.join(", "))))]));
+        all.row(cells.chain([(CHOICE, Some(Value::Text(text)))]));
     }
     all
 }
@@ -75,10 +79,14 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str) -> Records {
 pub fn of_sweep(table: &Records, summary: &Summary) -> Option<String> {
     let metric = summary.metrics.first()?;
     let (chosen, around) = split(table);
-    let choices = (!chosen.is_empty()).then(|| by_choice(table, &chosen, metric));
-    let ranked = choices.as_ref().and_then(|table| ranked(table, metric));
+    let ranked = (!chosen.is_empty())
+        .then(|| ranked(&by_choice(table, &chosen, metric, &[]), metric))
+        .flatten();
     match ranked.as_deref() {
-        Some([first, second, ..]) => best(choices.as_ref()?, metric, first, second, &around),
+        Some([first, second, ..]) => {
+            let two = by_choice(table, &chosen, metric, &[first, second]);
+            best(&two, metric, first, second, &around)
+        }
         _ => trend(summary),
     }
 }

@@ -325,7 +325,11 @@ fn pictures(source: &Source, by: &[String], summary: &Summary) -> Vec<(String, t
     summary
         .metrics
         .iter()
-        .take(PICTURES)
+        .take(if source.table.len() > LONG {
+            1
+        } else {
+            PICTURES
+        })
         .filter_map(draw)
         .collect()
 }
@@ -339,9 +343,8 @@ pub(crate) fn plan(table: &Records) -> Table {
         let mut values: Vec<String> = Vec::new();
         let mut known = BTreeSet::new();
         for value in (0..table.len()).filter_map(|row| table.value(row, &axis)) {
-            let text = shown(&axis, value);
-            if known.insert(text.clone()) && values.len() < SHOWN {
-                values.push(text);
+            if known.insert(value.text()) && values.len() < SHOWN {
+                values.push(shown(&axis, value));
             }
         }
         if known.is_empty() {

@@ -1,6 +1,7 @@
 //! `tmt report`: a page of HTML of results, of one run, or of two studies (docs/report.md).
 
 use tmt_core::format::import::render_keys;
+use tmt_plot::picture::counted;
 use tmt_plot::{PlotError, Source};
 use tmt_report::{Page, ReportError, compare, run as one_run, study};
 
@@ -66,8 +67,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "one file; two are for --compare"
             };
             return Err(Failure::usage(format!(
-                "found {} files, expected {expected}",
-                files.len()
+                "found {}, expected {expected}",
+                counted(files.len(), "file")
             )));
         }
     };
