@@ -113,7 +113,7 @@ function study() {
     const kept = state.kept[place];
     const order = [...key.values.keys()];
     if (key.numbers) order.sort((a, b) => key.numbers[a] - key.numbers[b]);
-    if (key.values.length > 12) {
+    if (key.values.length > 12 || key.values.some((value) => value.length > 40)) {
       const select = el("select", { multiple: true, size: "5", id: `key-${place}`, onchange: () => {
         const some = [...select.selectedOptions].map((option) => Number(option.value));
         state.kept[place] = new Set(some.length ? some : key.values.keys());

@@ -431,8 +431,9 @@ fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
     // What is better comes first.
     let objective = natural::objective(source);
     measured.sort_by_key(|column| {
+        let is_pair = ["published", "ours"].contains(column);
         (
-            objective != Some(*column),
+            objective != Some(*column) && !is_pair,
             better(column) == Better::Unknown,
         )
     });
@@ -569,13 +570,16 @@ fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> String {
     if data.rows == 1 {
         return format!("The {} is {value} ({interval}).", metric.quantity.label);
     }
-    let named: Vec<String> = data
-        .keys
-        .iter()
-        .filter(|key| !key.texts[*best].is_empty())
-        .take(3)
-        .map(|key| format!("{} {}", key.label, key.texts[*best]))
-        .collect();
+    // A name says itself what it is; a number does not.
+    let named = data.keys.iter().filter_map(|key| {
+        let text = &key.texts[*best];
+        match text.chars().next()? {
+            first if first.is_ascii_digit() => Some(format!("{} {text}", key.label)),
+            _ => Some(text.clone()),
+        }
+    });
+    let keys = if source.schema.is_empty() { 3 } else { 1 };
+    let named: Vec<String> = named.take(keys).collect();
     let word = if by == Better::Less {
         "lowest"
     } else {
@@ -608,20 +612,20 @@ fn verdict(source: &Source) -> Option<String> {
     for value in (0..table.len()).filter_map(|row| table.value(row, column?)) {
         *verdicts.entry(value.text()).or_default() += 1;
     }
-    let texts: Vec<String> = verdicts
+    let rows = counted(table.len(), "row");
+    let agree = verdicts.remove("ok").unwrap_or(0);
+    let others: Vec<String> = verdicts
         .iter()
-        .map(|(text, count)| format!("{text} {count}"))
+        .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
         .collect();
-    let of = if texts.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", texts.join(", "))
+    let others = match others.join(", ") {
+        none if none.is_empty() => String::new(),
+        some => format!("; others: {some}"),
     };
-    Some(format!(
-        "{} of {} have a published value{of}.",
-        compared,
-        counted(table.len(), "row")
-    ))
+    Some(match column {
+        Some(_) => format!("{agree} of {rows} agree with the published results{others}."),
+        None => format!("{compared} of {rows} have a published value beside ours."),
+    })
 }
 
 /// The settings of a document.
