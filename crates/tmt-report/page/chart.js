@@ -194,12 +194,8 @@ function draw(place, spec) {
   const chart = new Chart(canvas, {
     type: "line", data: { datasets }, plugins: [marks],
     options: {
-      animation: false, normalized: false, maintainAspectRatio: false, responsive: true, events: spec.onpick ? ["click"] : [],
+      animation: false, normalized: false, maintainAspectRatio: false, responsive: true, events: [],
       layout: { padding: { right: 8 } },
-      onClick: spec.onpick ? (event) => {
-        const found = chart.getElementsAtEventForMode(event.native, "nearest", { intersect: false }, true);
-        if (found.length) spec.onpick(chart.data.datasets[found[0].datasetIndex].data[found[0].index]);
-      } : undefined,
       scales: {
         x: scale(unit(spec.x.label, spec.x.unit), { type: spec.x.log ? "logarithmic" : "linear", min: ends[0], max: ends[1], ...(names ? {
           afterBuildTicks: (axis) => { axis.ticks = names.map((_, place) => ({ value: place + 1 })); },
@@ -216,6 +212,12 @@ function draw(place, spec) {
   });
   Object.assign(chart, { $ends: ends, $unit: spec.unit || "", $place: nameOf });
   linked.push(chart);
+  if (spec.onpick) {
+    canvas.addEventListener("click", (event) => {
+      const found = chart.getElementsAtEventForMode(event, "nearest", { intersect: false }, true);
+      if (found.length) spec.onpick(chart.data.datasets[found[0].datasetIndex].data[found[0].index]);
+    });
+  }
   pointers(chart, canvas);
   if (range) Object.assign(chart.options.scales.x, { min: range[0], max: range[1] });
 }

@@ -112,7 +112,9 @@ for (const name of ["sweep", "run", "compare", "tcp", "hostile"]) {
   check("the way of a packet by its number", (await page.locator("#way h3").textContent()).startsWith("Packet 100 of flow 0"));
   const at = await page.evaluate(() => { const chart = linked.at(-1); const point = chart.getDatasetMeta(0).data[500]; return [point.x, point.y, chart.data.datasets[0].data[500].row]; });
   const canvas = page.locator("canvas").last();
+  await canvas.scrollIntoViewIfNeeded();
   await canvas.click({ position: { x: at[0], y: at[1] } });
+  await page.waitForFunction(() => !document.querySelector("#way h3").textContent.startsWith("Packet 100 "), null, { timeout: 5000 }).catch(() => {});
   const way = await page.locator("#way h3").textContent();
   const wanted = await page.evaluate((row) => data.packets.packet[row], at[2]);
   check("the way of a packet by a click", Math.abs(parseInt(way.match(/Packet (\d+)/)[1], 10) - wanted) < 30, `${way} ${wanted}`);
