@@ -61,6 +61,7 @@ fn nothing_is_unsafe_but_the_look_at_stdout() {
         "fluid-tcp/src",
         "tmt-study/src",
         "tmt-plot/src",
+        "tmt-report/src",
         "tmt-cli/src",
         "tmt-python/src",
     ];
@@ -79,17 +80,45 @@ fn dependencies_point_one_way() {
     let fit = dependencies("tmt-fit");
     let study = dependencies("tmt-study");
     let plot = dependencies("tmt-plot");
+    let report = dependencies("tmt-report");
     let others = ["tmt-cli", "clap", "anyhow", "tempfile"];
     for (crate_text, forbidden) in [
         (
             &core,
-            ["tmt-link", "fluid-tcp", "tmt-fit", "tmt-study", "tmt-plot"].as_slice(),
+            [
+                "tmt-link",
+                "fluid-tcp",
+                "tmt-fit",
+                "tmt-study",
+                "tmt-plot",
+                "tmt-report",
+            ]
+            .as_slice(),
         ),
-        (&fit, &["tmt-link", "fluid-tcp", "tmt-study", "tmt-plot"]),
-        (&link, &["fluid-tcp", "tmt-fit", "tmt-study", "tmt-plot"]),
-        (&tcp, &["tmt-fit", "tmt-study", "tmt-plot"]),
-        (&study, &["tmt-plot"]),
-        (&plot, &["fluid-tcp", "tmt-link", "tmt-fit"]),
+        (
+            &fit,
+            &[
+                "tmt-link",
+                "fluid-tcp",
+                "tmt-study",
+                "tmt-plot",
+                "tmt-report",
+            ],
+        ),
+        (
+            &link,
+            &[
+                "fluid-tcp",
+                "tmt-fit",
+                "tmt-study",
+                "tmt-plot",
+                "tmt-report",
+            ],
+        ),
+        (&tcp, &["tmt-fit", "tmt-study", "tmt-plot", "tmt-report"]),
+        (&study, &["tmt-plot", "tmt-report"]),
+        (&plot, &["fluid-tcp", "tmt-link", "tmt-fit", "tmt-report"]),
+        (&report, &["fluid-tcp", "tmt-link", "tmt-fit"]),
     ] {
         let forbidden = forbidden.iter().chain(&others);
         for name in forbidden {
@@ -103,13 +132,14 @@ fn dependencies_point_one_way() {
 }
 
 /// Crates, and the files that are their roots.
-const CRATES: [(&str, &str); 8] = [
+const CRATES: [(&str, &str); 9] = [
     ("tmt-core", "lib.rs"),
     ("tmt-link", "lib.rs"),
     ("fluid-tcp", "lib.rs"),
     ("tmt-fit", "lib.rs"),
     ("tmt-study", "lib.rs"),
     ("tmt-plot", "lib.rs"),
+    ("tmt-report", "lib.rs"),
     ("tmt-cli", "lib.rs"),
     ("tmt-python", "lib.rs"),
 ];
@@ -270,6 +300,7 @@ fn libraries_never_print_exit_or_read_the_environment() {
             "fluid-tcp/src",
             "tmt-study/src",
             "tmt-plot/src",
+            "tmt-report/src",
         ],
         &words,
     );

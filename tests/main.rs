@@ -42,6 +42,7 @@ mod models;
 mod mutations;
 mod order;
 mod packing;
+mod pages;
 mod params;
 mod pipes;
 mod plots;

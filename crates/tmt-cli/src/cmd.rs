@@ -14,6 +14,7 @@ mod inject;
 mod lint;
 mod model;
 mod plot;
+mod report;
 mod reproduce;
 mod slice;
 pub(crate) mod stats;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Summarise(summarise::Args),
     /// Draw a table, a trace or a document as SVG, PNG or text
     Plot(plot::Args),
+    /// Make an HTML page of results, of one run, or of two studies
+    Report(report::Args),
     /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
     Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
@@ -100,6 +103,7 @@ impl Command {
             Self::Sweep(args) => sweep::run(&args),
             Self::Summarise(args) => summarise::run(&args),
             Self::Plot(args) => plot::run(&args),
+            Self::Report(args) => report::run(&args),
             Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),

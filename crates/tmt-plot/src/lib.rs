@@ -37,7 +37,7 @@ pub mod picture;
 pub mod render;
 pub mod sequence;
 pub mod source;
-mod thin;
+pub mod thin;
 
 pub use picture::Picture;
 pub use source::Source;

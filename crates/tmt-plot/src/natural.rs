@@ -39,6 +39,16 @@ pub static KINDS: [&Kind; 9] = [
     &trace::KIND,
 ];
 
+/// The column by which a document judges its rows: the objective of `tmt advise`, the criterion of `tmt fit`; none for others.
+#[must_use]
+pub fn objective(source: &Source) -> Option<&'static str> {
+    match source.document() {
+        "advise" => advise::objective(source),
+        "fit" => ["bic", "aic"].into_iter().find(|name| source.has(name)),
+        _ => None,
+    }
+}
+
 /// The picture of chosen columns, or without a choice the natural picture of a table or document.
 ///
 /// # Errors

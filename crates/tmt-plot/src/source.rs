@@ -155,6 +155,11 @@ impl Source {
             rows.iter()
                 .filter_map(|row| row.as_object().cloned())
                 .collect()
+        } else if let Some(models) = inner("fits") {
+            models
+                .iter()
+                .filter_map(|model| model.as_object().cloned())
+                .collect()
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
         } else if let Some(all) = results.as_array() {
@@ -184,6 +189,12 @@ impl Source {
     pub fn document(&self) -> &str {
         let name = self.schema.split('/').next().unwrap_or("");
         name.strip_prefix("tmt.").unwrap_or(name)
+    }
+
+    /// All settings of the document; null for a table.
+    #[must_use]
+    pub fn params(&self) -> &Json {
+        &self.params
     }
 
     /// A setting of the document; null without it.

@@ -10,16 +10,21 @@ const MOST_DOTS: usize = 10_000;
 
 /// Extent of a panel, in units of its axes, and its size in pixels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Extent {
-    pub(crate) x: (f64, f64),
-    pub(crate) y: (f64, f64),
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub struct Extent {
+    /// Ends of the horizontal axis.
+    pub x: (f64, f64),
+    /// Ends of the vertical axis.
+    pub y: (f64, f64),
+    /// Width, pixels.
+    pub width: f64,
+    /// Height, pixels.
+    pub height: f64,
 }
 
 /// `points` with fewer of them if there are more than can be seen. Of each column of pixels the first, smallest, largest and last
 /// value stay, and so do all gaps that can be seen. `panel` series share the panel.
-pub(crate) fn thin(points: Vec<Point>, mark: Mark, extent: Extent, panel: usize) -> Vec<Point> {
+#[must_use]
+pub fn thin(points: Vec<Point>, mark: Mark, extent: Extent, panel: usize) -> Vec<Point> {
     if points.len() <= PER_PIXEL * index(extent.width) {
         return points;
     }

@@ -18,13 +18,22 @@ pub(super) static KIND: Kind = Kind {
 /// Most candidates that have a line.
 const MOST: usize = 30;
 
-fn draw(source: &Source) -> Result<Picture, PlotError> {
+/// Column of the objective of `tmt advise`, if the document has it.
+pub(super) fn objective(source: &Source) -> Option<&'static str> {
     let metrics = [
         ("goodput", "total_goodput_bps"),
         ("page-time", "completion_time_s"),
         ("p99-delay", "delay_p99_s"),
         ("efficiency", "efficiency"),
     ];
+    let asked = source.param("objective").as_str()?;
+    let metric = metrics.iter().find(|(name, _)| *name == asked);
+    metric
+        .map(|(_, column)| *column)
+        .filter(|column| source.has(column))
+}
+
+fn draw(source: &Source) -> Result<Picture, PlotError> {
     let ranked: Vec<usize> = {
         let mut rows: Vec<(u64, usize)> = (0..source.table.len())
             .filter_map(|row| Some((word(source, row, "rank")?.parse().ok()?, row)))
@@ -32,10 +41,7 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         rows.sort_unstable();
         rows.into_iter().map(|(_, row)| row).collect()
     };
-    let objective = source.param("objective").as_str().unwrap_or_default();
-    let metric = metrics.iter().find(|(name, _)| *name == objective);
-    let metric = metric.filter(|(_, column)| source.has(column) && !ranked.is_empty());
-    let Some((_, metric)) = metric else {
+    let Some(metric) = objective(source).filter(|_| !ranked.is_empty()) else {
         return Err(PlotError::Data(
             "found no objective, or no candidate with a rank, expected the document of `tmt advise --json`".to_owned(),
         ));

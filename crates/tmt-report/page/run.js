@@ -1,0 +1,79 @@
+// The page of one run: all charts over one time; a click on a packet shows its way.
+
+function run() {
+  const { panels, parts, packets } = data;
+  const count = packets.packet.length;
+  const fates = { queue: "dropped at the queue", link: "lost on the link", open: "not arrived at the end of the run", duplicate: "a proxy had it already", delivered: "delivered" };
+  const seconds = { label: "time", unit: "s", names: null };
+  const isLost = (row) => packets.fate[row] === "queue" || packets.fate[row] === "link";
+  const time = (place, row) => packets.times_ms[place][row];
+
+  function specs() {
+    const all = panels.map((panel) => ({ title: panel.title, unit: panel.unit, note: panel.note || "", legend: panel.series.length > 1, x: seconds, zero: true,
+      series: panel.series.map((series) => ({ label: series.label, line: series.line, steps: series.steps, dots: !series.line, radius: 4,
+        colour: series.label.startsWith("sent and lost") ? tone("--bad") : series.label.startsWith("retransmission") ? "#E69F00" : panel.series.filter((one) => one.line).length === 1 ? colours[0] : undefined,
+        points: series.x.map((x, place) => ({ x, y: series.y[place] })) })) }));
+    if (parts.x.length) {
+      all.push({ title: "Where the delay goes", unit: parts.unit, x: seconds, stacked: true, legend: true, note: "Means over stretches of time, of delivered packets; one on top of the other.",
+        series: parts.names.map((label, place) => ({ label, line: true, dots: false, fill: place ? "-1" : "origin", points: parts.x.map((x, at) => ({ x, y: parts.y[place][at] })) })) });
+    }
+    const layers = [["first transmission", (row) => !isLost(row) && packets.copy[row] <= 1, colours[0], 2],
+      ["retransmission", (row) => !isLost(row) && packets.copy[row] > 1, "#E69F00", 4], ["lost", isLost, tone("--bad"), 4]];
+    const rows = [...Array(count).keys()];
+    all.push({ title: "Packets by the time of sending", unit: "number", wide: true, zero: true, x: seconds, onpick: (point) => way(point.row), legend: true,
+      note: "Choose a packet by a click, or by its number below.",
+      series: layers.map(([label, belongs, tint, radius]) => ({ label, colour: tint, radius, line: false, points: rows.filter(belongs).map((row) => ({ x: time(0, row) / 1000, y: packets.packet[row], row })) })).filter((series) => series.points.length) });
+    return all;
+  }
+
+  const drawn = (tag, attributes, ...children) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+
+  // The way of a packet: a bar of the parts of its delay, and its events.
+  function way(row) {
+    const names = ["sent", "enters the queue", "begins on the link", "leaves the sender of the link", "delivered", "acknowledged"];
+    const lines = names.map((name, place) => [name, time(place, row)]).filter(([, at]) => at !== null).map(([name, at]) => `${(at / 1000).toFixed(6)} s: ${name}`);
+    if (packets.fate[row] !== "delivered") lines.push(fates[packets.fate[row]] || packets.fate[row]);
+    const shares = parts.names.map((name, place) => [name, packets.parts_ms[place][row], place]).filter(([, share]) => share !== null);
+    const total = shares.reduce((sum, [, share]) => sum + share, 0);
+    const title = `Packet ${packets.packet[row]} of flow ${packets.flow[row]}, copy ${packets.copy[row]}: ${fates[packets.fate[row]] || packets.fate[row]}${total ? ` after ${show(total)} ms` : ""}`;
+    const picture = drawn("svg", { class: "way", role: "img", "aria-label": title, viewBox: `0 0 800 ${40 + 22 * shares.length}`, width: "800" });
+    let left = 0;
+    const order = [1, 2, 3, 0];
+    for (const [turn, [name, share, place]] of [...shares].sort((a, b) => order.indexOf(a[2]) - order.indexOf(b[2])).entries()) {
+      const width = total ? (share / total) * 800 : 0;
+      picture.append(drawn("rect", { x: left, y: 0, width, height: 26, fill: colour(place) }),
+        drawn("rect", { x: 0, y: 36 + turn * 22, width: 14, height: 14, fill: colour(place) }),
+        drawn("text", { x: 22, y: 48 + turn * 22, fill: tone("--ink"), "font-size": 15 }, `${name}: ${show(share)} ms, ${total ? Math.round((share / total) * 100) : 0} %`));
+      left += width;
+    }
+    byId("way").replaceChildren(el("h3", {}, title), ...(total ? [picture] : []), el("ol", {}, ...lines.map((line) => el("li", {}, line))));
+    byId("packet").value = packets.packet[row];
+    say(title);
+  }
+
+  const number = el("input", { type: "search", inputmode: "numeric", id: "packet", size: "8" });
+  const find = () => {
+    const row = packets.packet.findIndex((packet) => String(packet) === number.value.trim());
+    if (row >= 0) way(row); else byId("way").replaceChildren(el("p", {}, `The page holds no packet ${number.value}; tmt tcp --explain has all.`));
+  };
+  number.addEventListener("keydown", (event) => { if (event.key === "Enter") find(); });
+  const figure = el("figure", { class: "wide" },
+    el("h3", {}, "The way of a packet"),
+    el("div", { class: "row" }, el("div", {}, el("label", { class: "label", for: "packet" }, "number of the packet"), number),
+      el("button", { type: "button", onclick: find }, "Show its way")), el("div", { id: "way" }));
+  byId("controls").append(el("div", { class: "row" }, el("div", {}, el("span", { class: "label" }, "time"),
+    el("button", { type: "button", onclick: () => zoom(null) }, "Show all of the run")), el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));
+  byId("charts").after(figure);
+  function update() {
+    redraw(byId("charts"), specs());
+    document.documentElement.dataset.updates = Number(document.documentElement.dataset.updates || 0) + 1;
+  }
+  update();
+  const slowest = [...Array(count).keys()].reduce((best, row) => ((time(4, row) ?? 0) - time(0, row) > (time(4, best) ?? 0) - time(0, best) && time(4, row) !== null ? row : best), 0);
+  if (count) way(slowest);
+}

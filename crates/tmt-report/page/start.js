@@ -1,0 +1,9 @@
+// Shows what needs script, and hides the static pictures, which print.
+
+if (typeof Chart === "function" && data && data.kind) {
+  for (const id of ["controls", "charts", "table-tools"]) byId(id).hidden = false;
+  ({ study, run })[data.kind]();
+  byId("pictures").hidden = true;
+  const size = () => linked.forEach((chart) => chart.resize());
+  addEventListener("afterprint", size);
+}

@@ -1,0 +1,161 @@
+// The page of a table: what is chosen holds for all charts and for the table.
+
+function study() {
+  const { keys, metrics, rows } = data;
+  const varied = keys.map((key, place) => place).filter((place) => keys[place].values.length > 1);
+  const state = {
+    metrics: new Set(metrics.map((_, place) => place).filter((place) => (data.compare ? place === 0 || metrics[place].verdicts?.some((verdict) => verdict !== 0) : place < 2)).slice(0, 4)),
+    x: varied.find((place) => keys[place].numbers && keys[place].values.length > 2) ?? varied.find((place) => keys[place].numbers) ?? varied[0] ?? 0,
+    kept: keys.map((key) => new Set(key.values.keys())), word: "", sort: null, all: false, log: false,
+  };
+  const most = 200;
+
+  // Rows that the choice leaves, in their order.
+  function visible() {
+    const found = [];
+    const word = state.word.toLowerCase();
+    for (let row = 0; row < rows; row += 1) {
+      if (!keys.every((key, place) => state.kept[place].has(key.index[row]))) continue;
+      if (word && !keys.some((key) => key.values[key.index[row]].toLowerCase().includes(word))) continue;
+      found.push(row);
+    }
+    return found;
+  }
+
+  function specs(found) {
+    const key = keys[state.x];
+    if (!key) return [];
+    const used = [...new Set(found.map((row) => key.index[row]))].sort((a, b) => a - b);
+    const names = key.numbers ? null : used.map((value) => key.values[value]);
+    const others = varied.filter((place) => place !== state.x && new Set(found.map((row) => keys[place].index[row])).size > 1);
+    const groups = new Map();
+    for (const row of found) {
+      const id = others.map((place) => keys[place].index[row]).join("|");
+      if (!groups.has(id)) groups.set(id, []);
+      groups.get(id).push(row);
+    }
+    const shown = [...groups.values()].slice(0, mostSeries);
+    const label = (row) => others.map((place) => {
+      const text = keys[place].values[keys[place].index[row]];
+      return /^[\d.-]/.test(text) || text === "" ? `${keys[place].label} ${text || "–"}` : text;
+    }).join(", ") || "all";
+    const left = groups.size - shown.length;
+    return [...state.metrics].sort((a, b) => a - b).map((number) => {
+      const metric = metrics[number];
+      const series = shown.map((members, place) => {
+        const shift = names ? (place - (shown.length - 1) / 2) * Math.min(0.12, 0.6 / shown.length) : 0;
+        const points = members.map((row) => ({
+          x: (names ? used.indexOf(key.index[row]) + 1 : key.numbers[key.index[row]]) + shift,
+          y: metric.values[row], half: metric.halves ? metric.halves[row] : null, row }));
+        if (!names) points.sort((a, b) => a.x - b.x);
+        // Many points need no dots.
+        return { label: label(members[0]), points, line: !names, dots: points.length <= 200, radius: 4 };
+      });
+      const note = [metric.halves ? "Bars: 95 % intervals." : "No intervals.", left > 0 ? `${left} more series are not drawn: choose fewer.` : "",
+        metric.better > 0 ? "More is better." : metric.better < 0 ? "Less is better." : ""].filter(Boolean).join(" ");
+      const positive = series.every((one) => one.points.every((point) => point.y === null || point.y > 0));
+      return { title: metric.label, unit: metric.unit, note, series, log: state.log && positive,
+        x: { label: key.label, unit: "", names, log: state.logX && !names && series.every((one) => one.points.every((point) => point.x > 0)) } };
+    });
+  }
+
+  function fillTable(found) {
+    const table = byId("main-table");
+    const chosen = [...state.metrics].sort((a, b) => a - b);
+    const columns = [...keys.map((key, place) => ({ label: key.label, key: place, order: (row) => (key.numbers ? key.numbers[key.index[row]] : key.values[key.index[row]]), text: (row) => key.values[key.index[row]] })),
+      ...chosen.map((number) => {
+        const metric = metrics[number];
+        return { label: unit(metric.label, metric.unit), metric, order: (row) => metric.values[row],
+          text: (row) => withHalf(metric.values[row], metric.halves ? metric.halves[row] : null) };
+      })];
+    const sort = state.sort && columns.find((column) => column.label === state.sort.label);
+    const sorted = sort ? [...found].sort((one, other) => {
+      const [a, b] = [sort.order(one), sort.order(other)];
+      if (a === null || b === null) return (a === null) - (b === null) || one - other;
+      return (a < b ? -1 : a > b ? 1 : 0) * state.sort.way || one - other;
+    }) : found;
+    const head = el("tr");
+    for (const column of columns) {
+      const way = sort === column ? state.sort.way : 0;
+      head.append(el("th", { scope: "col", class: column.metric ? "" : "word", "aria-sort": way > 0 ? "ascending" : way < 0 ? "descending" : "none" },
+        el("button", { type: "button", onclick: () => {
+          state.sort = { label: column.label, way: way > 0 ? -1 : 1 };
+          fillTable(visible());
+          [...table.tHead.querySelectorAll("button")].find((button) => button.textContent.startsWith(column.label))?.focus();
+        } }, column.label + (way > 0 ? " ▲" : way < 0 ? " ▼" : ""))));
+    }
+    table.tHead.replaceChildren(head);
+    const limit = state.all ? sorted.length : Math.min(most, sorted.length);
+    const body = document.createDocumentFragment();
+    for (const row of sorted.slice(0, limit)) {
+      const line = el("tr");
+      for (const column of columns) {
+        let kind = column.metric ? "" : "word";
+        if (data.compare && column.metric && column.metric.verdicts) kind = ["bad", "", "good"][column.metric.verdicts[row] + 1];
+        line.append(el("td", { class: kind }, column.text(row)));
+      }
+      body.append(line);
+    }
+    table.tBodies[0].replaceChildren(body);
+    byId("shown").textContent = `${sorted.length} of ${rows} rows` + (limit < sorted.length ? `, the first ${limit} shown` : "");
+    byId("more").hidden = limit === sorted.length;
+  }
+
+  function update() {
+    const found = visible();
+    redraw(byId("charts"), specs(found));
+    fillTable(found);
+    say(`${found.length} of ${rows} rows chosen`);
+    document.documentElement.dataset.updates = Number(document.documentElement.dataset.updates || 0) + 1;
+  }
+
+  function chooser(key, place) {
+    const kept = state.kept[place];
+    const order = [...key.values.keys()];
+    if (key.numbers) order.sort((a, b) => key.numbers[a] - key.numbers[b]);
+    if (key.values.length > 12 || key.values.some((value) => value.length > 40)) {
+      const select = el("select", { multiple: true, size: "5", id: `key-${place}`, onchange: () => {
+        const some = [...select.selectedOptions].map((option) => Number(option.value));
+        state.kept[place] = new Set(some.length ? some : key.values.keys());
+        range = null;
+        update();
+      } }, ...order.slice(0, 500).map((value) => el("option", { value }, key.values[value] || "–")));
+      return el("div", {}, el("label", { class: "label", for: `key-${place}` }, `${key.label}: none chosen means all`), select);
+    }
+    const boxes = order.map((value) => {
+      const box = el("input", { type: "checkbox", checked: true, "data-key": key.label, onchange: () => {
+        if (box.checked) kept.add(value); else kept.delete(value);
+        range = null;
+        update();
+      } });
+      return el("label", {}, box, key.values[value] || "–");
+    });
+    return el("fieldset", {}, el("legend", {}, key.label), ...boxes);
+  }
+
+  const metricBoxes = metrics.map((metric, place) => {
+    const box = el("input", { type: "checkbox", checked: state.metrics.has(place), "data-metric": metric.label, onchange: () => {
+      if (box.checked) state.metrics.add(place); else state.metrics.delete(place);
+      update();
+    } });
+    return el("label", {}, box, metric.label);
+  });
+  const axis = el("select", { id: "axis", onchange: () => { state.x = Number(axis.value); range = null; update(); } },
+    ...(varied.length ? varied : keys.map((_, place) => place)).map((place) => el("option", { value: place, selected: place === state.x }, keys[place].label)));
+  const logs = [["log", "logarithmic values"], ["logX", "logarithmic axis"]].map(([name, text]) => {
+    const box = el("input", { type: "checkbox", onchange: () => { state[name] = box.checked; update(); } });
+    return el("label", {}, box, text);
+  });
+  byId("controls").append(el("div", { class: "row" },
+    ...varied.map((place) => chooser(keys[place], place)),
+    el("fieldset", {}, el("legend", {}, "metrics"), ...metricBoxes),
+    ...(keys.length ? [el("div", {}, el("label", { class: "label", for: "axis" }, "along the axis"), axis)] : []),
+    el("fieldset", {}, el("legend", {}, "scales"), ...logs),
+    el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));
+  const search = el("input", { type: "search", id: "search", oninput: () => { state.word = search.value; update(); } });
+  byId("table-tools").append(el("div", { class: "row" },
+    el("div", {}, el("label", { class: "label", for: "search" }, "rows that hold"), search),
+    el("div", {}, el("span", { class: "label" }, "shown"), el("span", { id: "shown" })),
+    el("div", {}, el("button", { type: "button", id: "more", onclick: () => { state.all = true; fillTable(visible()); } }, "Show all rows"))));
+  update();
+}

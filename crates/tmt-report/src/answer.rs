@@ -1,0 +1,253 @@
+//! The answer of a study in one sentence, with its interval.
+
+use std::collections::BTreeMap;
+
+use tmt_core::format::records::{Records, Value};
+use tmt_plot::source::Quantity;
+use tmt_study::conditions::{axes, heading, shown};
+use tmt_study::summary::{Group, Summary, summarise};
+
+use crate::dataset::{Better, better};
+use crate::text::{with_half, with_unit};
+
+/// Axes that a designer chooses; the others are circumstances, over which the answer takes means.
+const CHOSEN: [&str; 14] = [
+    "scheme",
+    "cc",
+    "queue",
+    "buffer",
+    "profile",
+    "path",
+    "overlap",
+    "pacing",
+    "ecn",
+    "iw",
+    "packet_bytes",
+    "link",
+    "recovery",
+    "model",
+];
+
+/// Column of the choices side by side.
+const CHOICE: &str = "choice";
+
+/// The axes of a table that are chosen, and the circumstances.
+#[must_use]
+pub fn split(table: &Records) -> (Vec<String>, Vec<String>) {
+    axes(table)
+        .map(str::to_owned)
+        .partition(|axis| CHOSEN.contains(&axis.as_str()))
+}
+
+/// Rows of `table` with the values of `chosen` in one column, and of other columns only `metric`; of the choices `only`, if any.
+fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) -> Records {
+    let mut all = Records::default();
+    let names = [
+        "cell",
+        "run",
+        "seed",
+        "offset_s",
+        "duration_s",
+        "flow",
+        metric,
+    ];
+    let present: Vec<&str> = names
+        .into_iter()
+        .filter(|name| table.names().any(|known| known == *name))
+        .collect();
+    for row in 0..table.len() {
+        let texts: Vec<String> = chosen
+            .iter()
+            .filter_map(|axis| table.value(row, axis).map(|value| shown(axis, value)))
+            .collect();
+        let text = texts.join(", ");
+        if !only.is_empty() && !only.contains(&text.as_str()) {
+            continue;
+        }
+        let cells = present
+            .iter()
+            .map(|name| (*name, table.value(row, name).cloned()));
+        all.row(cells.chain([(CHOICE, Some(Value::Text(text)))]));
+    }
+    all
+}
+
+/// The answer: the best choice by the first metric of `summary`, and its lead over the next. `None` if nothing was measured.
+///
+/// The lead is that of pairs where the runs have common seeds; without an interval none is claimed.
+#[must_use]
+pub fn of_sweep(table: &Records, summary: &Summary) -> Option<String> {
+    let metric = summary.metrics.first()?;
+    let (chosen, around) = split(table);
+    let ranked = (!chosen.is_empty())
+        .then(|| ranked(&by_choice(table, &chosen, metric, &[]), metric))
+        .flatten();
+    match ranked.as_deref() {
+        Some([first, second, ..]) => {
+            let two = by_choice(table, &chosen, metric, &[first, second]);
+            best(&two, metric, first, second, &around)
+        }
+        _ => trend(summary),
+    }
+}
+
+/// The values of the choice that have a mean, the best first.
+fn ranked(table: &Records, metric: &str) -> Option<Vec<String>> {
+    let summary = summarise(table, &[CHOICE.to_owned()], &[metric.to_owned()], None).ok()?;
+    let sign = if better(metric) == Better::Less {
+        1.0
+    } else {
+        -1.0
+    };
+    let mut means: Vec<(f64, String)> = summary
+        .groups
+        .iter()
+        .filter_map(|group| Some((group.means[0]?.mean * sign, group.by[0].clone())))
+        .collect();
+    means.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Some(means.into_iter().map(|(_, name)| name).collect())
+}
+
+fn best(
+    table: &Records,
+    metric: &str,
+    first: &str,
+    second: &str,
+    around: &[String],
+) -> Option<String> {
+    let against = format!("{CHOICE}={second}");
+    let summary = summarise(
+        table,
+        &[CHOICE.to_owned()],
+        &[metric.to_owned()],
+        Some(&against),
+    )
+    .ok()?;
+    let group = summary.groups.iter().find(|group| group.by[0] == first)?;
+    let mean = group.means[0]?;
+    let quantity = Quantity::of(metric);
+    let unit = quantity.unit;
+    let scaled = |value: f64| value * quantity.factor;
+    let word = match better(metric) {
+        Better::Less => "lowest",
+        _ => "highest",
+    };
+    let over = if around.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = around.iter().map(|axis| heading(axis)).collect();
+        format!(", in the mean over {}", names.join(" and "))
+    };
+    let value = with_half(scaled(mean.mean), mean.ci95.map(scaled), unit);
+    let of_runs = match mean.ci95 {
+        Some(_) => format!("95 % interval, {} runs", mean.runs),
+        None if mean.runs == 1 => "one run, so no interval".to_owned(),
+        None => "no interval".to_owned(),
+    };
+    let mut text = format!(
+        "{first} has the {word} {}: {value} ({of_runs}){over}",
+        quantity.label
+    );
+    if let Some(difference) = group.differences.first().copied().flatten() {
+        let lead = difference.estimate.mean.abs();
+        let half = difference.estimate.ci95;
+        let pairs = if difference.paired {
+            "pairs"
+        } else {
+            "unpaired"
+        };
+        let less = if better(metric) == Better::Less {
+            "less"
+        } else {
+            "more"
+        };
+        match half {
+            Some(half) if half >= lead => {
+                text = format!(
+                    "No clear winner: {text}; {second} is within {} of it ({pairs})",
+                    with_half(scaled(lead), Some(scaled(half)), unit)
+                );
+            }
+            Some(half) => text.push_str(&format!(
+                "; that is {} {less} than {second}, the next ({pairs})",
+                with_half(scaled(lead), Some(scaled(half)), unit)
+            )),
+            None => text.push_str(&format!(
+                "; the next is {second}, {} off",
+                with_unit(scaled(lead), unit)
+            )),
+        }
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// The extremes of the first metric, where nothing is chosen.
+fn trend(summary: &Summary) -> Option<String> {
+    let metric = summary.metrics.first()?;
+    let quantity = Quantity::of(metric);
+    let measured: Vec<(&Group, f64)> = summary
+        .groups
+        .iter()
+        .filter_map(|group| Some((group, group.means[0]?.mean)))
+        .collect();
+    let text = |group: &Group| {
+        let mean = group.means[0]?;
+        let half = mean.ci95.map(|half| half * quantity.factor);
+        Some(with_half(mean.mean * quantity.factor, half, quantity.unit))
+    };
+    let place = |group: &Group| {
+        let of = summary.by.iter().zip(&group.labels);
+        of.map(|(axis, label)| format!("{} {label}", heading(axis)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let least = measured
+        .iter()
+        .min_by(|one, other| one.1.total_cmp(&other.1))?
+        .0;
+    let most = measured
+        .iter()
+        .max_by(|one, other| one.1.total_cmp(&other.1))?
+        .0;
+    let half = if most.means[0]?.ci95.is_some() {
+        " (95 % intervals)"
+    } else {
+        " (one run each, so no intervals)"
+    };
+    if measured.len() == 1 || summary.by.is_empty() {
+        return Some(format!("The {} is {}{half}.", quantity.label, text(most)?));
+    }
+    Some(format!(
+        "The {} goes from {} at {} to {} at {}{half}.",
+        quantity.label,
+        text(least)?,
+        place(least),
+        text(most)?,
+        place(most)
+    ))
+}
+
+/// Values by name of the columns that have one value only.
+#[must_use]
+pub fn constants(table: &Records) -> BTreeMap<String, String> {
+    let one = |name: &str| {
+        let mut values = (0..table.len())
+            .filter(|row| !has_error(table, *row))
+            .map(|row| table.value(row, name));
+        let first = values.next()??;
+        values
+            .all(|value| value == Some(first))
+            .then(|| shown(name, first))
+    };
+    table
+        .names()
+        .filter_map(|name| Some((name.to_owned(), one(name)?)))
+        .collect()
+}
+
+/// Whether a row is that of a cell without results.
+#[must_use]
+pub fn has_error(table: &Records, row: usize) -> bool {
+    table.value(row, "error").is_some()
+}

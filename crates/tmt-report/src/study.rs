@@ -1,0 +1,651 @@
+//! The page of a table or a document.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+use tmt_core::format::records::{Records, Value};
+use tmt_plot::chosen::{Choice, is_results};
+use tmt_plot::picture::counted;
+use tmt_plot::source::Quantity;
+use tmt_plot::{PlotError, Source, natural};
+use tmt_study::conditions::{axes, heading, shown};
+use tmt_study::summary::{Summary, summarise};
+
+use crate::ReportError;
+use crate::answer::{constants, has_error, of_sweep};
+use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::markup::{Page, Table};
+use crate::text::with_half;
+
+/// Most rows of a table of a page without script.
+pub(crate) const STATIC: usize = 300;
+
+/// Most metrics of a page.
+const METRICS: usize = 14;
+
+/// Rows from which only the usual metrics are taken.
+const LONG: usize = 200_000;
+
+/// This program in pages.
+pub(crate) fn own_version() -> String {
+    format!("Page by tmt-report {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The page of the table or document `name`.
+///
+/// # Errors
+/// No rows, or a table that cannot be summarised.
+pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
+    if source.table.is_empty() {
+        return Err(ReportError::Data(
+            "found no rows, expected a table with at least one".to_owned(),
+        ));
+    }
+    let mut page = if is_results(source) && !source.has("scope") && source.schema.is_empty() {
+        sweep_page(name, source)?
+    } else {
+        of_rows(name, source)?
+    };
+    page.notes.extend(source.notes.iter().cloned());
+    page.commands
+        .push(format!("tmt report {} -o report.html", quoted(name)));
+    page.versions.push(own_version());
+    Ok(page)
+}
+
+/// A word of a command line.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', "'\\''"))
+}
+
+/// The columns that name the groups: as many axes as leave few enough groups, and a warning if some are left out.
+pub(crate) fn named_axes(table: &Records, most: usize) -> (Vec<String>, Option<String>) {
+    let all: Vec<String> = axes(table).map(str::to_owned).collect();
+    let (mut kept, mut left): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut groups: Vec<usize> = vec![0; table.len()];
+    for axis in all {
+        let mut places: BTreeMap<(usize, Option<String>), usize> = BTreeMap::new();
+        let mut next = Vec::with_capacity(groups.len());
+        for (row, group) in groups.iter().enumerate() {
+            let key = (*group, table.value(row, &axis).map(Value::text));
+            let count = places.len();
+            next.push(*places.entry(key).or_insert(count));
+            if places.len() > most {
+                break;
+            }
+        }
+        if places.len() > most {
+            left.push(axis);
+        } else {
+            groups = next;
+            kept.push(axis);
+        }
+    }
+    let warning = (!left.is_empty()).then(|| {
+        format!(
+            "A page holds at most {most} groups: means are taken over {}; `tmt summarise --by` tells its values apart",
+            left.join(", ")
+        )
+    });
+    (kept, warning)
+}
+
+/// The metrics that are offered: the usual ones first. None of a long table, where the usual ones alone are taken.
+pub(crate) fn metrics(table: &Records) -> Vec<String> {
+    if table.len() > LONG {
+        return Vec::new();
+    }
+    let usual = summarise(table, &[], &[], None)
+        .map(|summary| summary.metrics)
+        .unwrap_or_default();
+    if usual
+        .first()
+        .is_some_and(|name| !name.starts_with("total_"))
+    {
+        return usual;
+    }
+    let varies = |name: &&str| {
+        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let first = values.next();
+        let is_number = |value: &Value| value.number().is_some();
+        first.is_some_and(is_number)
+            && values.clone().any(|value| Some(value) != first)
+            && values.all(is_number)
+    };
+    let known: BTreeSet<&str> = usual.iter().map(String::as_str).collect();
+    let others = table.names().filter(|name| {
+        name.starts_with("total_") && !known.contains(name) && better(name) != Better::Unknown
+    });
+    let others: Vec<String> = others.filter(varies).map(str::to_owned).collect();
+    usual.iter().cloned().chain(others).take(METRICS).collect()
+}
+
+/// Numbers of a column by the texts of groups, if all are numbers.
+fn numbers(texts: &[&String], factor: f64) -> Option<Vec<f64>> {
+    let number = |text: &&String| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    texts
+        .iter()
+        .map(|text| Some(number(text)? * factor))
+        .collect()
+}
+
+/// The rows of a summary.
+pub(crate) fn dataset(summary: &Summary) -> Dataset {
+    let keys = summary.by.iter().enumerate().map(|(place, column)| {
+        let texts: Vec<&String> = summary
+            .groups
+            .iter()
+            .map(|group| &group.by[place])
+            .collect();
+        Key {
+            label: heading(column),
+            texts: summary
+                .groups
+                .iter()
+                .map(|group| group.labels[place].clone())
+                .collect(),
+            numbers: numbers(&texts, Quantity::of(column).factor),
+        }
+    });
+    let metrics = summary.metrics.iter().enumerate().map(|(place, column)| {
+        let quantity = Quantity::of(column);
+        let factor = quantity.factor;
+        let means = || summary.groups.iter().map(|group| group.means[place]);
+        let half = |half: Option<f64>| half.map_or(f64::NAN, |half| half * factor);
+        Metric {
+            values: means()
+                .map(|mean| mean.map_or(f64::NAN, |mean| mean.mean * factor))
+                .collect(),
+            halves: means()
+                .map(|mean| half(mean.and_then(|mean| mean.ci95)))
+                .collect(),
+            runs: means()
+                .map(|mean| mean.map_or(0, |mean| mean.runs))
+                .collect(),
+            quantity,
+            verdicts: Vec::new(),
+        }
+    });
+    Dataset {
+        keys: keys.collect(),
+        metrics: metrics.collect(),
+        rows: summary.groups.len(),
+    }
+}
+
+fn sweep_page(name: &str, source: &Source) -> Result<Page, ReportError> {
+    let table = &source.table;
+    let asked = metrics(table);
+    let (by, warning) = named_axes(table, Dataset::most_rows(asked.len().max(5) * 3));
+    let by = if by.is_empty() { of_draws(table) } else { by };
+    let summary = summarise(table, &by, &asked, None)
+        .map_err(|error| ReportError::Data(error.to_string()))?;
+    let data = dataset(&summary);
+    let answer = of_sweep_answer(table, &summary);
+    let mut page = Page {
+        title: format!("Study {name}"),
+        answer,
+        data: data.json(),
+        table: main_table(
+            &data,
+            "Means of all runs of a cell, with their 95 % intervals",
+        ),
+        ..Page::default()
+    };
+    page.warnings.extend(warning);
+    page.warnings
+        .extend(summary.conditions.warnings.iter().cloned());
+    page.warnings.extend(refused(table));
+    page.warnings.extend(lacking(&summary));
+    page.notes.push(runs(&summary));
+    page.notes
+        .extend(Some(summary.conditions.line()).filter(|line| !line.is_empty()));
+    page.pictures.extend(pictures(source, &by, &summary));
+    page.details.push(plan(table));
+    page.details.extend(settings(table, &by));
+    page.versions.extend(version(table));
+    page.commands
+        .push(format!("tmt summarise {}{}", quoted(name), by_flag(&by)));
+    Ok(page)
+}
+
+fn of_sweep_answer(table: &Records, summary: &Summary) -> String {
+    of_sweep(table, summary)
+        .unwrap_or_else(|| "No run has a result: the table names the reasons.".to_owned())
+}
+
+pub(crate) fn by_flag(by: &[String]) -> String {
+    if by.is_empty() {
+        return String::new();
+    }
+    format!(" --by {}", quoted(&by.join(",")))
+}
+
+/// Without axes, the starts or seeds name the rows.
+fn of_draws(table: &Records) -> Vec<String> {
+    let of_run = ["offset_s", "seed", "run"].into_iter();
+    let mut varied = of_run.filter(|name| {
+        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let first = values.next();
+        first.is_some() && values.any(|value| Some(value) != first)
+    });
+    varied.next().map(str::to_owned).into_iter().collect()
+}
+
+/// The table of a dataset, for people: keys, and the first metrics.
+pub(crate) fn main_table(data: &Dataset, caption: &str) -> Table {
+    let all: Vec<usize> = (0..data.metrics.len()).take(8).collect();
+    let (headings, rows) = data.table(&all, STATIC);
+    let more = data.rows - rows.len();
+    Table {
+        caption: match more {
+            0 => caption.to_owned(),
+            _ => format!(
+                "{caption} (without script the first {})",
+                counted(rows.len(), "row")
+            ),
+        },
+        headings,
+        rows,
+        words: data.keys.len(),
+    }
+}
+
+/// How many runs the means have, and how intervals were made.
+pub(crate) fn runs(summary: &Summary) -> String {
+    let runs: usize = summary.groups.iter().map(|group| group.runs).sum();
+    let means = || {
+        summary
+            .groups
+            .iter()
+            .flat_map(|group| group.means.iter().flatten())
+    };
+    let how = match (
+        means().any(|mean| mean.ci95.is_some()),
+        means().any(|mean| mean.block.is_some()),
+    ) {
+        (true, false) => "95 % intervals by Student's t over the runs",
+        (true, true) => "95 % intervals by the block bootstrap over the starts",
+        _ => "no intervals: they need two runs or more with seeds or starts of their own",
+    };
+    format!(
+        "{} in {}; {how}.",
+        counted(runs, "run"),
+        counted(summary.groups.len(), "group")
+    )
+}
+
+/// A warning on cells without results.
+pub(crate) fn refused(table: &Records) -> Option<String> {
+    let mut cells = BTreeSet::new();
+    let mut reason = None;
+    for row in (0..table.len()).filter(|row| has_error(table, *row)) {
+        cells.insert(table.value(row, "cell").map(Value::text));
+        reason = reason.or_else(|| table.value(row, "error").map(Value::text));
+    }
+    let text = reason?;
+    Some(format!(
+        "{} without a result, shown as gaps: {text}",
+        counted(cells.len(), "cell")
+    ))
+}
+
+fn lacking(summary: &Summary) -> Option<String> {
+    let missing: usize = summary
+        .groups
+        .iter()
+        .filter_map(|group| group.lacking.first())
+        .sum();
+    let metric = summary.metrics.first()?;
+    (missing > 0).then(|| {
+        format!(
+            "{} without {}: not in its means",
+            counted(missing, "run"),
+            Quantity::of(metric).label
+        )
+    })
+}
+
+/// The static pictures: the first two metrics over the first axis, by the others.
+fn pictures(source: &Source, by: &[String], summary: &Summary) -> Vec<(String, tmt_plot::Picture)> {
+    const PICTURES: usize = 2;
+    let draw = |metric: &String| {
+        let choice = Choice {
+            x: by.first().cloned(),
+            y: vec![metric.clone()],
+            by: by.iter().skip(1).cloned().collect(),
+        };
+        let picture = natural::draw(source, &choice).ok()?;
+        Some((Quantity::of(metric).label, picture))
+    };
+    summary
+        .metrics
+        .iter()
+        .take(if source.table.len() > LONG {
+            1
+        } else {
+            PICTURES
+        })
+        .filter_map(draw)
+        .collect()
+}
+
+/// The values of all axes, and the number of seeds.
+pub(crate) fn plan(table: &Records) -> Table {
+    const SHOWN: usize = 12;
+    let mut rows = Vec::new();
+    let seeds = ["seed", "offset_s"].map(str::to_owned);
+    for axis in axes(table).map(str::to_owned).chain(seeds) {
+        let mut values: Vec<String> = Vec::new();
+        let mut known = BTreeSet::new();
+        for value in (0..table.len()).filter_map(|row| table.value(row, &axis)) {
+            if known.insert(value.text()) && values.len() < SHOWN {
+                values.push(shown(&axis, value));
+            }
+        }
+        if known.is_empty() {
+            continue;
+        }
+        let more = if known.len() > SHOWN { "; …" } else { "" };
+        rows.push(vec![
+            heading(&axis),
+            known.len().to_string(),
+            values.join("; ") + more,
+        ]);
+    }
+    Table {
+        caption: "Plan: varied values".to_owned(),
+        headings: ["name", "number", "values"].map(str::to_owned).to_vec(),
+        rows,
+        words: 3,
+    }
+}
+
+/// Parameters with one value in all rows.
+pub(crate) fn settings(table: &Records, by: &[String]) -> Option<Table> {
+    let all = constants(table);
+    let is_setting = |name: &&String| {
+        !by.contains(name)
+            && name.as_str() != "version"
+            && !["cell", "run", "seed", "flow"].contains(&name.as_str())
+            && (better(name) == Better::Unknown
+                || name.contains("rtt_ns")
+                || name.starts_with("feedback"))
+            && !name.starts_with("total_")
+    };
+    let rows: Vec<Vec<String>> = table
+        .names()
+        .filter_map(|name| all.get_key_value(name))
+        .filter(|(name, _)| is_setting(name))
+        .map(|(name, value)| vec![name.clone(), value.clone()])
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Parameters: the same in all runs".to_owned(),
+        headings: ["name", "value"].map(str::to_owned).to_vec(),
+        rows,
+        words: 2,
+    })
+}
+
+/// Versions of the programs in a table.
+pub(crate) fn version(table: &Records) -> Vec<String> {
+    let all: BTreeSet<String> = (0..table.len())
+        .filter_map(|row| table.value(row, "version"))
+        .map(Value::text)
+        .collect();
+    all.into_iter()
+        .map(|version| format!("Results by {version}"))
+        .collect()
+}
+
+/// The page of rows as they are: documents, tables of TCP, foreign tables.
+fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
+    let table = &source.table;
+    let names: Vec<&str> = table.names().collect();
+    let is_half = |name: &str| {
+        name.ends_with("_ci95") || name.ends_with("_half_width") || name.ends_with("_runs")
+    };
+    let has_values = |name: &str| (0..table.len()).any(|row| table.value(row, name).is_some());
+    let (mut keys, mut measured) = (Vec::new(), Vec::new());
+    for column in names.iter().copied().filter(|name| has_values(name)) {
+        if column == "version" || is_half(column) {
+            continue;
+        }
+        let is_key = ["seed", "flow", "run", "cell", "row", "rank", "figure"].contains(&column);
+        if is_key || !source.is_number(column) {
+            // Long text of nested values is no name.
+            let is_nested = (0..table.len()).any(|row| {
+                matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
+            });
+            if !is_nested {
+                keys.push(column);
+            }
+        } else {
+            measured.push(column);
+        }
+    }
+    // What is better comes first.
+    let objective = natural::objective(source);
+    measured.sort_by_key(|column| {
+        let is_pair = ["published", "ours"].contains(column);
+        (
+            objective != Some(*column) && !is_pair,
+            better(column) == Better::Unknown,
+        )
+    });
+    measured.truncate(METRICS);
+    let most = Dataset::most_rows((keys.len() + measured.len() * 2).max(1));
+    let step = table.len().div_ceil(most);
+    let mut page = Page {
+        title: if source.schema.is_empty() {
+            format!("Table {name}")
+        } else {
+            format!("tmt {} {name}", source.document())
+        },
+        ..Page::default()
+    };
+    if step > 1 {
+        page.warnings.push(format!(
+            "{} are aggregated: each row of the page is the mean of {step} rows in their order, named by the first",
+            counted(table.len(), "row")
+        ));
+    }
+    let data = rows_as_they_are(source, &keys, &measured, step)?;
+    page.answer = answer_of_rows(source, &data, name);
+    page.data = data.json();
+    page.table = main_table(&data, "Rows");
+    match natural::draw(source, &Choice::default()) {
+        Ok(picture) => page
+            .pictures
+            .push(("Picture of the table".to_owned(), picture)),
+        Err(PlotError::Asked(_) | PlotError::Data(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    page.details.extend(params(source));
+    page.versions.extend(version(table));
+    Ok(page)
+}
+
+fn rows_as_they_are(
+    source: &Source,
+    keys: &[&str],
+    measured: &[&str],
+    step: usize,
+) -> Result<Dataset, ReportError> {
+    let table = &source.table;
+    let starts: Vec<usize> = (0..table.len()).step_by(step.max(1)).collect();
+    let keys = keys.iter().map(|column| {
+        let text = |row: &usize| {
+            table
+                .value(*row, column)
+                .map_or_else(String::new, |value| shown(column, value))
+        };
+        let number = |row: &usize| table.value(*row, column).and_then(Value::number);
+        Key {
+            label: heading(column),
+            texts: starts.iter().map(text).collect(),
+            numbers: starts.iter().map(number).collect(),
+        }
+    });
+    let mut metrics = Vec::new();
+    for column in measured {
+        let quantity = Quantity::of(column);
+        let all = source.numbers(&quantity)?.values;
+        let half = ["_ci95", "_half_width"]
+            .iter()
+            .find_map(|end| source.column(&format!("{column}{end}")));
+        let halves = half
+            .map(|half| {
+                source.numbers(&Quantity {
+                    column: half,
+                    ..quantity.clone()
+                })
+            })
+            .transpose()?;
+        let mean = |start: &usize| {
+            let chunk = &all[*start..(*start + step).min(all.len())];
+            let (sum, count) = chunk
+                .iter()
+                .filter(|value| value.is_finite())
+                .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+            sum / count
+        };
+        metrics.push(Metric {
+            values: starts.iter().map(mean).collect(),
+            halves: match halves {
+                // A mean of rows has no interval of theirs.
+                Some(halves) if step == 1 => halves.values.iter().map(|half| half.abs()).collect(),
+                _ => vec![f64::NAN; starts.len()],
+            },
+            runs: Vec::new(),
+            verdicts: Vec::new(),
+            quantity,
+        });
+    }
+    Ok(Dataset {
+        rows: starts.len(),
+        keys: keys.collect(),
+        metrics,
+    })
+}
+
+/// The best row of a document by its first metric, or the number of rows.
+fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> String {
+    let counted_rows = counted(source.table.len(), "row");
+    if let Some(text) = verdict(source) {
+        return text;
+    }
+    let Some(metric) = data.metrics.first() else {
+        return format!("{name} has {counted_rows} and no column of numbers.");
+    };
+    let by = better(&metric.quantity.column);
+    let mut measured: Vec<usize> = (0..data.rows)
+        .filter(|row| metric.values[*row].is_finite())
+        .collect();
+    measured.sort_by(|one, other| {
+        let order = metric.values[*one].total_cmp(&metric.values[*other]);
+        if by == Better::Less {
+            order
+        } else {
+            order.reverse()
+        }
+    });
+    let Some(best) = measured.first() else {
+        return format!(
+            "{name} has {counted_rows} without a value of {}.",
+            metric.quantity.label
+        );
+    };
+    let half = Some(metric.halves[*best]).filter(|half| half.is_finite());
+    let value = with_half(metric.values[*best], half, metric.quantity.unit);
+    let interval = if half.is_some() {
+        "95 % interval"
+    } else {
+        "no interval"
+    };
+    if data.rows == 1 {
+        return format!("The {} is {value} ({interval}).", metric.quantity.label);
+    }
+    // A name says itself what it is; a number does not.
+    let named = data.keys.iter().filter_map(|key| {
+        let text = &key.texts[*best];
+        match text.chars().next()? {
+            first if first.is_ascii_digit() => Some(format!("{} {text}", key.label)),
+            _ => Some(text.clone()),
+        }
+    });
+    let keys = if source.schema.is_empty() { 3 } else { 1 };
+    let named: Vec<String> = named.take(keys).collect();
+    let word = if by == Better::Less {
+        "lowest"
+    } else {
+        "highest"
+    };
+    let place = if named.is_empty() {
+        "one row".to_owned()
+    } else {
+        named.join(", ")
+    };
+    format!(
+        "{place} has the {word} {}: {value} ({interval}), of {counted_rows}.",
+        metric.quantity.label
+    )
+}
+
+/// The answer that a document itself gives: of published values how many agree.
+fn verdict(source: &Source) -> Option<String> {
+    let table = &source.table;
+    if !table.names().any(|name| name == "published") {
+        return None;
+    }
+    let column = ["verdict", "within", "agrees", "ok"]
+        .into_iter()
+        .find(|name| table.names().any(|known| known == *name));
+    let compared = (0..table.len())
+        .filter(|row| table.value(*row, "published").is_some())
+        .count();
+    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+    for value in (0..table.len()).filter_map(|row| table.value(row, column?)) {
+        *verdicts.entry(value.text()).or_default() += 1;
+    }
+    let rows = counted(table.len(), "row");
+    let agree = verdicts.remove("ok").unwrap_or(0);
+    let others: Vec<String> = verdicts
+        .iter()
+        .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
+        .collect();
+    let others = match others.join(", ") {
+        none if none.is_empty() => String::new(),
+        some => format!("; others: {some}"),
+    };
+    Some(match column {
+        Some(_) => format!("{agree} of {rows} agree with the published results{others}."),
+        None => format!("{compared} of {rows} have a published value beside ours."),
+    })
+}
+
+/// The settings of a document.
+fn params(source: &Source) -> Option<Table> {
+    let params = source
+        .params()
+        .as_object()
+        .filter(|params| !params.is_empty())?;
+    let text = |value: &Json| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    Some(Table {
+        caption: "Parameters of the document".to_owned(),
+        headings: ["name", "value"].map(str::to_owned).to_vec(),
+        rows: params
+            .iter()
+            .map(|(name, value)| vec![name.clone(), text(value)])
+            .collect(),
+        words: 2,
+    })
+}

@@ -1,0 +1,198 @@
+//! `tmt report`: pages of every kind of input, their invariants, and refusals. The browser's part is in `tests/long/report`.
+
+use std::fs;
+
+use crate::common::{Folder, project, tmt};
+
+/// A table of a sweep: two schemes with a gap, three seeds.
+fn sweep(rtt_ns: u64, seeds: [u64; 3], lead_bps: u64) -> String {
+    let mut text = "cell,scheme,run,seed,flow,total_goodput_bps,rtt_ns,error,version\n".to_owned();
+    for (cell, scheme) in ["arq", "harq:10/12", "</script><b>'&\""].iter().enumerate() {
+        let scheme = format!("\"{}\"", scheme.replace('"', "\"\""));
+        if cell == 2 {
+            text.push_str(&format!("2,{scheme},,,,,{rtt_ns},refused,tmt 0\n"));
+            continue;
+        }
+        for (run, seed) in seeds.iter().enumerate() {
+            let goodput = 1_000_000 + cell as u64 * 300_000 + run as u64 * 1_000 + lead_bps;
+            text.push_str(&format!(
+                "{cell},{scheme},{run},{seed},0,{goodput},{rtt_ns},,tmt 0\n"
+            ));
+        }
+    }
+    text
+}
+
+/// The page, after a look at what every page has.
+fn page(folder: &Folder, arguments: &str) -> String {
+    let run = || {
+        tmt("-q report")
+            .arg_list(arguments)
+            .within(folder)
+            .run()
+            .ok()
+    };
+    let (found, again) = (run(), run());
+    assert!(
+        found.stdout == again.stdout,
+        "{arguments}: other bytes the second time"
+    );
+    let page = String::from_utf8(found.stdout).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+    let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-";
+    assert_eq!(page.matches(policy).count(), 1);
+    for (open, close) in [
+        ("<script", "</script>"),
+        ("<main", "</main>"),
+        ("<table", "</table>"),
+        ("<svg", "</svg>"),
+    ] {
+        assert_eq!(
+            page.matches(open).count(),
+            page.matches(close).count(),
+            "{arguments}: {open}"
+        );
+    }
+    assert_eq!(page.matches("</script>").count(), 3, "{arguments}");
+    // Nothing that a browser would fetch; Chart.js names its home in a comment.
+    for fetched in [
+        "src=\"http",
+        "href=\"http",
+        "src=\"//",
+        "url(http",
+        "@import",
+        "<iframe",
+        "<link rel=\"stylesheet",
+    ] {
+        assert!(!page.contains(fetched), "{arguments}: {fetched}");
+    }
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let _: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert!(data.len() <= 1_000_000);
+    page
+}
+
+fn answer(page: &str) -> &str {
+    let (_, rest) = page.split_once("<p class=\"answer\">").unwrap();
+    rest.split_once("</p>").unwrap().0
+}
+
+#[test]
+fn a_study_names_the_best_choice_with_its_interval() {
+    let folder = Folder::new();
+    folder.write("results.csv", sweep(500_000_000, [1, 2, 3], 0));
+    let page = page(&folder, "results.csv");
+    // 1.3 Mbps and 1, 2 kbps more: mean 1.301, s = 1 kbps, half-width 4.303 · 1 / √3 = 2.48 kbps. All pairs differ by 300 kbps.
+    assert_eq!(
+        answer(&page),
+        "harq:10/12 has the highest goodput: 1.3010 ± 0.0025 Mbps (95 % interval, 3 runs); that is 300 ± 0 kbps more than arq, the next (pairs)."
+    );
+    assert!(page.contains("1 cell without a result, shown as gaps: refused"));
+    assert!(page.contains("&lt;/script&gt;&lt;b&gt;&#39;&amp;&quot;"));
+}
+
+#[test]
+fn without_seeds_no_interval_is_invented() {
+    let folder = Folder::new();
+    folder.write(
+        "one.csv",
+        "cell,scheme,run,flow,total_goodput_bps\n0,arq,0,0,1e6\n1,fec:10/12,0,0,2e6\n",
+    );
+    let page = page(&folder, "one.csv");
+    assert_eq!(
+        answer(&page),
+        "fec:10/12 has the highest goodput: 2 Mbps (one run, so no interval); the next is arq, 1 Mbps off."
+    );
+    assert!(page.contains("no intervals: they need two runs or more"));
+}
+
+#[test]
+fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
+    let folder = Folder::new();
+    folder.write("before.csv", sweep(500_000_000, [1, 2, 3], 50_000));
+    folder.write("after.csv", sweep(600_000_000, [1, 2, 3], 0));
+    folder.write("same.csv", sweep(500_000_000, [1, 2, 3], 50_000));
+    folder.write("other.csv", sweep(500_000_000, [4, 5, 6], 0));
+    let paired = page(&folder, "--compare before.csv after.csv");
+    assert_eq!(
+        answer(&paired),
+        "Worse, of 3 groups: goodput in 2. First: arq, goodput -50 ± 0 kbps."
+    );
+    assert!(paired.contains("Paired: runs with the same seed"));
+    assert!(paired.contains("differ in their conditions: rtt_ns 500 ms and 600 ms"));
+    let unpaired = page(&folder, "--compare before.csv other.csv");
+    assert!(unpaired.contains("Unpaired: the tables have no common seeds"));
+    let same = page(&folder, "--compare before.csv same.csv");
+    assert_eq!(
+        answer(&same),
+        "No metric changes clearly in any of 3 groups."
+    );
+}
+
+#[test]
+fn a_run_counts_losses_and_says_where_the_delay_goes() {
+    let folder = Folder::new();
+    for name in ["packets.csv", "series.csv"] {
+        fs::copy(project("fixtures/plots").join(name), folder.path(name)).unwrap();
+    }
+    let page = page(&folder, "--packets packets.csv --series series.csv");
+    let log = fs::read_to_string(folder.path("packets.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = log
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(',').collect())
+        .collect();
+    let fate = rows[0].iter().position(|name| *name == "fate").unwrap();
+    let lost = rows[1..]
+        .iter()
+        .filter(|row| ["queue", "link"].contains(&row[fate]))
+        .count();
+    assert!(
+        answer(&page).ends_with(&format!("{lost} lost.")),
+        "{}",
+        answer(&page)
+    );
+}
+
+#[test]
+fn documents_and_foreign_tables_have_pages() {
+    let folder = Folder::new();
+    for name in ["advise.json", "series.csv", "sweep.csv"] {
+        fs::copy(project("fixtures/plots").join(name), folder.path(name)).unwrap();
+        let _ = page(&folder, name);
+    }
+    folder.write("foreign.csv", "name,height_m\n\"</script>\",1\nb,\n");
+    let foreign = page(&folder, "foreign.csv");
+    assert!(
+        answer(&foreign).contains("has the highest height m: 1 (no interval)"),
+        "{}",
+        answer(&foreign)
+    );
+}
+
+#[test]
+fn a_long_table_is_aggregated_and_the_page_says_so() {
+    let folder = Folder::new();
+    let rows: Vec<String> = (0..60_000)
+        .map(|row| format!("{row},{}\n", row % 7))
+        .collect();
+    folder.write("long.csv", format!("time_s,height_m\n{}", rows.concat()));
+    let page = page(&folder, "long.csv");
+    assert!(page.contains("60,000 rows are aggregated: each row of the page is the mean of"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_and_bad_input_fail() {
+    let folder = Folder::new();
+    folder.write("results.csv", sweep(500_000_000, [1, 2, 3], 0));
+    folder.write("empty.csv", "cell,scheme,run,flow\n");
+    let report = |arguments: &str| tmt("report").arg_list(arguments).within(&folder).run();
+    report("results.csv -o /dev/full").fails(1, &["No space left on device"]);
+    report("empty.csv").fails(1, &["empty.csv: found no rows"]);
+    report("--packets results.csv").fails(1, &["found no column packet", "expected a packet log"]);
+    report("--compare results.csv empty.csv").fails(1, &["expected"]);
+    report("missing.csv").fails(1, &["missing.csv"]);
+    report("results.csv -o results.csv").fails(2, &["more than once"]);
+}
