@@ -97,7 +97,7 @@ impl Flow {
         }
         // A packet is settled once all transmissions that its ACK can cover are known.
         while let Some(first) = self.packets.first_entry()
-            && first.get().acked.is_some_and(|acked| acked < now)
+            && first.get().acked.map_or(head.unacknowledged, |acked| acked < now)
         {
             let (number, packet) = first.remove_entry();
             self.settle(number, &packet, head, now, tally);

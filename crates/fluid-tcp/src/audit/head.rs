@@ -39,6 +39,7 @@ keys! {
     path: Option<&'a str>,
     terrestrial_rtt_ns: Option<u64>,
     flow_terrestrial_rtts_ns: Option<&'a str>,
+    hosts: Option<&'a str>,
     hold: Option<&'a str>,
     in_order: Option<InOrder>,
     delayed_ack: Option<NonZeroU64>,
@@ -177,6 +178,8 @@ pub(super) struct Head {
     pub(super) feedback_timer: Option<Span>,
     /// When ACKs are sent, `None` if the head does not have it.
     pub(super) acks: Option<AckRules>,
+    /// Whether the log has no ACKs, because only the hosts know them.
+    pub(super) unacknowledged: bool,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
     pub(super) in_order: Option<InOrder>,
     /// Capacity of the queue, the packet in service included.
@@ -297,7 +300,8 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let shifted = is_second("overlap", keys.overlap, ["asap", "shift"])?;
     let growing = keys.quick_while_growing;
     let growing = is_second("quick_while_growing", growing, ["off", "on"])?;
-    let delays_acks = keys.delayed_ack.is_some() && !proxied;
+    let unacknowledged = is_second("hosts", keys.hosts, ["simulated", "real"])?;
+    let delays_acks = keys.delayed_ack.is_some() && !proxied && !unacknowledged;
     let needed: [(bool, &[&str]); 7] = [
         (keys.link == Link::Synthetic, &["rate_bps"]),
         (on_timeline, &["lldus_per_packet"]),
@@ -369,6 +373,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         proxied,
         keeps: proxied || keys.hold == Some("acknowledged"),
         acks: acks.or(proxied.then_some(at_once)),
+        unacknowledged,
         in_order,
         capacity: capacity(keys.buffer)?,
         drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
