@@ -13,6 +13,7 @@ mod inject;
 mod lint;
 mod model;
 mod plot;
+pub(crate) mod replay;
 mod reproduce;
 mod slice;
 pub(crate) mod stats;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Summarise(summarise::Args),
     /// Draw a table, a trace or a document as SVG, PNG or text
     Plot(plot::Args),
+    /// Run real TCP stacks over traces: iperf3, curl, any command
+    Replay(Box<replay::Args>),
     /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
     Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
@@ -97,6 +100,7 @@ impl Command {
             Self::Sweep(args) => sweep::run(&args),
             Self::Summarise(args) => summarise::run(&args),
             Self::Plot(args) => plot::run(&args),
+            Self::Replay(args) => replay::run(&args),
             Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
