@@ -370,3 +370,6 @@ fn is_of_packet(error: &io::Error) -> bool {
     let (invalid, is_down) = (io::ErrorKind::InvalidInput, error.raw_os_error() == Some(5));
     error.kind() == invalid || is_down
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,7 +138,7 @@ impl<W: Write + Send> PacketLog<W> {
     }
 
     /// Creates the log of a link between real hosts, whose ACKs only they know: a packet is any datagram, and `acked` stays
-    /// empty.
+    /// empty. The head says `hosts: real`.
     ///
     /// # Errors
     /// An error of the output.

@@ -18,6 +18,16 @@ use crate::provenance::new_head;
 /// A thread that writes files and returns them, with their name in messages.
 pub(super) type Writing = (String, JoinHandle<io::Result<Vec<Output>>>);
 
+/// Keys of the head that describe hosts of a simulation.
+const OF_SIMULATED_HOSTS: [&str; 6] = [
+    "delayed_ack",
+    "delayed_ack_timer_ns",
+    "quick_acks",
+    "quick_while_growing",
+    "sack_compression_ns",
+    "settings",
+];
+
 /// Name of the file of a direction: before the extensions, `-down` or `-up`.
 pub(super) fn name_of(path: &str, direction: &str) -> String {
     let file = path.rfind('/').map_or(0, |slash| slash + 1);
@@ -54,6 +64,10 @@ pub(super) fn open(
         head.set("lldu_payload_bytes", payload.to_string());
     }
     head.set("direction", direction);
+    head.set("hosts", "real");
+    for key in OF_SIMULATED_HOSTS {
+        head.remove(key);
+    }
     let packets = args.packets.as_ref().map(|path| {
         let name = name_of(path, direction);
         let log = PacketLog::of_real_hosts(
