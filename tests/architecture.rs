@@ -61,6 +61,7 @@ fn nothing_is_unsafe_but_the_look_at_stdout() {
         "fluid-tcp/src",
         "tmt-study/src",
         "tmt-plot/src",
+        "tmt-replay/src",
         "tmt-cli/src",
         "tmt-python/src",
     ];
@@ -79,6 +80,7 @@ fn dependencies_point_one_way() {
     let fit = dependencies("tmt-fit");
     let study = dependencies("tmt-study");
     let plot = dependencies("tmt-plot");
+    let replay = dependencies("tmt-replay");
     let others = ["tmt-cli", "clap", "anyhow", "tempfile"];
     for (crate_text, forbidden) in [
         (
@@ -90,6 +92,7 @@ fn dependencies_point_one_way() {
         (&tcp, &["tmt-fit", "tmt-study", "tmt-plot"]),
         (&study, &["tmt-plot"]),
         (&plot, &["fluid-tcp", "tmt-link", "tmt-fit"]),
+        (&replay, &["tmt-fit", "tmt-study", "tmt-plot"]),
     ] {
         let forbidden = forbidden.iter().chain(&others);
         for name in forbidden {
@@ -103,13 +106,14 @@ fn dependencies_point_one_way() {
 }
 
 /// Crates, and the files that are their roots.
-const CRATES: [(&str, &str); 8] = [
+const CRATES: [(&str, &str); 9] = [
     ("tmt-core", "lib.rs"),
     ("tmt-link", "lib.rs"),
     ("fluid-tcp", "lib.rs"),
     ("tmt-fit", "lib.rs"),
     ("tmt-study", "lib.rs"),
     ("tmt-plot", "lib.rs"),
+    ("tmt-replay", "lib.rs"),
     ("tmt-cli", "lib.rs"),
     ("tmt-python", "lib.rs"),
 ];
