@@ -194,7 +194,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
             self.deliver(now.min(self.end))?;
             self.carried.link_ended = self.gateway.has_ended() || now >= self.end;
             if self.carried.link_ended {
-                return Ok(self.carried);
+                return Ok(self.finish());
             }
             if self.receive()? {
                 continue;
@@ -206,9 +206,23 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
                 let now = self.port.now().min(self.end);
                 self.advance(now)?;
                 self.deliver(now)?;
-                return Ok(self.carried);
+                return Ok(self.finish());
             }
         }
+    }
+
+    /// Reports the packets whose service has begun by the clock and has not ended.
+    fn finish(self) -> Carried {
+        for served in self.gateway.in_service().filter_map(|served| served.served()) {
+            if served.service.start <= self.clock {
+                let transmission = Transmission::of(&served.packet);
+                self.probe.on_service(transmission, &served.service);
+                if let Some(left) = served.left.filter(|left| *left <= self.clock) {
+                    self.probe.on_departure(left, transmission, false);
+                }
+            }
+        }
+        self.carried
     }
 
     /// Performs all actions of the gateway that are due by `now`, each at its own time.
