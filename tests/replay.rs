@@ -11,7 +11,10 @@ fn is_possible() -> bool {
     let unshared = Command::new("unshare").args(["-Urnp", "true"]).status();
     let possible = unshared.is_ok_and(|status| status.success())
         && fs::exists("/dev/net/tun").unwrap_or(false);
-    assert!(possible || !test_support::depth(false, true), "no namespaces or no /dev/net/tun");
+    assert!(
+        possible || !test_support::depth(false, true),
+        "no namespaces or no /dev/net/tun"
+    );
     if !possible {
         skipped("no network namespaces or no /dev/net/tun");
     }
@@ -82,8 +85,7 @@ fn tcp_of_the_kernel_crosses_a_coupled_link_in_both_directions() {
         return;
     }
     let folder = folder();
-    let flags =
-        "--down phy.csv --up phy.csv --link coupled --scheme harq:10/12 --in-order flow --packets log.csv --slots slots.csv";
+    let flags = "--down phy.csv --up phy.csv --link coupled --scheme harq:10/12 --in-order flow --packets log.csv --slots slots.csv";
     transfer(&folder, flags).ok();
     for direction in ["down", "up"] {
         let script = format!("tmt audit --slots slots-{direction}.csv log-{direction}.csv");
@@ -96,11 +98,18 @@ fn the_exit_code_is_that_of_the_command() {
     if !is_possible() {
         return;
     }
-    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill $$", 143)] {
+    for (script, code) in [
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("kill -9 $$", 137),
+        ("kill $$", 143),
+    ] {
         let ran = tmt("replay --rtt 1ms -- sh -c").arg(script).run();
         assert_eq!(ran.code, Some(code), "{script}: {ran:?}");
     }
-    tmt("replay --rtt 1ms -- no-such-command").run().fails(127, &["no-such-command"]);
+    tmt("replay --rtt 1ms -- no-such-command")
+        .run()
+        .fails(127, &["no-such-command"]);
     tmt("replay --rtt 1ms -- /etc").run().fails(126, &["/etc"]);
 }
 
@@ -110,8 +119,15 @@ fn addresses_and_mtu_are_those_of_the_link() {
         return;
     }
     let script = "echo $TMT_NEAR $TMT_FAR $TMT_NEAR_6 $TMT_FAR_6; cat /proc/net/dev | grep -c tmt0; ip link show tmt0";
-    let ran = tmt("replay --rtt 1ms --packet 1400B -- sh -c").arg(script).run().ok();
-    assert!(ran.text().starts_with("198.18.0.1 198.18.0.2 2001:2::1 2001:2::2\n"), "{ran:?}");
+    let ran = tmt("replay --rtt 1ms --packet 1400B -- sh -c")
+        .arg(script)
+        .run()
+        .ok();
+    assert!(
+        ran.text()
+            .starts_with("198.18.0.1 198.18.0.2 2001:2::1 2001:2::2\n"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -121,7 +137,10 @@ fn a_trace_that_ends_ends_the_run() {
     }
     let folder = folder();
     let script = "tmt slice --to 1s phy.csv > short.csv && tmt replay --down short.csv --rtt 20ms --scheme arq --at-end stop -- sleep 60";
-    bash(&folder, script).fails(1, &["down: the trace ended before the command", "--at-end loop"]);
+    bash(&folder, script).fails(
+        1,
+        &["down: the trace ended before the command", "--at-end loop"],
+    );
 }
 
 #[test]
@@ -130,7 +149,9 @@ fn late_packets_make_a_run_invalid() {
         return;
     }
     let script = "exec 3<>/dev/udp/$TMT_FAR/9; for i in 1 2 3; do echo x >&3; sleep 0.1; done";
-    let ran = tmt("replay --rtt 20ms --max-lateness 1ns -- bash -c").arg(script).run();
+    let ran = tmt("replay --rtt 20ms --max-lateness 1ns -- bash -c")
+        .arg(script)
+        .run();
     ran.fails(1, &["invalid run", "--max-lateness"]);
 }
 
@@ -194,7 +215,10 @@ fn nothing_is_left_of_runs_that_were_killed() {
         let signal = ["KILL", "TERM", "KILL", "HUP"][round % 4];
         for run in &mut both {
             let pid = run.id().to_string();
-            Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap();
             run.wait().unwrap();
         }
         let mut left = usize::MAX;

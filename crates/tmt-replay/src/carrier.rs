@@ -213,7 +213,11 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
 
     /// Reports the packets whose service has begun by the clock and has not ended.
     fn finish(self) -> Carried {
-        for served in self.gateway.in_service().filter_map(|served| served.served()) {
+        for served in self
+            .gateway
+            .in_service()
+            .filter_map(|served| served.served())
+        {
             if served.service.start <= self.clock {
                 let transmission = Transmission::of(&served.packet);
                 self.probe.on_service(transmission, &served.service);
@@ -290,8 +294,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
         while let Some(event) = self.gateway.wake(self.clock) {
             any = true;
             if let Event::Dropped(packet) = event {
-                self.probe
-                    .on_dropped(self.clock, Transmission::of(&packet));
+                self.probe.on_dropped(self.clock, Transmission::of(&packet));
             }
             self.on_event(event)?;
         }
@@ -302,17 +305,16 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
         match event {
             Event::Served(packet, service) => {
                 let is_marked = packet.ecn == Ecn::Marked;
-                match service.arrival {
-                    Some(at) => self.deliveries.push(Reverse(Delivery {
+                if let Some(at) = service.arrival {
+                    self.deliveries.push(Reverse(Delivery {
                         at,
                         id: packet.id,
                         marked: is_marked,
                         size: packet.size,
-                    })),
-                    None => {
-                        self.carried.lost += 1;
-                        self.contents.drop(packet.id);
-                    }
+                    }));
+                } else {
+                    self.carried.lost += 1;
+                    self.contents.drop(packet.id);
                 }
             }
             Event::Refused(packet) | Event::Dropped(packet) => {
@@ -371,8 +373,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
                 tag: tagged(next.id),
                 ..Packet::default()
             };
-            self.probe
-                .on_delivered(next.at, Transmission::of(&packet));
+            self.probe.on_delivered(next.at, Transmission::of(&packet));
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ pub mod linux;
 pub mod port;
 pub mod record;
 
-pub use carrier::{CarryError, Carried, Carrier};
+pub use carrier::{Carried, Carrier, CarryError};
 pub use lateness::Lateness;
 pub use port::{InMemoryPort, Port};
 pub use record::{Recorder, Recording};

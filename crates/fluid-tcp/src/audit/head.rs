@@ -178,8 +178,6 @@ pub(super) struct Head {
     pub(super) feedback_timer: Option<Span>,
     /// When ACKs are sent, `None` if the head does not have it.
     pub(super) acks: Option<AckRules>,
-    /// Whether the log has no ACKs, because only the hosts know them.
-    pub(super) unacknowledged: bool,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
     pub(super) in_order: Option<InOrder>,
     /// Capacity of the queue, the packet in service included.
@@ -197,6 +195,8 @@ pub(super) struct Head {
 
 /// All that a head says.
 pub(super) struct Settings {
+    /// Whether the log has no ACKs, because only the hosts know them.
+    pub(super) unacknowledged: bool,
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
@@ -298,8 +298,11 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let proxied = is_second("path", keys.path, ["e2e", "split"])?;
     let shared = is_second("packing", keys.packing, ["packet", "bytes"])? && on_timeline;
     let shifted = is_second("overlap", keys.overlap, ["asap", "shift"])?;
-    let growing = keys.quick_while_growing;
-    let growing = is_second("quick_while_growing", growing, ["off", "on"])?;
+    let growing = is_second(
+        "quick_while_growing",
+        keys.quick_while_growing,
+        ["off", "on"],
+    )?;
     let unacknowledged = is_second("hosts", keys.hosts, ["simulated", "real"])?;
     let delays_acks = keys.delayed_ack.is_some() && !proxied && !unacknowledged;
     let needed: [(bool, &[&str]); 7] = [
@@ -342,14 +345,10 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         ..AckRules::default()
     };
     let acks = delays_acks.then(|| AckRules {
-        every: keys.delayed_ack.map_or(1, NonZeroU64::get),
-        timer: span(keys.delayed_ack_timer_ns.unwrap_or_default()),
-        quick: keys.quick_acks.unwrap_or_default(),
         may_be_quick: growing,
-        held_back: span(keys.sack_compression_ns.unwrap_or_default()),
         path: ack_path,
         any_order: coupled && in_order.is_none(),
-        ..AckRules::default()
+        ..ack_rules(&keys)
     });
     let head = Head {
         link: keys.link,
@@ -373,7 +372,6 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         proxied,
         keeps: proxied || keys.hold == Some("acknowledged"),
         acks: acks.or(proxied.then_some(at_once)),
-        unacknowledged,
         in_order,
         capacity: capacity(keys.buffer)?,
         drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
@@ -383,15 +381,26 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         shift: keys.slot_ns.filter(|_| shifted).map(span),
         ..Head::default()
     };
-    let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
     let of_flows = keys.flow_terrestrial_rtts_ns;
     let of_flows = of_flows.map(|text| head.of_flows(text)).transpose()?;
     Ok(Settings {
-        head: head.with_terrestrial_rtt(terrestrial),
+        unacknowledged,
+        head: head.with_terrestrial_rtt(span(keys.terrestrial_rtt_ns.unwrap_or_default())),
         of_flows: of_flows.unwrap_or_default(),
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
+}
+
+/// When a receiver sends ACKs, as far as single keys say it.
+fn ack_rules(keys: &Keys<'_>) -> AckRules {
+    AckRules {
+        every: keys.delayed_ack.map_or(1, NonZeroU64::get),
+        timer: span(keys.delayed_ack_timer_ns.unwrap_or_default()),
+        quick: keys.quick_acks.unwrap_or_default(),
+        held_back: span(keys.sack_compression_ns.unwrap_or_default()),
+        ..AckRules::default()
+    }
 }
 
 impl Head {

@@ -18,9 +18,7 @@ use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, RunError, Setup};
-use tmt_link::hop::{
-    Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace,
-};
+use tmt_link::hop::{Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
 use tmt_link::{CoupledLink, Overlap, Packing, Segmentation, TimelineLink};
@@ -304,7 +302,7 @@ impl Plan {
         setup: &Setup,
         probe: &mut P,
     ) -> Result<RunReport> {
-        let report = self.over(link, run, setup, Simulated { setup, probe })?;
+        let report = Self::over(link, run, setup, Simulated { setup, probe })?;
         let mut report = report.map_err(|error| data(error.to_string()))?;
         let forward = link.trace().map(|trace| &*trace.rows);
         let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
@@ -335,18 +333,12 @@ impl Plan {
             slots,
             acknowledgements: false,
         });
-        let attached = self.over(&self.link, run, setup, Attached { gateway, driver })?;
+        let attached = Self::over(&self.link, run, setup, Attached { gateway, driver })?;
         attached.map_err(|error| data(error.to_string()))
     }
 
     /// Does `work` over `link`, as it is in `run`.
-    fn over<W: OverLink>(
-        &self,
-        link: &LinkPlan,
-        run: RunId,
-        setup: &Setup,
-        work: W,
-    ) -> Result<W::Output> {
+    fn over<W: OverLink>(link: &LinkPlan, run: RunId, setup: &Setup, work: W) -> Result<W::Output> {
         let one_way = setup.rtt.half();
         Ok(match link {
             LinkPlan::Timeline(plan) => {

@@ -196,7 +196,10 @@ impl<W: Write + Send> PacketLog<W> {
         {
             change(row);
         }
-        while let Some(row) = self.rows.pop_front_if(|row| row.is_complete(self.acknowledged)) {
+        while let Some(row) = self
+            .rows
+            .pop_front_if(|row| row.is_complete(self.acknowledged))
+        {
             self.first += 1;
             self.write(&row);
         }

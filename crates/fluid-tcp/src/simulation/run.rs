@@ -14,8 +14,8 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 use tmt_link::hop::{
-    Attach as _, AttachError, Delay, Departure, Event, Gateway, Hop as _, HopError,
-    Reporting, ReturnHop, Served, Tallied,
+    Attach as _, AttachError, Delay, Departure, Event, Gateway, Hop as _, HopError, Reporting,
+    ReturnHop, Served, Tallied,
 };
 
 use crate::endpoint::receiver::Ack;

@@ -138,6 +138,79 @@ proptest! {
     }
 }
 
+/// Port whose waits end late, which notes when packets were read.
+struct Late {
+    port: InMemoryPort,
+    by: u64,
+    now: Time,
+    read: Vec<u64>,
+}
+
+impl Port for Late {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<bool> {
+        let received = self.port.receive(packet)?;
+        if received {
+            self.read.push(self.now.as_nanos());
+        }
+        Ok(received)
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<()> {
+        self.port.send(packet)
+    }
+
+    fn wait(&mut self, until: Option<Time>) -> io::Result<bool> {
+        let goes_on = self.port.wait(until)?;
+        let late = Span::from_nanos(self.by).unwrap();
+        self.now = self.now.max(self.port.now().saturating_add(late));
+        Ok(goes_on)
+    }
+}
+
+/// Probe that notes deliveries.
+#[derive(Default)]
+struct Deliveries(Vec<(u64, usize)>);
+
+impl Probe for Deliveries {
+    fn on_delivered(&mut self, now: Time, copy: Transmission) {
+        self.0
+            .push((now.as_nanos(), usize::try_from(copy.ordinal).unwrap()));
+    }
+}
+
+proptest! {
+    /// A loop that is late reads packets late, but what the link decides about them, and when they leave, is as if it were not.
+    #[test]
+    fn a_late_loop_changes_no_decision(
+        steps in prop::collection::vec((0u64..40, 1u64..500), 100..200),
+        gaps in prop::collection::vec(0u64..60, 1..30),
+        by in 1u64..100,
+    ) {
+        let mut at = 0;
+        let lldus: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, *delay) }).collect();
+        let mut now = 0;
+        let packets: Vec<_> = gaps.iter().enumerate().map(|(number, gap)| { now += gap; (time(now), packet(number, 100)) }).collect();
+        let mut port = Late { port: InMemoryPort::new(packets), by, now: Time::ZERO, read: Vec::new() };
+        let mut probe = Deliveries::default();
+        let discipline: Discipline = "codel:target=30ns,interval=200ns".parse().unwrap();
+        let buffer = Buffer::Packets(9);
+        let context = Context { buffer, packet: Bytes(100), rate: None, seed: 1, hop: 0 };
+        let hop = || Queued::new(link(&lldus), buffer, queue::start(&discipline, &context));
+        let end = at + 10_000;
+        let carried = Carrier::new(&mut port, &mut probe, time(end)).drive(hop()).unwrap();
+        if !carried.link_ended {
+            let arrivals: Vec<(u64, usize)> = port.read.iter().map(|at| (*at, 100)).collect();
+            let mut found = probe.0;
+            found.sort_unstable();
+            prop_assert_eq!(found, by_hand(hop(), &arrivals, end));
+        }
+    }
+}
+
 /// The plan of a coupled link over generated slots: 1 Mbit/s, a tenth of the slots erased.
 fn coupled() -> Plan {
     let experiment = Experiment {
@@ -182,18 +255,32 @@ fn the_auditor_accepts_the_log_of_a_coupled_link_and_finds_a_change() {
     for millis in 1000..1040 {
         let (_, packets, slots) = logs(Span::from_micros(millis * 997));
         let report = audit_with_slots(&packets[..], &slots[..]).unwrap();
-        let broken: Vec<_> = report.rules.iter().flat_map(|rule| &rule.violations).collect();
+        let broken: Vec<_> = report
+            .rules
+            .iter()
+            .flat_map(|rule| &rule.violations)
+            .collect();
         assert!(report.passed(), "{millis}: {broken:#?}");
     }
     let (carried, packets, slots) = logs(Span::from_secs(60));
     assert!(carried.delivered > 100, "{carried:?}");
     let report = audit_with_slots(&packets[..], &slots[..]).unwrap();
-    let checks = |name| report.rules.iter().find(|rule| rule.rule == name).unwrap().checks;
+    let checks = |name| {
+        report
+            .rules
+            .iter()
+            .find(|rule| rule.rule == name)
+            .unwrap()
+            .checks
+    };
     assert_eq!(checks("acked"), 0);
     assert!(checks("repeats") > 0 && checks("slots") > 0);
     // One delivery a nanosecond earlier.
     let text = String::from_utf8(packets).unwrap();
-    let row = text.lines().find(|line| line.contains(",delivered,")).unwrap();
+    let row = text
+        .lines()
+        .find(|line| line.contains(",delivered,"))
+        .unwrap();
     let mut fields: Vec<String> = row.split(',').map(str::to_owned).collect();
     let early: f64 = fields[9].parse().unwrap();
     fields[9] = format!("{:.9}", early - 1e-3);

@@ -134,9 +134,16 @@ fn on_own_thread<T: Send + 'static>(
 /// The error of a device, with its remedy.
 fn explained(error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
-        io::ErrorKind::NotFound => "expected /dev/net/tun; load it with `modprobe tun`, or pass the device to the container",
-        io::ErrorKind::PermissionDenied => "expected access to /dev/net/tun and CAP_NET_ADMIN in the namespace; run as root, or allow access to the device",
+        io::ErrorKind::NotFound => {
+            "expected /dev/net/tun; load it with `modprobe tun`, or pass the device to the container"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "expected access to /dev/net/tun and CAP_NET_ADMIN in the namespace; run as root, or allow access to the device"
+        }
         _ => "expected a TUN device",
     };
-    io::Error::new(error.kind(), format!("/dev/net/tun: found {error}, {remedy}"))
+    io::Error::new(
+        error.kind(),
+        format!("/dev/net/tun: found {error}, {remedy}"),
+    )
 }

@@ -105,5 +105,7 @@ pub fn follow_parent(parent: &str) -> Result<(), NamespaceError> {
     if found.map(str::trim) == Some(parent) {
         return Ok(());
     }
-    Err(file(io::Error::other("the process that started this one has ended")))
+    Err(file(io::Error::other(
+        "the process that started this one has ended",
+    )))
 }

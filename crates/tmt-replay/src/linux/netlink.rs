@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send, socket,
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send,
+    socket,
 };
 
 const NLMSG_ERROR: u16 = 2;

@@ -175,7 +175,11 @@ fn end(child: &mut Child, group: bool) -> io::Result<()> {
     let begun = instant();
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         // What has ended gets no signal.
-        let _ = if group { killpg(pid, signal) } else { kill(pid, signal) };
+        let _ = if group {
+            killpg(pid, signal)
+        } else {
+            kill(pid, signal)
+        };
         while child.try_wait()?.is_none() && begun.elapsed() < GRACE {
             thread::sleep(TICK);
         }

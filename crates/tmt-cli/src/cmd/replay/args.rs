@@ -247,10 +247,7 @@ impl Args {
         let one = |name, trace: &Option<String>, own: &Given| {
             Direction::new(name, trace.as_deref(), &shared, own.read()?, loops)
         };
-        let directions = [
-            one("down", &self.down, down)?,
-            one("up", &self.up, up)?,
-        ];
+        let directions = [one("down", &self.down, down)?, one("up", &self.up, up)?];
         let is_clean = |direction: &Direction| direction.experiment.is_none();
         if shared.scheme.is_some() && directions.iter().all(is_clean) {
             return Err(Failure::usage(

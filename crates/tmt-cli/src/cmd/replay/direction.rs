@@ -40,8 +40,15 @@ impl Direction {
             )));
         }
         let has_slots = trace.is_some() || own.channel.is_some();
-        for (key, given) in [("scheme", own.scheme.is_some()), ("loss", own.loss.is_some())] {
-            let needed = if key == "scheme" { has_slots } else { own.rate.is_some() || has_slots };
+        for (key, given) in [
+            ("scheme", own.scheme.is_some()),
+            ("loss", own.loss.is_some()),
+        ] {
+            let needed = if key == "scheme" {
+                has_slots
+            } else {
+                own.rate.is_some() || has_slots
+            };
             if given && !needed {
                 return Err(Failure::usage(format!(
                     "--{name}-{key}: found no link, expected --{name} TRACE, --{name}-channel or --{name}-rate"
@@ -87,7 +94,9 @@ impl Direction {
         let Some(experiment) = &self.experiment else {
             return Ok(None);
         };
-        let plan = self.resolved(experiment).map_err(|error| self.failure(error))?;
+        let plan = self
+            .resolved(experiment)
+            .map_err(|error| self.failure(error))?;
         let warnings = plan.notes.iter();
         let warnings = warnings.filter(|note| note.severity == Severity::Warning);
         for note in warnings {

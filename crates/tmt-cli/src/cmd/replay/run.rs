@@ -115,10 +115,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let known = plans.iter().flatten().map(|plan| plan.rtt).next();
     let rtt = args.shared().rtt.or(known);
     if rtt.is_none() {
-        warning!(
-            "replay",
-            "no RTT in --rtt: assuming {DEFAULT_RTT} (GEO)"
-        );
+        warning!("replay", "no RTT in --rtt: assuming {DEFAULT_RTT} (GEO)");
     }
     let delay = rtt.unwrap_or(DEFAULT_RTT).half();
     let links = plans.map(|plan| {
