@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::io;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getgid, getuid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -28,6 +31,11 @@ pub enum NamespaceError {
     #[error("signals: {0}")]
     Signals(io::Error),
 }
+
+/// A signal is repeated after so many ticks, and the last one is SIGKILL: after 10 s.
+const ATTEMPTS: u32 = 101;
+const TICKS: u32 = 10;
+const TICK: Duration = Duration::from_millis(10);
 
 /// New namespaces for children of this process, as root or as any user in a user namespace, where the user is root.
 fn isolate() -> Result<(), NamespaceError> {
@@ -70,26 +78,44 @@ pub fn as_first_process(variable: &str) -> Result<ExitStatus, NamespaceError> {
         .env(variable, std::process::id().to_string())
         .spawn()
         .map_err(program)?;
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));
+    let pid = Pid::from_raw(child.id().cast_signed());
+    // A signal interrupts this wait, unlike that of the child.
     loop {
-        // A signal interrupts it, which `Child::wait` would not report.
-        match nix::sys::wait::waitid(
-            nix::sys::wait::Id::Pid(pid),
-            nix::sys::wait::WaitPidFlag::WEXITED | nix::sys::wait::WaitPidFlag::WNOWAIT,
-        ) {
+        match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
             Ok(_) => return child.wait().map_err(program),
             Err(Errno::EINTR) => {}
             Err(other) => return Err(program(other.into())),
         }
-        for (signal, flag) in &flags {
-            if flag.swap(false, Ordering::Relaxed)
-                && let Ok(signal) = Signal::try_from(*signal)
-            {
-                // The child may have ended.
-                let _ = kill(pid, signal);
-            }
+        let raised = |(_, flag): &&(i32, Arc<AtomicBool>)| flag.load(Ordering::Relaxed);
+        if let Some((signal, _)) = flags.iter().find(raised) {
+            return ended(child, *signal).map_err(program);
         }
     }
+}
+
+/// Ends the first process of the namespaces by a signal. It ignores the signal until it has a handler, so that the signal is
+/// repeated; what has not ended after some time is killed.
+fn ended(mut child: Child, signal: i32) -> io::Result<ExitStatus> {
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let signal = Signal::try_from(signal).unwrap_or(Signal::SIGKILL);
+    for attempt in 0..ATTEMPTS {
+        // The child may have ended.
+        let _ = kill(
+            pid,
+            if attempt + 1 < ATTEMPTS {
+                signal
+            } else {
+                Signal::SIGKILL
+            },
+        );
+        for _ in 0..TICKS {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(TICK);
+        }
+    }
+    child.wait()
 }
 
 /// Ends this process when its parent, whose number in the parent's namespace is `parent`, ends.
