@@ -76,7 +76,7 @@ fn tcp_of_the_kernel_crosses_a_timeline_and_the_audit_accepts_the_log() {
         &folder,
         "tmt apply --scheme harq:10/12 --rtt 20ms phy.csv > timeline.csv && tmt audit --timeline timeline.csv log-down.csv",
     );
-    audited.ok().says(&["200000"]).text();
+    assert!(audited.ok().text().contains("every rule holds"));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_trace_that_ends_ends_the_run() {
         return;
     }
     let folder = folder();
-    let script = "tmt slice --to 1s phy.csv > short.csv && tmt replay --down short.csv --rtt 20ms --scheme arq --at-end stop -- sleep 60";
+    let script = "tmt slice --until 1s phy.csv > short.csv && tmt replay --down short.csv --rtt 20ms --scheme arq --at-end stop -- sleep 60";
     bash(&folder, script).fails(
         1,
         &["down: the trace ended before the command", "--at-end loop"],
