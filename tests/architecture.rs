@@ -62,6 +62,7 @@ fn nothing_is_unsafe_but_the_look_at_stdout() {
         "tmt-study/src",
         "tmt-plot/src",
         "tmt-report/src",
+        "tmt-replay/src",
         "tmt-cli/src",
         "tmt-python/src",
     ];
@@ -81,6 +82,7 @@ fn dependencies_point_one_way() {
     let study = dependencies("tmt-study");
     let plot = dependencies("tmt-plot");
     let report = dependencies("tmt-report");
+    let replay = dependencies("tmt-replay");
     let others = ["tmt-cli", "clap", "anyhow", "tempfile"];
     for (crate_text, forbidden) in [
         (
@@ -92,6 +94,7 @@ fn dependencies_point_one_way() {
                 "tmt-study",
                 "tmt-plot",
                 "tmt-report",
+                "tmt-replay",
             ]
             .as_slice(),
         ),
@@ -103,6 +106,7 @@ fn dependencies_point_one_way() {
                 "tmt-study",
                 "tmt-plot",
                 "tmt-report",
+                "tmt-replay",
             ],
         ),
         (
@@ -113,12 +117,32 @@ fn dependencies_point_one_way() {
                 "tmt-study",
                 "tmt-plot",
                 "tmt-report",
+                "tmt-replay",
             ],
         ),
-        (&tcp, &["tmt-fit", "tmt-study", "tmt-plot", "tmt-report"]),
-        (&study, &["tmt-plot", "tmt-report"]),
-        (&plot, &["fluid-tcp", "tmt-link", "tmt-fit", "tmt-report"]),
-        (&report, &["fluid-tcp", "tmt-link", "tmt-fit"]),
+        (
+            &tcp,
+            &[
+                "tmt-fit",
+                "tmt-study",
+                "tmt-plot",
+                "tmt-report",
+                "tmt-replay",
+            ],
+        ),
+        (&study, &["tmt-plot", "tmt-report", "tmt-replay"]),
+        (
+            &plot,
+            &[
+                "fluid-tcp",
+                "tmt-link",
+                "tmt-fit",
+                "tmt-report",
+                "tmt-replay",
+            ],
+        ),
+        (&report, &["fluid-tcp", "tmt-link", "tmt-fit", "tmt-replay"]),
+        (&replay, &["tmt-fit", "tmt-study", "tmt-plot", "tmt-report"]),
     ] {
         let forbidden = forbidden.iter().chain(&others);
         for name in forbidden {
@@ -132,7 +156,7 @@ fn dependencies_point_one_way() {
 }
 
 /// Crates, and the files that are their roots.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("tmt-core", "lib.rs"),
     ("tmt-link", "lib.rs"),
     ("fluid-tcp", "lib.rs"),
@@ -140,6 +164,7 @@ const CRATES: [(&str, &str); 9] = [
     ("tmt-study", "lib.rs"),
     ("tmt-plot", "lib.rs"),
     ("tmt-report", "lib.rs"),
+    ("tmt-replay", "lib.rs"),
     ("tmt-cli", "lib.rs"),
     ("tmt-python", "lib.rs"),
 ];
@@ -189,7 +214,11 @@ fn the_map_lists_the_modules_of_each_crate() {
         let heading = format!("`crates/{}/src`:\n", place.0);
         // The modules of the other crates are described in text.
         let Some((_, table)) = map.split_once(&heading) else {
-            assert!(["tmt-cli", "tmt-python"].contains(&place.0), "{}", place.0);
+            assert!(
+                ["tmt-cli", "tmt-replay", "tmt-python"].contains(&place.0),
+                "{}",
+                place.0
+            );
             continue;
         };
         let rows = table.lines().skip_while(|line| line.is_empty());

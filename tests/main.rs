@@ -49,6 +49,8 @@ mod plots;
 mod processes;
 mod quiet;
 mod readme;
+#[cfg(target_os = "linux")]
+mod replay;
 mod reports;
 mod results;
 mod resume;

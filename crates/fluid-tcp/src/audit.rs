@@ -248,7 +248,8 @@ impl<'t, R: Read> Auditor<'t, R> {
         let head = self.settings.of(row.flow);
         packet_lifecycle::check(&row, head, tally);
 
-        let flow = self.flows.entry(row.flow).or_default();
+        let flow = self.flows.entry(row.flow);
+        let flow = flow.or_insert_with(|| Flow::new(self.settings.unacknowledged));
         flow.on_row(&row, self.sent, head, tally);
         self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {

@@ -16,7 +16,7 @@ pub use explain::{
 };
 pub use intervals::Intervals;
 pub use packets::PacketLog;
-pub use pcap::{Pcap, check_packet};
+pub use pcap::{Capture, Pcap, check_packet};
 pub use qlog::Qlog;
 pub use series::Series;
 pub use slots::SlotLog;

@@ -14,6 +14,7 @@ mod inject;
 mod lint;
 mod model;
 mod plot;
+pub(crate) mod replay;
 mod report;
 mod reproduce;
 mod slice;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Plot(plot::Args),
     /// Make an HTML page of results, of one run, or of two studies
     Report(report::Args),
+    /// Run real TCP stacks over traces: iperf3, curl, any command
+    Replay(Box<replay::Args>),
     /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
     Advise(Box<advise::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
@@ -104,6 +107,7 @@ impl Command {
             Self::Summarise(args) => summarise::run(&args),
             Self::Plot(args) => plot::run(&args),
             Self::Report(args) => report::run(&args),
+            Self::Replay(args) => replay::run(&args),
             Self::Advise(args) => advise::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),

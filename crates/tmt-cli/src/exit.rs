@@ -41,6 +41,9 @@ pub(crate) enum Failure {
         /// Remedy.
         help: Option<String>,
     },
+    /// The exit code of another command, which has said all.
+    #[error("exit code {0}")]
+    Exit(u8),
     /// The reader of the output pipe has closed it.
     #[error("the reader of the pipe has closed it")]
     ClosedPipe,
@@ -185,6 +188,7 @@ pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {
         Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Err(Failure::Different | Failure::Odd) => return ExitCode::FAILURE,
+        Err(Failure::Exit(code)) => return ExitCode::from(code),
         Err(Failure::Usage(message)) => (message, None, 2),
         Err(Failure::Trouble { message, help }) => (message, help, 2),
         Err(Failure::Failed { message, help }) => (message, help, 1),

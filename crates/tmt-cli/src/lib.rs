@@ -126,7 +126,14 @@ pub fn run(registries: Registries) -> ExitCode {
         (false, true) => Verbosity::Verbose,
         (false, false) => Verbosity::Normal,
     });
-    output::clean_up_on_signals();
+    if let Command::Replay(args) = &cli.command {
+        // Signals are the command's.
+        if let Some(code) = cmd::replay::outside(args) {
+            return code;
+        }
+    } else {
+        output::clean_up_on_signals();
+    }
     exit::silence_contained_panics();
     let name: &str = (&cli.command).into();
     // Commands run on the threads of the pool, so that no pipeline round has to wake one first.

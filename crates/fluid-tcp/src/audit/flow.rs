@@ -50,9 +50,19 @@ pub(super) struct Flow {
     acked_by: Time,
     receiver: Receiver,
     counts: Counts,
+    /// Whether the log has no ACKs, so that a packet is settled at once.
+    unacknowledged: bool,
 }
 
 impl Flow {
+    /// A flow before its first row; of a log without ACKs if `unacknowledged`.
+    pub(super) fn new(unacknowledged: bool) -> Self {
+        Self {
+            unacknowledged,
+            ..Self::default()
+        }
+    }
+
     /// Processes the flow's next row; `now` is the latest `sent` of the log.
     pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
         row.count(&mut self.counts);
@@ -97,7 +107,10 @@ impl Flow {
         }
         // A packet is settled once all transmissions that its ACK can cover are known.
         while let Some(first) = self.packets.first_entry()
-            && first.get().acked.is_some_and(|acked| acked < now)
+            && first
+                .get()
+                .acked
+                .map_or(self.unacknowledged, |acked| acked < now)
         {
             let (number, packet) = first.remove_entry();
             self.settle(number, &packet, head, now, tally);

@@ -40,6 +40,7 @@ keys! {
     path: Option<&'a str>,
     terrestrial_rtt_ns: Option<u64>,
     flow_terrestrial_rtts_ns: Option<&'a str>,
+    hosts: Option<&'a str>,
     hold: Option<&'a str>,
     in_order: Option<InOrder>,
     delayed_ack: Option<NonZeroU64>,
@@ -227,6 +228,8 @@ pub(super) struct Head {
 
 /// All that a head says.
 pub(super) struct Settings {
+    /// Whether the log has no ACKs, because only the hosts know them.
+    pub(super) unacknowledged: bool,
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
@@ -330,9 +333,13 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let proxied = is_second("path", keys.path, ["e2e", "split"])?;
     let shared = is_second("packing", keys.packing, ["packet", "bytes"])? && on_timeline;
     let shifted = is_second("overlap", keys.overlap, ["asap", "shift"])?;
-    let growing = keys.quick_while_growing;
-    let growing = is_second("quick_while_growing", growing, ["off", "on"])?;
-    let delays_acks = keys.delayed_ack.is_some() && !proxied;
+    let growing = is_second(
+        "quick_while_growing",
+        keys.quick_while_growing,
+        ["off", "on"],
+    )?;
+    let unacknowledged = is_second("hosts", keys.hosts, ["simulated", "real"])?;
+    let delays_acks = keys.delayed_ack.is_some() && !proxied && !unacknowledged;
     let needed: [(bool, &[&str]); 7] = [
         (keys.link == Link::Synthetic, &["rate_bps"]),
         (on_timeline, &["lldus_per_packet"]),
@@ -373,14 +380,10 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         ..AckRules::default()
     };
     let acks = delays_acks.then(|| AckRules {
-        every: keys.delayed_ack.map_or(1, NonZeroU64::get),
-        timer: span(keys.delayed_ack_timer_ns.unwrap_or_default()),
-        quick: keys.quick_acks.unwrap_or_default(),
         may_be_quick: growing,
-        held_back: span(keys.sack_compression_ns.unwrap_or_default()),
         path: ack_path,
         any_order: coupled && in_order.is_none(),
-        ..AckRules::default()
+        ..ack_rules(&keys)
     });
     let head = Head {
         link: keys.link,
@@ -416,12 +419,24 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
     let of_flows = head.of_flows(keys.flow_terrestrial_rtts_ns)?;
     Ok(Settings {
+        unacknowledged,
         head: head.with_terrestrial_rtt(terrestrial),
         of_flows,
         order: head.order(keys.queue, keys.flow_classes)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
+}
+
+/// When a receiver sends ACKs, as far as single keys say it.
+fn ack_rules(keys: &Keys<'_>) -> AckRules {
+    AckRules {
+        every: keys.delayed_ack.map_or(1, NonZeroU64::get),
+        timer: span(keys.delayed_ack_timer_ns.unwrap_or_default()),
+        quick: keys.quick_acks.unwrap_or_default(),
+        held_back: span(keys.sack_compression_ns.unwrap_or_default()),
+        ..AckRules::default()
+    }
 }
 
 impl Head {

@@ -17,8 +17,8 @@ use super::values::{BufferSize, LinkKind, Start};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
-use crate::simulation::{self, Flow, Path, Setup};
-use tmt_link::hop::{ReturnPath, ReturnTrace};
+use crate::simulation::{self, Flow, Path, RunError, Setup};
+use tmt_link::hop::{Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
 use tmt_link::{CoupledLink, Overlap, Packing, Segmentation, TimelineLink};
@@ -302,8 +302,45 @@ impl Plan {
         setup: &Setup,
         probe: &mut P,
     ) -> Result<RunReport> {
+        let report = Self::over(link, run, setup, Simulated { setup, probe })?;
+        let mut report = report.map_err(|error| data(error.to_string()))?;
+        let forward = link.trace().map(|trace| &*trace.rows);
+        let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
+        let failure = [forward, backward]
+            .into_iter()
+            .flatten()
+            .find_map(Trace::failure);
+        if let Some(failure) = failure {
+            return Err(data(failure));
+        }
+        report.total.mean_coding_ratio = mean_coding_ratio(setup.packet, link, &report.total);
+        Ok(report)
+    }
+
+    /// Attaches the link of `run` to its queue, and drives the gateway with `driver` instead of a simulation. `slots` asks for
+    /// the use of every slot of a coupled link.
+    ///
+    /// # Errors
+    /// A trace that cannot be read, or that is too short for a packet.
+    pub fn attach<D: Drive>(
+        &self,
+        run: RunId,
+        setup: &Setup,
+        slots: bool,
+        driver: D,
+    ) -> Result<D::Output> {
+        let gateway = setup.gateway(Reporting {
+            slots,
+            acknowledgements: false,
+        });
+        let attached = Self::over(&self.link, run, setup, Attached { gateway, driver })?;
+        attached.map_err(|error| data(error.to_string()))
+    }
+
+    /// Does `work` over `link`, as it is in `run`.
+    fn over<W: OverLink>(link: &LinkPlan, run: RunId, setup: &Setup, work: W) -> Result<W::Output> {
         let one_way = setup.rtt.half();
-        let report = match link {
+        Ok(match link {
             LinkPlan::Timeline(plan) => {
                 let timeline = Arc::clone(&plan.rows).into();
                 let (segmentation, period) = (plan.segmentation(setup.packet), plan.period);
@@ -320,33 +357,18 @@ impl Plan {
                 if let Some(slots) = &plan.physical {
                     link = link.with_slots(slots.clone());
                 }
-                simulation::run(setup, link, probe)
+                work.over(link)
             }
-            LinkPlan::Coupled(plan) => {
-                let link = plan.for_seed(run.seed).seeded(run.seed);
-                simulation::run(setup, link, probe)
-            }
+            LinkPlan::Coupled(plan) => work.over(plan.for_seed(run.seed).seeded(run.seed)),
             LinkPlan::Synthetic { rate, loss } => {
                 let losses = loss.as_ref();
                 let losses = losses.map(|loss| Losses::new(loss, run.seed, Use::Forward));
                 let Some(link) = setup.synthetic_link(*rate, losses) else {
                     return refused("rate", "`rate` and `packet` must be above zero");
                 };
-                simulation::run(setup, link, probe)
+                work.over(link)
             }
-        };
-        let mut report = report.map_err(|error| data(error.to_string()))?;
-        let forward = link.trace().map(|trace| &*trace.rows);
-        let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
-        let failure = [forward, backward]
-            .into_iter()
-            .flatten()
-            .find_map(Trace::failure);
-        if let Some(failure) = failure {
-            return Err(data(failure));
-        }
-        report.total.mean_coding_ratio = mean_coding_ratio(setup.packet, link, &report.total);
-        Ok(report)
+        })
     }
 
     /// Adds to `head`, the metadata of a log, everything that the auditor needs.
@@ -464,6 +486,41 @@ impl Plan {
         if endpoint.sack && !held_back.is_zero() && self.resolved.return_loss.is_some() {
             head.set("sack_compression_ns", nanos(held_back));
         }
+    }
+}
+
+/// What is done with the link of a run, whose type its model decides.
+trait OverLink {
+    type Output;
+
+    fn over<L: Attach>(self, link: L) -> Self::Output;
+}
+
+/// A simulation.
+struct Simulated<'a, P> {
+    setup: &'a Setup,
+    probe: &'a mut P,
+}
+
+impl<P: Probe> OverLink for Simulated<'_, P> {
+    type Output = std::result::Result<RunReport, RunError>;
+
+    fn over<L: Attach>(self, link: L) -> Self::Output {
+        simulation::run(self.setup, link, self.probe)
+    }
+}
+
+/// A gateway with a driver of its own.
+struct Attached<D> {
+    gateway: GatewaySetup,
+    driver: D,
+}
+
+impl<D: Drive> OverLink for Attached<D> {
+    type Output = std::result::Result<D::Output, AttachError>;
+
+    fn over<L: Attach>(self, link: L) -> Self::Output {
+        link.attach(&self.gateway, self.driver)
     }
 }
 

@@ -60,14 +60,14 @@ struct Row {
 }
 
 impl Row {
-    /// Whether no further event can change it.
-    fn is_complete(&self) -> bool {
+    /// Whether no further event can change it. `acknowledged` states whether the log has ACKs.
+    fn is_complete(&self, acknowledged: bool) -> bool {
         let over = match self.fate {
             Fate::Open => false,
             Fate::Delivered | Fate::Link => self.left.is_some(),
             Fate::Queue | Fate::Duplicate => true,
         };
-        over && self.acked.is_some()
+        over && (self.acked.is_some() || !acknowledged)
     }
 }
 
@@ -115,6 +115,8 @@ pub struct PacketLog<W: Write + Send> {
     end: Time,
     /// Whether a proxy keeps packets until the link has acknowledged them.
     proxied: bool,
+    /// Whether it observes the ACKs of the hosts.
+    acknowledged: bool,
 }
 
 impl<W: Write + Send> PacketLog<W> {
@@ -124,7 +126,6 @@ impl<W: Write + Send> PacketLog<W> {
     /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         let mut head = head.clone();
-        head.set("log", "packets/2");
         let drops_after_proxy =
             setup.path.split.is_some() && setup.discipline != Discipline::default();
         let columns = match setup.flows.iter().any(|flow| flow.hosts.is_some()) {
@@ -132,8 +133,41 @@ impl<W: Write + Send> PacketLog<W> {
             true => SIZED,
             false => USUAL,
         };
+        head.set("log", "packets/2");
+        Self::of_columns(columns, output, form, &head, setup)
+    }
+
+    /// Creates the log of a link between real hosts, whose ACKs only they know: a packet is any datagram, and `acked` stays
+    /// empty. The head says `hosts: real`.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn of_real_hosts(
+        output: W,
+        form: TableForm,
+        head: &Metadata,
+        setup: &Setup,
+    ) -> io::Result<Self> {
+        let mut head = head.clone();
+        head.set("log", "packets/2");
+        head.set("hosts", "real");
+        let log = Self::of_columns(SIZED, output, form, &head, setup)?;
         Ok(Self {
-            table: Table::new(output, form, &COLUMNS[..columns], &head)?,
+            acknowledged: false,
+            ..log
+        })
+    }
+
+    fn of_columns(
+        columns: usize,
+        output: W,
+        form: TableForm,
+        head: &Metadata,
+        setup: &Setup,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            acknowledged: true,
+            table: Table::new(output, form, &COLUMNS[..columns], head)?,
             columns,
             rows: VecDeque::new(),
             first: 0,
@@ -162,7 +196,10 @@ impl<W: Write + Send> PacketLog<W> {
         {
             change(row);
         }
-        while let Some(row) = self.rows.pop_front_if(|row| row.is_complete()) {
+        while let Some(row) = self
+            .rows
+            .pop_front_if(|row| row.is_complete(self.acknowledged))
+        {
             self.first += 1;
             self.write(&row);
         }
@@ -213,8 +250,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
             sent: now,
             ..Row::default()
         });
-        let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
-        copies.push(copy.ordinal);
+        if self.acknowledged {
+            let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
+            copies.push(copy.ordinal);
+        }
     }
 
     fn on_enqueued(&mut self, now: Time, copy: Transmission) {

@@ -41,6 +41,9 @@ const LARGEST: u64 = 65_535;
 /// Maximum number of bytes stored per packet: both headers with all options.
 const SNAPLEN: u32 = 20 + 60;
 
+/// The same of a capture of whole packets.
+const LARGEST_CAPTURED: u32 = 65_535;
+
 /// Nanosecond pcap, written by a little-endian machine.
 const MAGIC: u32 = 0xa1b2_3c4d;
 
@@ -133,6 +136,66 @@ pub fn check_packet(packet: Bytes, headers: Bytes) -> Result<(u16, usize), Strin
 /// Index of the sender's file; below that of the receiver's.
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
+
+/// Capture of whole packets at one place: raw IP, times in ns.
+///
+/// ```
+/// use fluid_tcp::log::Capture;
+/// use tmt_core::Time;
+///
+/// let mut capture = Capture::new(Vec::new())?;
+/// capture.packet(Time::ZERO, &[0x45, 0, 0, 20])?;
+/// assert_eq!(capture.into_inner().len(), 24 + 16 + 4);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Capture<W>(W);
+
+impl<W: Write> Capture<W> {
+    /// Writes the head of the file.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn new(mut file: W) -> io::Result<Self> {
+        // Version 2.4; times are UTC, of unknown accuracy.
+        words(
+            &mut file,
+            &[MAGIC, 4 << 16 | 2, 0, 0, LARGEST_CAPTURED, LINK_TYPE],
+            &[],
+        )?;
+        Ok(Self(file))
+    }
+
+    /// Writes a packet, IP header first.
+    ///
+    /// # Errors
+    /// A time that a pcap cannot hold, or an error of the output.
+    pub fn packet(&mut self, at: Time, packet: &[u8]) -> io::Result<()> {
+        record(at, packet, packet.len() as u64, &mut self.0)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn into_inner(self) -> W {
+        self.0
+    }
+}
+
+/// Writes a record: its time, and the first bytes of a packet of this `length`.
+fn record(at: Time, kept: &[u8], length: u64, file: &mut impl Write) -> io::Result<()> {
+    let (seconds, fraction) = (
+        at.as_nanos() / NANOS_PER_SECOND + ZERO,
+        at.as_nanos() % NANOS_PER_SECOND,
+    );
+    let seconds = u32::try_from(seconds).map_err(|_| {
+        io::Error::other(format!(
+            "found a packet at {at}, expected times below 2^32 s in a pcap"
+        ))
+    })?;
+    let lengths = [fraction, kept.len() as u64, length];
+    let lengths = lengths.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+    words(file, &[&[seconds], &lengths[..]].concat(), kept)
+}
 
 impl<W: Write> Pcap<W> {
     /// Captures at both ends of a run of `setup`.
@@ -351,15 +414,6 @@ fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
 impl Segment<'_> {
     /// Writes the record of a packet: its IPv4 and TCP headers, and its length with the payload.
     fn write(&self, at: Time, payload: &[u8], file: &mut impl Write) -> io::Result<()> {
-        let (seconds, fraction) = (
-            at.as_nanos() / NANOS_PER_SECOND + ZERO,
-            at.as_nanos() % NANOS_PER_SECOND,
-        );
-        let seconds = u32::try_from(seconds).map_err(|_| {
-            io::Error::other(format!(
-                "found a packet at {at}, expected times below 2^32 s in a pcap"
-            ))
-        })?;
         let ports = usize::from(PORTS);
         let port = FIRST_PORT + u16::try_from(self.flow % ports).unwrap_or(0);
         let network = u8::try_from(self.flow / ports).map_err(io::Error::other)?;
@@ -383,9 +437,7 @@ impl Segment<'_> {
             .write(&mut packet, payload)
             .map_err(io::Error::other)?;
         let headers = &packet[..packet.len() - payload.len()];
-        let [kept, length] = [headers, &packet].map(|part| part.len() as u64);
-        let lengths = [fraction, kept, length].map(|it| u32::try_from(it).unwrap_or(u32::MAX));
-        words(file, &[&[seconds], &lengths[..]].concat(), headers)
+        record(at, headers, packet.len() as u64, file)
     }
 }
 

@@ -14,8 +14,8 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 use tmt_link::hop::{
-    Attach as _, AttachError, Delay, Departure, Event, Gateway, GatewaySetup, Hop as _, HopError,
-    Reporting, ReturnHop, Served, Tallied,
+    Attach as _, AttachError, Delay, Departure, Event, Gateway, Hop as _, HopError, Reporting,
+    ReturnHop, Served, Tallied,
 };
 
 use crate::endpoint::receiver::Ack;
@@ -148,18 +148,10 @@ pub fn run<P: Probe>(
         link,
         after,
     } = route.into_route();
-    let gateway = GatewaySetup {
-        discipline: setup.discipline.clone(),
-        buffer: setup.queue(),
-        rtt: setup.rtt,
-        run: (setup.begin, setup.end),
-        packet: setup.packet,
-        seed: setup.seed,
-        reporting: Reporting {
-            acknowledgements: setup.path.split.is_some(),
-            slots: probe.watches_slots(),
-        },
-    };
+    let gateway = setup.gateway(Reporting {
+        acknowledgements: setup.path.split.is_some(),
+        slots: probe.watches_slots(),
+    });
     let side = SideHops::new(before, after);
     link.attach(&gateway, Simulate { setup, side, probe })?
 }

@@ -8,7 +8,7 @@ use tmt_core::types::{BitRate, Bytes, Span, Time};
 use super::path::Path;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
-use tmt_link::hop::ReturnPath;
+use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath};
 use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::Timeline;
 use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
@@ -248,8 +248,22 @@ impl Setup {
         own.unwrap_or(self.path.terrestrial_rtt)
     }
 
+    /// Settings of the gateway of this run, which reports what `reporting` says.
+    #[must_use]
+    pub fn gateway(&self, reporting: Reporting) -> GatewaySetup {
+        GatewaySetup {
+            discipline: self.discipline.clone(),
+            buffer: self.queue(),
+            rtt: self.rtt,
+            run: (self.begin, self.end),
+            packet: self.packet,
+            seed: self.seed,
+            reporting,
+        }
+    }
+
     /// Buffer of the gateway's queue. After a proxy it has no limit of its own.
-    pub(super) fn queue(&self) -> Buffer {
+    fn queue(&self) -> Buffer {
         self.path.split.map_or(self.buffer, |_| Buffer::UNLIMITED)
     }
 }

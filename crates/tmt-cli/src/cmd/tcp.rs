@@ -12,11 +12,12 @@ mod spool;
 
 pub(crate) use args::{Args, Given, flag, typed};
 use given::Source;
+pub(crate) use given::named;
 use logs::Logs;
 pub(crate) use metrics::explained;
 use report::Report;
 use simulated::Simulated;
-pub(crate) use spool::Files;
+pub(crate) use spool::{Files, unescaped};
 
 use fluid_tcp::experiment::{self, Plan, RunId, SCHEMA};
 use fluid_tcp::log::PacketHistory;

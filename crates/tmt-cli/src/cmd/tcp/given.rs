@@ -154,7 +154,7 @@ impl Source {
 }
 
 /// `text` with every key of a parameter in backticks replaced by its name.
-fn named(text: &str, name: impl Fn(&str) -> String) -> String {
+pub(crate) fn named(text: &str, name: impl Fn(&str) -> String) -> String {
     render_keys(text, |key| match Parameter::of(key) {
         Some(_) => name(key),
         None => format!("`{key}`"),

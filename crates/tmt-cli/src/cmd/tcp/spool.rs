@@ -120,7 +120,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Restores the backticks of file names in a message.
-pub(super) fn unescaped(message: &str) -> String {
+pub(crate) fn unescaped(message: &str) -> String {
     message.replace(BACKTICK, "`")
 }
 

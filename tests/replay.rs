@@ -1,0 +1,235 @@
+//! `tmt replay`: real commands between the namespaces, exit codes, what is left behind.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::{Folder, Ran, bash, skipped, tmt};
+
+/// Whether this machine has network namespaces and TUN devices. `.ci/long` requires them.
+fn is_possible() -> bool {
+    let unshared = Command::new("unshare").args(["-Urnp", "true"]).status();
+    let possible = unshared.is_ok_and(|status| status.success())
+        && fs::exists("/dev/net/tun").unwrap_or(false);
+    assert!(
+        possible || !test_support::depth(false, true),
+        "no namespaces or no /dev/net/tun"
+    );
+    if !possible {
+        skipped("no network namespaces or no /dev/net/tun");
+    }
+    possible
+}
+
+/// A server that sends as many bytes as it is asked for, and a client that asks it.
+const SERVER: &str = "import os, socket
+s = socket.create_server((os.environ['TMT_FAR'], 5000))
+c, _ = s.accept()
+n = int(c.recv(99))
+c.sendall(bytes(n))
+c.close()
+import time
+time.sleep(60)
+";
+const CLIENT: &str = "import os, socket, sys
+s = socket.create_connection((os.environ['TMT_FAR'], 5000))
+s.sendall(sys.argv[1].encode())
+n = 0
+while d := s.recv(1 << 16):
+    n += len(d)
+print('received', n)
+";
+
+/// A folder with server, client, and a trace of 5 Mbit/s in slots of 32 B, of which one in fifty is erased.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("server.py", SERVER);
+    folder.write("client.py", CLIENT);
+    let made = bash(
+        &folder,
+        "tmt synth --rate 5Mbps --lldu 32B --duration 20s --decode-delay 1ms | tmt inject --channel bernoulli:0.02 > phy.csv",
+    );
+    made.ok();
+    folder
+}
+
+/// Transfers 200 kB over a link with these flags. Other programs may take the processor: lateness is no matter here.
+fn transfer(folder: &Folder, flags: &str) -> Ran {
+    bash(
+        folder,
+        &format!(
+            "tmt replay {flags} --rtt 20ms --max-lateness 10s --at-end stop --far 'exec python3 server.py' -- python3 client.py 200000"
+        ),
+    )
+}
+
+#[test]
+fn tcp_of_the_kernel_crosses_a_timeline_and_the_audit_accepts_the_log() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder();
+    let flags = "--down phy.csv --scheme harq:10/12 --packets log.csv --pcap cap";
+    let ran = transfer(&folder, flags).ok();
+    assert!(ran.text().contains("received 200000"), "{ran:?}");
+    let audited = bash(
+        &folder,
+        "tmt apply --scheme harq:10/12 --rtt 20ms phy.csv > timeline.csv && tmt audit --timeline timeline.csv log-down.csv",
+    );
+    assert!(audited.ok().text().contains("every rule holds"));
+}
+
+#[test]
+fn tcp_of_the_kernel_crosses_a_coupled_link_in_both_directions() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder();
+    let flags = "--down phy.csv --up phy.csv --link coupled --scheme harq:10/12 --in-order flow --packets log.csv --slots slots.csv";
+    transfer(&folder, flags).ok();
+    for direction in ["down", "up"] {
+        let script = format!("tmt audit --slots slots-{direction}.csv log-{direction}.csv");
+        bash(&folder, &script).ok();
+    }
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_command() {
+    if !is_possible() {
+        return;
+    }
+    for (script, code) in [
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("kill -9 $$", 137),
+        ("kill $$", 143),
+    ] {
+        let ran = tmt("replay --rtt 1ms -- sh -c").arg(script).run();
+        assert_eq!(ran.code, Some(code), "{script}: {ran:?}");
+    }
+    tmt("replay --rtt 1ms -- no-such-command")
+        .run()
+        .fails(127, &["no-such-command"]);
+    tmt("replay --rtt 1ms -- /etc").run().fails(126, &["/etc"]);
+}
+
+#[test]
+fn addresses_and_mtu_are_those_of_the_link() {
+    if !is_possible() {
+        return;
+    }
+    let script = "echo $TMT_NEAR $TMT_FAR $TMT_NEAR_6 $TMT_FAR_6; cat /proc/net/dev | grep -c tmt0; ip link show tmt0";
+    let ran = tmt("replay --rtt 1ms --packet 1400B -- sh -c")
+        .arg(script)
+        .run()
+        .ok();
+    assert!(
+        ran.text()
+            .starts_with("198.18.0.1 198.18.0.2 2001:2::1 2001:2::2\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_trace_that_ends_ends_the_run() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder();
+    let script = "tmt slice --until 1s phy.csv > short.csv && tmt replay --down short.csv --rtt 20ms --scheme arq --at-end stop -- sleep 60";
+    bash(&folder, script).fails(
+        1,
+        &["down: the trace ended before the command", "--at-end loop"],
+    );
+}
+
+#[test]
+fn late_packets_make_a_run_invalid() {
+    if !is_possible() {
+        return;
+    }
+    let script = "exec 3<>/dev/udp/$TMT_FAR/9; for i in 1 2 3; do echo x >&3; sleep 0.1; done";
+    let ran = tmt("replay --rtt 20ms --max-lateness 1ns -- bash -c")
+        .arg(script)
+        .run();
+    ran.fails(1, &["invalid run", "--max-lateness"]);
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    for (flags, words) in [
+        ("--scheme arq -- true", "--down or --up"),
+        ("--down - -- true", "stdin"),
+        ("--down-loss bernoulli:0.1 -- true", "--down-rate"),
+        ("--max-lateness 0s -- true", "above 0"),
+        ("--shell -- true", "cannot be used"),
+    ] {
+        tmt("replay").arg_list(flags).run().fails(2, &[words]);
+    }
+}
+
+/// Namespaces that processes of this machine are in, processes of the runs, and the state of the network.
+#[cfg(target_os = "linux")]
+fn state() -> String {
+    let script = "ip -o addr; ip route; ip -6 route | grep -v proto.ra; ip rule; sysctl -a 2>/dev/null | grep '^net\\.' | grep -v -E 'nf_conntrack_count|\\.stable_secret|random|nr_|_mem ='; ls /run/netns 2>/dev/null";
+    let shown = Command::new("bash").arg("-c").arg(script).output().unwrap();
+    String::from_utf8_lossy(&shown.stdout).into_owned()
+}
+
+/// Number of processes whose command line has a word that only the runs have.
+#[cfg(target_os = "linux")]
+fn processes(word: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| String::from_utf8_lossy(line).contains(word))
+        .count()
+}
+
+/// A hundred runs, several at a time, killed at random moments by several signals.
+#[test]
+#[ignore = "some two minutes"]
+#[cfg(target_os = "linux")]
+fn nothing_is_left_of_runs_that_were_killed() {
+    use std::process::Stdio;
+
+    if !is_possible() {
+        return;
+    }
+    let mut draw = test_support::seed();
+    let before = state();
+    let word = format!("sleep 98765.{}", std::process::id());
+    for round in 0..50 {
+        let start = || {
+            Command::new(env!("CARGO_BIN_EXE_tmt"))
+                .args(["replay", "--rtt", "20ms", "--down-rate", "1Mbps"])
+                .args(["--far", &word, "--", "sh", "-c"])
+                .arg(format!("({word} &) ; (setsid {word} &) ; {word}"))
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let mut both = [start(), start()];
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_millis(draw >> 56));
+        let signal = ["KILL", "TERM", "KILL", "HUP"][round % 4];
+        for run in &mut both {
+            let pid = run.id().to_string();
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap();
+            run.wait().unwrap();
+        }
+        let mut left = usize::MAX;
+        for _ in 0..200 {
+            left = processes(&word);
+            if left == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(left, 0, "round {round}, SIG{signal}");
+    }
+    assert_eq!(state(), before);
+}
