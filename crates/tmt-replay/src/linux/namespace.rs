@@ -12,7 +12,6 @@ use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getgid, getuid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -78,18 +77,16 @@ pub fn as_first_process(variable: &str) -> Result<ExitStatus, NamespaceError> {
         .env(variable, std::process::id().to_string())
         .spawn()
         .map_err(program)?;
-    let pid = Pid::from_raw(child.id().cast_signed());
-    // A signal interrupts this wait, unlike that of the child.
+    // A handler restarts a system call that waits, so that a signal would be seen only at the end.
     loop {
-        match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
-            Ok(_) => return child.wait().map_err(program),
-            Err(Errno::EINTR) => {}
-            Err(other) => return Err(program(other.into())),
+        if let Some(status) = child.try_wait().map_err(program)? {
+            return Ok(status);
         }
         let raised = |(_, flag): &&(i32, Arc<AtomicBool>)| flag.load(Ordering::Relaxed);
         if let Some((signal, _)) = flags.iter().find(raised) {
             return ended(child, *signal).map_err(program);
         }
+        thread::sleep(TICK);
     }
 }
 

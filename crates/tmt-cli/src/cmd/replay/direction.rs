@@ -5,6 +5,7 @@ use fluid_tcp::experiment::{
 };
 use tmt_core::format::Options;
 use tmt_core::types::{Bytes, Severity, Span};
+use tmt_link::queue::{FQ_CODEL, PRIORITY};
 
 use crate::cmd::tcp::{Files, named, typed, unescaped};
 use crate::exit::{Failure, Outcome, warning};
@@ -78,6 +79,7 @@ impl Direction {
         } else {
             experiment.link = Some(LinkKind::Synthetic);
         }
+        refuse_queues_of_flows(name, &experiment)?;
         forget_needless(&mut experiment);
         // The hosts are real: the simulated flow is there only because a plan needs one.
         experiment.bytes = Some(Bytes(1));
@@ -156,6 +158,18 @@ impl Direction {
             },
             other => Failure::failed(format!("{}: {}", self.name, self.words(&other.to_string()))),
         }
+    }
+}
+
+/// Refuses disciplines that tell flows apart, since all packets of a replay are one flow of class 0.
+fn refuse_queues_of_flows(direction: &str, experiment: &Experiment) -> Outcome {
+    let of_flows = [&FQ_CODEL, &PRIORITY].map(|entry| entry.name);
+    let queue = experiment.queue.as_ref().map(|queue| queue.entry().name);
+    match queue.filter(|name| of_flows.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!(
+            "--queue {name}, {direction}: found a queue that tells flows apart, expected another: all packets of a replay are one flow"
+        ))),
     }
 }
 
