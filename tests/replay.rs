@@ -128,6 +128,63 @@ fn addresses_and_mtu_are_those_of_the_link() {
             .starts_with("198.18.0.1 198.18.0.2 2001:2::1 2001:2::2\n"),
         "{ran:?}"
     );
+    assert!(ran.text().contains(" mtu 1400 "), "{ran:?}");
+}
+
+/// Flags that say nothing of any direction are refused before anything runs.
+#[test]
+fn flags_without_their_link_are_refused() {
+    for (flags, words) in [
+        ("--down-queue codel", ["--down-queue", "--down-rate"]),
+        ("--up-buffer 5pkt", ["--up-buffer", "--up-rate"]),
+        ("--queue codel", ["--queue", "--down-rate"]),
+        ("--packets log.csv", ["--packets", "--down-rate"]),
+        ("--down-rate 5Mbps --scheme arq", ["--scheme", "slots"]),
+        (
+            "--down-rate 5Mbps --link coupled",
+            ["--link coupled", "slots"],
+        ),
+        ("--down-rate 5Mbps --slots s.csv", ["--slots", "slots"]),
+        (
+            "--down-rate 5Mbps --down-scheme arq",
+            ["--down-scheme", "slots"],
+        ),
+        (
+            "--down-rate 5Mbps --queue red:min-th=20",
+            ["min-th=20", "max-th=15"],
+        ),
+    ] {
+        let ran = tmt(&format!("replay --rtt 1ms {flags} -- true")).run();
+        ran.fails(2, &words);
+    }
+}
+
+#[test]
+fn losses_of_both_directions_are_independent() {
+    if !is_possible() {
+        return;
+    }
+    let folder = Folder::new();
+    let flags = "--down-rate 50Mbps --up-rate 50Mbps --down-loss bernoulli:0.3 --up-loss bernoulli:0.3 --packets log.csv";
+    let script = format!(
+        "tmt replay {flags} --rtt 2ms --max-lateness 10s -- ping -q -c 200 -i 0.002 -W 1 198.18.0.2; true"
+    );
+    bash(&folder, &script);
+    let fates = |direction: &str| -> Vec<bool> {
+        let log = folder.read(&format!("log-{direction}.csv"));
+        let rows = log.lines().filter(|line| !line.starts_with('#')).skip(1);
+        rows.take(80).map(|row| row.contains("lost")).collect()
+    };
+    let (down, up) = (fates("down"), fates("up"));
+    assert!(
+        down.len() >= 40 && up.len() >= 40,
+        "{} {}",
+        down.len(),
+        up.len()
+    );
+    let lost = |fates: &[bool]| fates.iter().filter(|lost| **lost).count();
+    assert!(lost(&down) > 5 && lost(&up) > 5);
+    assert!(down.iter().zip(&up).any(|(a, b)| a != b));
 }
 
 #[test]

@@ -121,6 +121,10 @@ impl Context {
 pub struct Make {
     /// Whether it marks ECN-capable packets.
     pub marks: bool,
+    /// Whether it tells flows apart: what it does then depends on [`Packet::flow`] or [`Packet::class`].
+    pub by_flow: bool,
+    /// Why values contradict each other, as found and expected; `None` if they do not.
+    pub refuses: fn(&Values) -> Option<String>,
     /// Creates an empty queue from the values of its entry's parameters.
     pub queue: fn(&Values, &Context) -> Box<dyn Queue>,
 }

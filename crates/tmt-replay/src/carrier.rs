@@ -192,7 +192,9 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
             let now = self.port.now();
             self.advance(now.min(self.end))?;
             self.deliver(now.min(self.end))?;
-            self.carried.link_ended = self.gateway.has_ended() || now >= self.end;
+            let served = self.last_service();
+            self.carried.link_ended =
+                now >= self.end || self.gateway.has_ended() && served.is_none();
             if self.carried.link_ended {
                 return Ok(self.finish());
             }
@@ -201,7 +203,8 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
             }
             let due = self.gateway.due().map(|due| due.max(self.clock));
             let delivery = self.deliveries.peek().map(|Reverse(next)| next.at);
-            let next = due.into_iter().chain(delivery).min();
+            let served = served.filter(|_| self.gateway.has_ended());
+            let next = due.into_iter().chain(delivery).chain(served).min();
             if !self.port.wait(next.map(|next| next.min(self.end)))? {
                 let now = self.port.now().min(self.end);
                 self.advance(now)?;
@@ -209,6 +212,17 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
                 return Ok(self.finish());
             }
         }
+    }
+
+    /// End of the last service or delivery that is not over yet. A queue that computes services ahead knows that the link ends
+    /// before the packets that it still serves have left.
+    fn last_service(&self) -> Option<Time> {
+        let services = self.gateway.in_service().map(Departure::end);
+        let deliveries = self.deliveries.iter().map(|Reverse(next)| next.at);
+        services
+            .chain(deliveries)
+            .filter(|end| *end > self.clock)
+            .max()
     }
 
     /// Reports the packets whose service has begun by the clock and has not ended.

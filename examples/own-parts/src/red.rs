@@ -21,6 +21,8 @@ pub(crate) static RED: Entry = Entry {
     examples: &["own-red", "own-red:min=10,max=30"],
     make: Make {
         marks: true,
+        by_flow: false,
+        refuses: |_| None,
         queue: |values, context| Box::new(Red::new(values, context)),
     },
 };

@@ -14,6 +14,8 @@ pub(crate) static PATIENCE: Entry = Entry {
     examples: &["patience", "patience:limit=20ms"],
     make: Make {
         marks: false,
+        by_flow: false,
+        refuses: |_| None,
         queue: |parameters, _context| {
             let limit = parameters.duration("limit");
             let waiting = VecDeque::new();

@@ -16,7 +16,7 @@ use self::cache::Cache;
 use super::model::{Sweep, points};
 use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::output::document::Document;
-use crate::output::{Output, json as write_json};
+use crate::output::{Output, json as write_json, refuse_shared_files};
 use crate::progress::Work;
 
 /// Schema of the JSON.
@@ -123,6 +123,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--cache: found rates=closed-form, which measures nothing, expected rates=measured, too",
         ));
     }
+    refuse_shared_files(flags.cache.iter().chain(&flags.output).map(String::as_str))?;
     let mut output = Output::create(flags.output.as_deref())?;
     let cache = flags.cache.as_deref().map(Cache::open).transpose()?;
     let points = answer(flags, asked, cache)?;
@@ -130,7 +131,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Point {
             decision: Err(why), ..
         },
+        ..,
     ] = &points[..]
+        && points.iter().all(|point| point.decision.is_err())
     {
         return Err(Failure::usage(why));
     }
@@ -196,13 +199,16 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
         .map(|(name, text, _)| (*name, text.as_str()));
     let arguments = BEST.arguments(all.into_iter().chain(own));
     let arguments = arguments.map_err(|error| error.to_string())?;
-    if !flags.cn0.contains("dBHz") {
+    // The unit stands once, after the values; a range may have its number of points after it.
+    let unit = flags.cn0.split_once("dBHz");
+    let unit = unit.filter(|(_, after)| after.is_empty() || after.starts_with(':'));
+    let Some((values, count)) = unit else {
         return Err(format!(
-            "--cn0 {}: expected a C/N0 with its unit, such as 72dBHz",
+            "--cn0 {}: expected a C/N0 with its unit, such as 72dBHz, 60..80dBHz:41 or 66,68dBHz",
             flags.cn0
         ));
-    }
-    let range = flags.cn0.replace("dBHz", "");
+    };
+    let range = format!("{values}{count}");
     let key = BEST.key("cn0_db").map_err(|error| error.to_string())?;
     let sweep = Sweep::of(key, &range).map_err(|why| format!("--cn0 {}: {why}", flags.cn0))?;
     points(&arguments, &[sweep])
@@ -210,11 +216,15 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
 
 /// The answers, one after the other: measurements use all threads.
 fn answer(flags: &Flags, asked: Vec<Arguments>, cache: Option<Cache>) -> Outcome<Vec<Point>> {
-    let codes = if flags.codes.is_empty() {
-        all()
-    } else {
-        flags.codes.clone()
-    };
+    let mut codes = Vec::new();
+    for code in &flags.codes {
+        if !codes.contains(code) {
+            codes.push(*code);
+        }
+    }
+    if codes.is_empty() {
+        codes = all();
+    }
     let cache = cache.map(RefCell::new);
     let work = Work::new(asked.len() as u64, "points");
     let mut points = Vec::with_capacity(asked.len());

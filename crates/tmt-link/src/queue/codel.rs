@@ -26,6 +26,8 @@ pub static ENTRY: Entry = Entry {
     examples: &["codel", "codel:target=20ms,interval=200ms"],
     make: Make {
         marks: true,
+        by_flow: false,
+        refuses: |_| None,
         queue: |parameters, _| Box::new(CoDel::of(parameters)),
     },
 };

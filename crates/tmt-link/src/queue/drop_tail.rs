@@ -15,6 +15,8 @@ pub static ENTRY: Entry = Entry {
     examples: &["drop-tail"],
     make: Make {
         marks: false,
+        by_flow: false,
+        refuses: |_| None,
         queue: |_, _| Box::new(Fifo::default()),
     },
 };

@@ -42,6 +42,8 @@ pub static ENTRY: Entry = Entry {
     ],
     make: Make {
         marks: true,
+        by_flow: true,
+        refuses: |_| None,
         queue: |parameters, context| Box::new(FqCoDel::new(parameters, context)),
     },
 };

@@ -45,6 +45,8 @@ pub static ENTRY: Entry = Entry {
     examples: &["pie", "pie:target=20ms,update=10ms,burst=100ms"],
     make: Make {
         marks: true,
+        by_flow: false,
+        refuses: |_| None,
         queue: |parameters, context| Box::new(Pie::new(parameters, context)),
     },
 };

@@ -24,6 +24,8 @@ pub static ENTRY: Entry = Entry {
     examples: &["priority"],
     make: Make {
         marks: false,
+        by_flow: true,
+        refuses: |_| None,
         queue: |_, _| Box::new(Priority::default()),
     },
 };

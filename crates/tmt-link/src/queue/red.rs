@@ -47,13 +47,22 @@ pub static ENTRY: Entry = Entry {
     examples: &[
         "red",
         "red:min-th=2,max-th=8,max-p=0.1,gentle=on",
-        "red:min-th=6000,max-th=20000,w-q=0.01,unit=bytes",
+        "red:min-th=4,max-th=13,w-q=0.01,unit=bytes",
     ],
     make: Make {
         marks: true,
+        by_flow: false,
+        refuses: contradiction,
         queue: |parameters, context| Box::new(Red::new(parameters, context)),
     },
 };
+
+/// Refuses thresholds between which there is nothing.
+fn contradiction(parameters: &Values) -> Option<String> {
+    let [min, max] = ["min-th", "max-th"].map(|name| parameters.number(name));
+    (min >= max)
+        .then(|| format!("found min-th={min} and max-th={max}, expected min-th below max-th"))
+}
 
 /// State of RED. The names are those of the paper.
 #[derive(Debug)]
@@ -84,9 +93,11 @@ impl Red {
     pub(crate) fn new(parameters: &Values, context: &Context) -> Self {
         let usual_bits = to_f64(context.packet.0.saturating_mul(8).max(1));
         let in_bytes = parameters.word("unit") == "bytes";
+        let threshold =
+            |name| parameters.number(name) * if in_bytes { usual_bits / 8.0 } else { 1.0 };
         Self {
-            min_th: parameters.number("min-th"),
-            max_th: parameters.number("max-th"),
+            min_th: threshold("min-th"),
+            max_th: threshold("max-th"),
             w_q: parameters.number("w-q"),
             max_p: parameters.number("max-p"),
             gentle: parameters.is_on("gentle"),
@@ -108,6 +119,8 @@ impl Red {
             let idle_s = now.since(self.q_time).as_secs_f64();
             let m = idle_s * self.served_per_s.unwrap_or(0.0);
             self.avg *= pow(1.0 - self.w_q, m);
+            // The idle time counts once, also if this packet is dropped.
+            self.q_time = now;
         } else {
             let in_bytes = self.usual_bytes.is_some();
             let q = if in_bytes {
@@ -323,7 +336,7 @@ mod tests {
 
     #[test]
     fn in_bytes_a_packet_counts_by_its_size() {
-        let text = "red:min-th=5000,max-th=15000,unit=bytes";
+        let text = "red:min-th=5,max-th=15,unit=bytes";
         let mean = |size| {
             let gaps = gaps(text, 10_000.0, size, 400_000);
             to_f64(gaps.iter().sum()) / to_f64(gaps.len() as u64)
@@ -341,6 +354,36 @@ mod tests {
         }
         // (1 − w) w 400 + w 800.
         assert_close(red.avg, 0.998 * 0.8 + 1.6);
+    }
+
+    #[test]
+    fn an_idle_period_counts_once() {
+        // A link of 1000 B a second and nothing for 100 s. The average stays above the upper threshold: both packets are dropped.
+        let mut red = Red {
+            avg: 20.0,
+            served_per_s: Some(1.0),
+            ..red("red")
+        };
+        let mut dropped = Vec::new();
+        let at = |second: u32| Time::ZERO.saturating_add(Span::from_secs(second));
+        red.enqueue(at(100), packet(0, 1000, Ecn::NotCapable), &mut dropped);
+        assert_close(red.avg, 20.0 * pow(0.998, 100.0));
+        red.enqueue(at(102), packet(1, 1000, Ecn::NotCapable), &mut dropped);
+        assert_eq!(dropped.len(), 2);
+        assert_close(red.avg, 20.0 * pow(0.998, 102.0));
+    }
+
+    #[test]
+    fn thresholds_without_a_range_are_refused() {
+        for (text, is_refused) in [
+            ("red", false),
+            ("red:min-th=15", true),
+            ("red:min-th=20", true),
+        ] {
+            let discipline: Discipline = text.parse().unwrap();
+            let why = (discipline.entry().make.refuses)(discipline.values());
+            assert_eq!(why.is_some(), is_refused, "{text}: {why:?}");
+        }
     }
 
     #[test]

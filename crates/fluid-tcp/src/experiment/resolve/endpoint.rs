@@ -102,6 +102,9 @@ impl Experiment {
             }
         }
         let queue = self.queue();
+        if let Some(why) = (queue.entry().make.refuses)(queue.values()) {
+            return refused("queue", format!("`queue` {queue}: {why}"));
+        }
         if endpoint.ecn && !queue.entry().make.marks {
             let queues = Discipline::entries().into_iter();
             let marking = queues.filter(|entry| entry.make.marks);

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use tmt_core::coding::counts::Tally;
 use tmt_core::coding::estimate::Estimate;
 use tmt_core::coding::measure::Settings;
-use tmt_core::coding::simulation::Link;
+use tmt_core::coding::simulation::{Decision as Decider, Link};
 use tmt_core::coding::spec::{CodeSpec, Interleaver};
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::{ModelError, ser};
@@ -22,6 +22,9 @@ pub type Measure<'a> = &'a (dyn Fn(&CodeSpec, &Settings) -> Result<Tally, ModelE
 
 /// dB by which closed forms may be off before a code is left out of measurements for them.
 const TRUST_DB: f64 = 0.5;
+
+/// The same for hard decisions, which cost 2 to 3 dB.
+const HARD_DB: f64 = 3.5;
 
 /// Bits of the first, shortest measurements of a race; each later one is this many times as long.
 const FIRST_BITS: u64 = 10_000_000;
@@ -154,7 +157,7 @@ impl Question<'_> {
         let is_decided = offers
             .iter()
             .skip(1)
-            .all(|(_, other)| other.high <= offers[0].1.low);
+            .all(|(_, other)| other.high < offers[0].1.low);
         let (mut ahead_bps, mut ahead_db) = (None, None);
         if let [(first, a), (_, b), ..] = offers[..] {
             ahead_bps = Some(Ranged {
@@ -174,8 +177,10 @@ impl Question<'_> {
 
     /// Those of all codes and modulations that can be the best two, by closed forms.
     fn contenders(&self) -> Result<Vec<Contender>, ModelError> {
+        // Closed forms are those of soft decisions.
         let trust = match self.rates {
             Rates::ClosedForm => 0.0,
+            Rates::Measured(settings, _) if settings.link.decision == Decider::Hard => HARD_DB,
             Rates::Measured(..) => TRUST_DB,
         };
         let mut all = Vec::new();
@@ -238,7 +243,18 @@ impl Question<'_> {
             lows.sort_by(|a, b| b.total_cmp(a));
             // The next one is wanted, too.
             let second = lows.get(1).copied().unwrap_or(f64::NEG_INFINITY);
-            offers.retain(|(_, offer)| offer.high >= second);
+            // What gives nothing is no choice.
+            let nothing = second.max(f64::MIN_POSITIVE);
+            let some = offers
+                .iter()
+                .filter(|(_, offer)| offer.high >= nothing)
+                .count();
+            if some >= 2 {
+                offers.retain(|(_, offer)| offer.high >= nothing);
+            } else {
+                offers.sort_by(|(_, a), (_, b)| b.high.total_cmp(&a.high));
+                offers.truncate(2);
+            }
             if bits >= self.most_bits() || offers.len() <= 1 || is_settled(&offers) {
                 return Ok(offers);
             }
@@ -335,6 +351,9 @@ impl Question<'_> {
                     bits = self.longer(bits);
                 }
             };
+            if !gives(0)? {
+                return Ok(0.0);
+            }
             let (mut above, mut below) = (0, step);
             while below < FARTHEST && gives(below)? {
                 (above, below) = (below, 2 * below);
@@ -364,7 +383,7 @@ fn is_settled(offers: &[(Contender, Offer)]) -> bool {
         .iter()
         .max_by(|(_, a), (_, b)| a.low.total_cmp(&b.low));
     best.is_some_and(|(_, best)| {
-        let reaching = offers.iter().filter(|(_, offer)| offer.high > best.low);
+        let reaching = offers.iter().filter(|(_, offer)| offer.high >= best.low);
         reaching.count() <= 1
     })
 }

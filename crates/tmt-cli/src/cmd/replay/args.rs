@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
-use fluid_tcp::experiment::{Experiment, Group, Parameter};
+use fluid_tcp::experiment::{Experiment, Group, LinkKind, Parameter};
 use tmt_core::channel::FAMILIES;
 use tmt_core::types::Span;
 
@@ -248,11 +248,34 @@ impl Args {
             Direction::new(name, trace.as_deref(), &shared, own.read()?, loops)
         };
         let directions = [one("down", &self.down, down)?, one("up", &self.up, up)?];
-        let is_clean = |direction: &Direction| direction.experiment.is_none();
-        if shared.scheme.is_some() && directions.iter().all(is_clean) {
-            return Err(Failure::usage(
-                "--scheme: found no slots, expected --down or --up with a trace, or --down-channel or --up-channel",
-            ));
+        let has_slots = directions.iter().any(|direction| direction.has_slots);
+        let has_link = directions
+            .iter()
+            .any(|direction| direction.experiment.is_some());
+        let is_coupled = shared.link == Some(LinkKind::Coupled);
+        for (flag, given, needed, expected) in [
+            ("scheme", shared.scheme.is_some(), has_slots, "slots"),
+            ("link coupled", is_coupled, has_slots, "slots"),
+            (
+                "slots",
+                self.slots.is_some(),
+                has_slots && is_coupled,
+                "slots and --link coupled",
+            ),
+            ("buffer", shared.buffer.is_some(), has_link, "a link"),
+            ("queue", shared.queue.is_some(), has_link, "a link"),
+            ("packets", self.packets.is_some(), has_link, "a link"),
+        ] {
+            if given && !needed {
+                let rate = if expected == "a link" {
+                    ", --down-rate or --up-rate"
+                } else {
+                    ""
+                };
+                return Err(Failure::usage(format!(
+                    "--{flag}: found no direction with {expected}, expected --down or --up with a trace, --down-channel or --up-channel{rate}"
+                )));
+            }
         }
         Ok(directions)
     }

@@ -1,17 +1,20 @@
 //! One direction of a run: its parameters, and the link that follows from them.
 
 use fluid_tcp::experiment::{
-    self, Collect, Experiment, Group, LinkKind, Loaded, PARAMETERS, Plan, ReceiverWindow, Storage,
+    self, Collect, Count, Experiment, Group, LinkKind, Loaded, PARAMETERS, Plan, ReceiverWindow,
+    Storage,
 };
 use tmt_core::format::Options;
 use tmt_core::types::{Bytes, Severity, Span};
-use tmt_link::queue::{FQ_CODEL, PRIORITY};
 
 use crate::cmd::tcp::{Files, named, typed, unescaped};
 use crate::exit::{Failure, Outcome, warning};
 
 /// Length of a run whose links do not end.
 const ENDLESS: Span = Span::from_secs(86_400 * 365);
+
+/// Bit by which the seed of `up` differs from that of `down`.
+const UP_SEED: u64 = 1 << 62;
 
 /// Length of generated slots of a timeline.
 const GENERATED: Span = Span::from_secs(600);
@@ -23,6 +26,8 @@ pub(super) struct Direction {
     pub(super) name: &'static str,
     /// Its link; `None` if it only delays.
     pub(super) experiment: Option<Experiment>,
+    /// Whether its link has slots.
+    pub(super) has_slots: bool,
     loops: bool,
 }
 
@@ -41,26 +46,30 @@ impl Direction {
             )));
         }
         let has_slots = trace.is_some() || own.channel.is_some();
-        for (key, given) in [
-            ("scheme", own.scheme.is_some()),
-            ("loss", own.loss.is_some()),
+        let has_link = has_slots || own.rate.is_some();
+        for (key, given, needed, expected) in [
+            ("scheme", own.scheme.is_some(), has_slots, "slots"),
+            ("loss", own.loss.is_some(), has_link, "a link"),
+            ("buffer", own.buffer.is_some(), has_link, "a link"),
+            ("queue", own.queue.is_some(), has_link, "a link"),
         ] {
-            let needed = if key == "scheme" {
-                has_slots
-            } else {
-                own.rate.is_some() || has_slots
-            };
             if given && !needed {
+                let rate = if expected == "slots" {
+                    ""
+                } else {
+                    " or --NAME-rate"
+                };
+                let remedy = format!("--NAME TRACE, --NAME-channel{rate}").replace("NAME", name);
                 return Err(Failure::usage(format!(
-                    "--{name}-{key}: found no link, expected --{name} TRACE, --{name}-channel or --{name}-rate"
+                    "--{name}-{key}: found a direction without {expected}, expected {remedy}, too"
                 )));
             }
         }
-        if !has_slots && own.rate.is_none() {
-            let experiment = None;
+        if !has_link {
             return Ok(Self {
                 name,
-                experiment,
+                experiment: None,
+                has_slots,
                 loops,
             });
         }
@@ -84,9 +93,14 @@ impl Direction {
         // The hosts are real: the simulated flow is there only because a plan needs one.
         experiment.bytes = Some(Bytes(1));
         experiment.rwnd = Some(ReceiverWindow::Unlimited);
+        if name == "up" {
+            // Losses and channels of both directions are independent of each other.
+            experiment.seed = Some(Count(experiment.seed().0 ^ UP_SEED));
+        }
         Ok(Self {
             name,
             experiment: Some(experiment),
+            has_slots,
             loops,
         })
     }
@@ -163,12 +177,11 @@ impl Direction {
 
 /// Refuses disciplines that tell flows apart, since all packets of a replay are one flow of class 0.
 fn refuse_queues_of_flows(direction: &str, experiment: &Experiment) -> Outcome {
-    let of_flows = [&FQ_CODEL, &PRIORITY].map(|entry| entry.name);
-    let queue = experiment.queue.as_ref().map(|queue| queue.entry().name);
-    match queue.filter(|name| of_flows.contains(name)) {
+    let queue = experiment.queue.as_ref();
+    match queue.filter(|queue| queue.entry().make.by_flow) {
         None => Ok(()),
-        Some(name) => Err(Failure::usage(format!(
-            "--queue {name}, {direction}: found a queue that tells flows apart, expected another: all packets of a replay are one flow"
+        Some(queue) => Err(Failure::usage(format!(
+            "--queue {queue}, {direction}: found a queue that tells flows apart, expected another: all packets of a replay are one flow"
         ))),
     }
 }

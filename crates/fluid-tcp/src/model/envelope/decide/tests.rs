@@ -198,9 +198,41 @@ fn short_measurements_of_codes_that_are_close_do_not_decide() {
         .answer()
         .unwrap();
     assert!(!found.is_decided);
-    assert!(found.ahead_bps.unwrap().low < 0.0 && found.ahead_db.unwrap().low < 0.05);
+    assert!(found.ahead_bps.unwrap().low < 0.0 && found.ahead_db.unwrap().low.abs() < 1e-9);
     let long = question(72.0, &codes, Rates::Measured(SETTINGS, &measure));
     assert!(long.answer().unwrap().is_decided);
+}
+
+#[test]
+fn ties_and_codes_that_give_nothing_decide_nothing() {
+    let twice = ["rs:239/223"; 2].map(|code| code.parse().unwrap());
+    let found = question(72.0, &twice, Rates::ClosedForm).answer().unwrap();
+    assert!(
+        !found.is_decided && found.ahead_db.unwrap().value.abs() < 0.011,
+        "{found:?}"
+    );
+    let codes = all();
+    let lost = question(20.0, &codes, Rates::ClosedForm).answer().unwrap();
+    assert!(!lost.is_decided && lost.offers.len() == 2, "{lost:?}");
+}
+
+#[test]
+fn hard_decisions_are_not_left_out_by_what_soft_ones_do() {
+    // Every code fails as if it had 2.5 dB less: the best is one that soft decisions put far behind.
+    let codes = all();
+    let hard = Settings {
+        link: Link {
+            decision: Decider::Hard,
+            ..SETTINGS.link
+        },
+        ..SETTINGS
+    };
+    let measure = |code: &CodeSpec, settings: &Settings| Ok(counted(code, settings, -2.5));
+    let found = question(66.0, &codes, Rates::Measured(hard, &measure))
+        .answer()
+        .unwrap();
+    let expected = question(63.5, &codes, Rates::ClosedForm).answer().unwrap();
+    assert_eq!(found.offers[0].code, expected.offers[0].code);
 }
 
 #[test]
