@@ -3,6 +3,8 @@
 mod codel;
 mod drop_tail;
 mod fq_codel;
+#[cfg(test)]
+mod peers;
 mod pie;
 mod priority;
 mod red;

@@ -15,8 +15,8 @@
 //!     qdelay_old ← current_qdelay
 //! ```
 //!
-//! `current_qdelay` is measured by timestamps (Sec. 4.3): the time that the packet which was taken last had waited, or 0 if the
-//! queue is empty, as in Linux. There is no estimate of the departure rate. A packet that is ECN-capable is marked instead of
+//! `current_qdelay` is measured by timestamps (Sec. 4.3): the time that the packet which was taken last had waited, or 0 if it
+//! left none behind, as in Linux. There is no estimate of the departure rate. A packet that is ECN-capable is marked instead of
 //! dropped while `drop_prob` is at most 10 %. The timer runs from the first arrival on; its steps are made before the next
 //! arrival or departure, each with the state that it would have found. `MEAN_PKTSIZE` is the size of a usual packet. Not used: the
 //! optional parts of Sec. 5.3 to 5.5 (activation, derandomisation, cap on the steps).
@@ -69,7 +69,7 @@ pub struct Pie {
     drop_prob: f64,
     burst_allowance: Span,
     qdelay_old: Span,
-    /// Time that the packet taken last had waited.
+    /// Time that the packet taken last had waited, or 0 if it left none behind.
     qdelay: Span,
     /// Time of the next update; `None` before the first arrival.
     next_update: Option<Time>,
@@ -101,14 +101,6 @@ impl Pie {
         }
     }
 
-    fn current_qdelay(&self) -> Span {
-        if self.waiting.is_empty() {
-            Span::ZERO
-        } else {
-            self.qdelay
-        }
-    }
-
     /// Whether an update would change nothing: the queue is empty and all has decayed.
     fn is_at_rest(&self) -> bool {
         self.waiting.is_empty()
@@ -136,7 +128,7 @@ impl Pie {
     }
 
     fn calculate_drop_prob(&mut self) {
-        let current = self.current_qdelay();
+        let current = self.qdelay;
         let (delay, old) = (current.as_secs_f64(), self.qdelay_old.as_secs_f64());
         let p = self.alpha * (delay - self.qdelay_ref.as_secs_f64()) + self.beta * (delay - old);
         self.drop_prob += p * self.scale();
@@ -189,7 +181,11 @@ impl Queue for Pie {
         self.advance(now);
         let (packet, since) = self.waiting.pop_front()?;
         self.bytes -= packet.size.0;
-        self.qdelay = now.since(since);
+        self.qdelay = if self.waiting.is_empty() {
+            Span::ZERO
+        } else {
+            now.since(since)
+        };
         Some(packet)
     }
 
@@ -348,5 +344,22 @@ mod tests {
         let marked = pie.waiting.iter().filter(|(it, _)| it.ecn == Ecn::Marked);
         assert!((5..40).contains(&marked.count()));
         assert_eq!(dropped, []);
+    }
+
+    #[test]
+    fn the_last_packet_of_a_queue_leaves_no_delay_behind() {
+        // It waits 50 ms; another one comes at once, and nothing is taken before the update. As in Linux (pie_process_dequeue):
+        // what the last packet waited says nothing of the one that waits now.
+        let mut pie = pie("pie");
+        pie.enqueue(Time::ZERO, packet(0, Ecn::NotCapable), &mut Vec::new());
+        pie.dequeue(millis(50), &mut Vec::new());
+        pie.enqueue(millis(50), packet(1, Ecn::NotCapable), &mut Vec::new());
+        pie.advance(millis(70));
+        assert_eq!(pie.qdelay_old, Span::ZERO);
+        // One that leaves a packet behind does.
+        pie.enqueue(millis(70), packet(2, Ecn::NotCapable), &mut Vec::new());
+        pie.dequeue(millis(80), &mut Vec::new());
+        pie.advance(millis(100));
+        assert_eq!(pie.qdelay_old, Span::from_millis(30));
     }
 }
