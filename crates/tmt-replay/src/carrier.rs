@@ -217,7 +217,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
     /// End of the last service or delivery that is not over yet. A queue that computes services ahead knows that the link ends
     /// before the packets that it still serves have left.
     fn last_service(&self) -> Option<Time> {
-        let services = self.gateway.in_service().map(Departure::end);
+        let services = self.gateway.in_service().map(|served| served.end());
         let deliveries = self.deliveries.iter().map(|Reverse(next)| next.at);
         services
             .chain(deliveries)

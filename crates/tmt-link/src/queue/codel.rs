@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::named::{Parameter, Values};
@@ -71,6 +71,14 @@ impl CoDel {
         let (packet, _) = self.waiting.pop_front()?;
         self.bytes -= packet.size.0;
         Some(packet)
+    }
+
+    /// The same with a `MAXPACKET` of at least this size.
+    pub(super) fn with_largest(self, largest: Bytes) -> Self {
+        Self {
+            largest: largest.0,
+            ..self
+        }
     }
 
     /// Time of the next drop: the interval shrinks with the square root of the number of drops (`control_law`).
@@ -159,8 +167,6 @@ impl Queue for CoDel {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::Bytes;
-
     use super::*;
 
     fn packet(id: u64, sent: Time, ecn: Ecn) -> Packet {

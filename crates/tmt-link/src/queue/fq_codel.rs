@@ -79,7 +79,8 @@ impl FqCoDel {
     /// An empty queue with these parameters of [`ENTRY`].
     pub(crate) fn new(parameters: &Values, context: &Context) -> Self {
         let queue = || FlowQueue {
-            codel: CoDel::of(parameters),
+            // One MAXPACKET for all flows: small packets of one are no standing queue.
+            codel: CoDel::of(parameters).with_largest(context.packet),
             ..FlowQueue::default()
         };
         let number = parameters.count("flows");

@@ -194,7 +194,7 @@ impl Queue for Red {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::types::{BitRate, Bytes};
+    use tmt_core::types::{BitRate, Bytes, Span};
 
     use super::*;
     use crate::queue::{Buffer, Discipline};

@@ -110,11 +110,10 @@ proptest! {
         let lldus: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, *delay) }).collect();
         let mut now = 0;
         let arrivals: Vec<(u64, usize)> = arrivals.iter().map(|(gap, size)| { now += gap; (now, *size) }).collect();
-        prop_assume!(at >= now);
         let packets = arrivals.iter().enumerate().map(|(number, (at, size))| (time(*at), packet(number, *size)));
         let mut port = InMemoryPort::new(packets);
         let mut probe = NoProbe;
-        let end = at + 2000;
+        let end = at.max(now) + 2000;
         let carrier = Carrier::new(&mut port, &mut probe, time(end));
         let buffer = Buffer::Packets(room);
         let (carried, expected) = if is_codel {
@@ -128,13 +127,11 @@ proptest! {
             let queue = Box::<queue::Fifo>::default();
             (carried, by_hand(Queued::new(link(&lldus), buffer, queue), &arrivals, end))
         };
-        // A link that has ended carries nothing more; what it had passed on before may still be under way.
-        if !carried.link_ended {
-            let mut found = delivered(&port);
-            found.sort_unstable();
-            prop_assert_eq!(found, expected);
-            prop_assert_eq!(carried.lateness.max().unwrap_or(Span::ZERO), Span::ZERO);
-        }
+        // The timeline may end before the arrivals do, or before the queue is empty: what it has served still arrives.
+        let mut found = delivered(&port);
+        found.sort_unstable();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(carried.lateness.max().unwrap_or(Span::ZERO), Span::ZERO);
     }
 }
 

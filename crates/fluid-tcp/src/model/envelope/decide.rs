@@ -276,7 +276,7 @@ impl Question<'_> {
         bits.saturating_mul(LONGER).min(self.most_bits())
     }
 
-    /// What a contender gives with `less` dB, measured over at most `most_bits`.
+    /// The offer of a contender with `less` dB, measured over at most `most_bits`.
     fn offer(&self, contender: &Contender, less: f64, most_bits: u64) -> Result<Offer, ModelError> {
         let ecn0_db = contender.carrier.ecn0_db() - less;
         let errors = match self.rates {

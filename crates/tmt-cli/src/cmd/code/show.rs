@@ -48,7 +48,7 @@ fn in_db(of: Ranged) -> String {
     }
 }
 
-/// What holds for all points, in a paragraph.
+/// Conditions that hold for all points, in a paragraph.
 pub(super) fn conditions(flags: &Flags, arguments: &Arguments) -> String {
     let value = |name: &str| {
         let key = BEST.key(name).ok();
@@ -206,7 +206,7 @@ fn named(table: Table<Row<'_>>) -> Table<Row<'_>> {
         .value("modulation", |row| row.offer.map(|of| of.modulation()))
 }
 
-/// What could mislead.
+/// Warnings about answers that could mislead.
 pub(super) fn warnings(points: &[Point]) -> Vec<String> {
     let of = |points: usize, all: usize| match all {
         1 => String::new(),
