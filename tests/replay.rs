@@ -173,7 +173,7 @@ fn losses_of_both_directions_are_independent() {
     let fates = |direction: &str| -> Vec<bool> {
         let log = folder.read(&format!("log-{direction}.csv"));
         let rows = log.lines().filter(|line| !line.starts_with('#')).skip(1);
-        rows.take(80).map(|row| row.contains("lost")).collect()
+        rows.take(80).map(|row| row.contains(",link,")).collect()
     };
     let (down, up) = (fates("down"), fates("up"));
     assert!(
