@@ -10,7 +10,7 @@ use std::io;
 use fluid_tcp::endpoint::Transmission;
 use fluid_tcp::simulation::probe::{Probe, Refused};
 use tmt_core::types::{Bytes, Time};
-use tmt_link::hop::{Departure as _, Drive, Event, Gateway, HopError, Served, Tallied};
+use tmt_link::hop::{Departure, Drive, Event, Gateway, HopError, Served, Tallied};
 use tmt_link::{Ecn, Packet, Tag};
 
 use crate::header;
@@ -217,7 +217,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
     /// End of the last service or delivery that is not over yet. A queue that computes services ahead knows that the link ends
     /// before the packets that it still serves have left.
     fn last_service(&self) -> Option<Time> {
-        let services = self.gateway.in_service().map(|served| served.end());
+        let services = self.gateway.in_service().map(Departure::end);
         let deliveries = self.deliveries.iter().map(|Reverse(next)| next.at);
         services
             .chain(deliveries)

@@ -416,12 +416,10 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         shift: keys.slot_ns.filter(|_| shifted).map(span),
         ..Head::default()
     };
-    let terrestrial = span(keys.terrestrial_rtt_ns.unwrap_or_default());
-    let of_flows = head.of_flows(keys.flow_terrestrial_rtts_ns)?;
     Ok(Settings {
         unacknowledged,
-        head: head.with_terrestrial_rtt(terrestrial),
-        of_flows,
+        of_flows: head.of_flows(keys.flow_terrestrial_rtts_ns)?,
+        head: head.with_terrestrial_rtt(span(keys.terrestrial_rtt_ns.unwrap_or_default())),
         order: head.order(keys.queue, keys.flow_classes)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),

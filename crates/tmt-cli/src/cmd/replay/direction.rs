@@ -170,7 +170,9 @@ impl Direction {
                 Ok(failure) => *failure,
                 Err(error) => Failure::failed(error),
             },
-            other => Failure::failed(format!("{}: {}", self.name, self.words(&other.to_string()))),
+            other @ experiment::Error::Data(_) => {
+                Failure::failed(format!("{}: {}", self.name, self.words(&other.to_string())))
+            }
         }
     }
 }

@@ -81,18 +81,15 @@ impl Link {
         mut recorder: Recorder,
     ) -> Result<Carried, String> {
         let mut port = Tapped::new(port, ends, tap);
-        let carried = match &self.plan {
-            Some((plan, run, setup)) => {
-                use fluid_tcp::simulation::probe::Probe as _;
-                let slots = recorder.watches_slots();
-                let carrier = Carrier::new(&mut port, &mut recorder, setup.end);
-                plan.attach(*run, setup, slots, carrier)
-                    .map_err(|error| error.to_string())?
-            }
-            None => {
-                let hop = AnyHop::new(Box::new(Delay::new(vec![self.delay])));
-                Carrier::new(&mut port, &mut recorder, Time::MAX).drive(hop)
-            }
+        let carried = if let Some((plan, run, setup)) = &self.plan {
+            use fluid_tcp::simulation::probe::Probe as _;
+            let slots = recorder.watches_slots();
+            let carrier = Carrier::new(&mut port, &mut recorder, setup.end);
+            plan.attach(*run, setup, slots, carrier)
+                .map_err(|error| error.to_string())?
+        } else {
+            let hop = AnyHop::new(Box::new(Delay::new(vec![self.delay])));
+            Carrier::new(&mut port, &mut recorder, Time::MAX).drive(hop)
         };
         carried.map_err(|error| format!("{}: {error}", self.name))
     }
