@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{Folder, Ran, bash, skipped, tmt};
+use crate::common::{Folder, Ran, bash, rows, skipped, tmt};
 
 /// Whether this machine has network namespaces and TUN devices. `.ci/long` requires them.
 fn is_possible() -> bool {
@@ -310,4 +310,51 @@ fn nothing_is_left_of_runs_that_were_killed() {
         assert_eq!(left, 0, "round {round}, SIG{signal}");
     }
     assert_eq!(state(), before);
+}
+
+/// Sends a datagram every second for ten minutes, and prints when.
+const CLOCK: &str = "import os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for number in range(601):
+    print(time.monotonic_ns())
+    s.sendto(b'tick', (os.environ['TMT_FAR'], 5000))
+    time.sleep(1)
+";
+
+#[test]
+#[ignore = "ten minutes"]
+fn time_does_not_drift() {
+    if !is_possible() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("clock.py", CLOCK);
+    let script = "tmt replay --rtt 2ms --up-rate 1Mbps --packets log.csv --max-lateness 10s -- python3 clock.py";
+    let ran = bash(&folder, script).ok();
+    let told: Vec<i64> = ran
+        .text()
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect();
+    let log = folder.read("log-up.csv");
+    let rows: Vec<_> = rows(&log)
+        .into_iter()
+        .filter(|row| row["size_bytes"] == "32")
+        .collect();
+    assert_eq!((told.len(), rows.len()), (601, 601));
+    let nanos = |name: &str, row: usize| -> i64 {
+        let seconds: f64 = rows[row][name].parse().unwrap();
+        #[expect(clippy::cast_possible_truncation, reason = "some minutes in ns")]
+        let nanos = (seconds * 1e9).round() as i64;
+        nanos
+    };
+    // The least delay of a tenth of the run to the log: other programs can only add to it.
+    let least = |name: &str, range: std::ops::Range<usize>| {
+        let delays = range.map(|row| nanos(name, row) - told[row]);
+        delays.min().unwrap()
+    };
+    for name in ["sent_s", "delivered_s"] {
+        let drift = least(name, 540..601) - least(name, 0..60);
+        assert!(drift.abs() < 1_000_000, "{name}: {drift} ns");
+    }
 }
