@@ -148,6 +148,9 @@ fn a_run_counts_losses_and_says_where_the_delay_goes() {
         .iter()
         .filter(|row| ["queue", "link"].contains(&row[fate]))
         .count();
+    // A command with these names would write over the inputs.
+    assert!(!page.contains("tmt tcp --packets"));
+    assert!(page.contains("tmt report --packets packets.csv --series series.csv -o run.html"));
     assert!(
         answer(&page).ends_with(&format!("{lost} lost.")),
         "{}",
@@ -168,6 +171,93 @@ fn documents_and_foreign_tables_have_pages() {
         answer(&foreign).contains("has the highest height m: 1 (no interval)"),
         "{}",
         answer(&foreign)
+    );
+}
+
+#[test]
+fn rows_over_a_time_or_a_number_have_no_winner() {
+    let folder = Folder::new();
+    for name in ["timeline.csv", "trace.csv.gz", "series.csv"] {
+        fs::copy(project("fixtures/plots").join(name), folder.path(name)).unwrap();
+    }
+    let timeline = page(&folder, "timeline.csv");
+    let rows = fs::read_to_string(folder.path("timeline.csv")).unwrap();
+    let rows = rows
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let delays: Vec<f64> = rows
+        .map(|row| row.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
+    let lost = delays.iter().filter(|delay| **delay == 0.0).count();
+    assert!(lost > 0);
+    let start = format!(
+        "timeline.csv has {} LLDUs: {lost} are lost (",
+        grouped(delays.len())
+    );
+    assert!(
+        answer(&timeline).starts_with(&start),
+        "{}",
+        answer(&timeline)
+    );
+    let trace = page(&folder, "trace.csv.gz");
+    assert!(answer(&trace).contains(" are lost ("), "{}", answer(&trace));
+    // No value of the delay is that of a lost LLDU.
+    for page in [timeline, trace] {
+        let (_, data) = page.split_once("id=\"data\">").unwrap();
+        let data = data.split_once("</script>").unwrap().0;
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let metrics = data["metrics"].as_array().unwrap();
+        let delay = metrics
+            .iter()
+            .find(|metric| metric["label"] == "decoding delay")
+            .unwrap();
+        let values = delay["values"].as_array().unwrap();
+        assert!(
+            values
+                .iter()
+                .all(|value| value.as_f64().is_none_or(|value| value > 0.0))
+        );
+    }
+    let series = page(&folder, "series.csv");
+    assert!(
+        answer(&series).contains(", time from 0 s to "),
+        "{}",
+        answer(&series)
+    );
+    folder.write("over.csv", "cn0_db,best,goodput_bps\n62,a,1e6\n70,b,2e6\n");
+    assert_eq!(
+        answer(&page(&folder, "over.csv")),
+        "The goodput goes from 1 Mbps at cn0 62 dB, a to 2 Mbps at cn0 70 dB, b (no interval), of 2 rows."
+    );
+}
+
+fn grouped(number: usize) -> String {
+    match (number / 1000, number % 1000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}
+
+#[test]
+fn advice_has_a_winner_only_beyond_its_interval() {
+    let folder = Folder::new();
+    let text = fs::read_to_string(project("fixtures/plots/advise.json")).unwrap();
+    folder.write("clear.json", &text);
+    let clear = page(&folder, "clear.json");
+    assert!(
+        answer(&clear).starts_with("arq,in-order has the best goodput: 194.8 ± 5.7 kbps (95 % interval); it is better than harq:10/12,in-order, the next, by 32.9 ± 3.5 kbps."),
+        "{}",
+        answer(&clear)
+    );
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["results"]["margin"]["exceeds_ci95"] = false.into();
+    document["results"]["margin"]["difference"] = 827.0.into();
+    folder.write("close.json", document.to_string());
+    let close = page(&folder, "close.json");
+    assert!(
+        answer(&close).starts_with("No clear winner: "),
+        "{}",
+        answer(&close)
     );
 }
 

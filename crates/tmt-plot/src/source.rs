@@ -23,6 +23,8 @@ pub struct Source {
     pub notes: Vec<String>,
     /// Settings of the document.
     params: Json,
+    /// Results of the document beside its rows.
+    results: Json,
 }
 
 /// Endings of the names of columns, their unit, and what the numbers are multiplied by.
@@ -180,6 +182,7 @@ impl Source {
             table,
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
+            results: beside_rows(results),
             ..Self::default()
         })
     }
@@ -195,6 +198,12 @@ impl Source {
     #[must_use]
     pub fn params(&self) -> &Json {
         &self.params
+    }
+
+    /// A result of the document beside its rows, such as the winner of advice; null without it.
+    #[must_use]
+    pub fn result(&self, name: &str) -> &Json {
+        self.results.get(name).unwrap_or(&Json::Null)
     }
 
     /// A setting of the document; null without it.
@@ -286,6 +295,15 @@ impl Source {
             .value(row, column)
             .map_or_else(String::new, Value::text)
     }
+}
+
+/// Results that are no rows.
+fn beside_rows(results: &Json) -> Json {
+    const ROWS: [&str; 3] = ["candidates", "fits", "runs"];
+    let all = results.as_object().into_iter().flatten();
+    all.filter(|(name, _)| !ROWS.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// A row whose nested objects are columns of their own.

@@ -128,12 +128,6 @@ pub fn page(input: &Input<'_>) -> Result<Page, ReportError> {
             .map_or_else(String::new, |name| format!(" {flag}{}", quoted(name)))
     };
     page.commands.push(format!(
-        "tmt tcp{}{}{}",
-        flag("--packets ", log),
-        flag("--series ", series),
-        flag("", timeline)
-    ));
-    page.commands.push(format!(
         "tmt report{}{}{} -o run.html",
         flag("--packets ", log),
         flag("--series ", series),
