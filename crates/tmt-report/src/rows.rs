@@ -50,7 +50,7 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
             measured.push(column);
         }
     }
-    // What is better comes first.
+    // Metrics that are better or worse come first.
     let objective = natural::objective(source);
     measured.sort_by_key(|column| {
         let is_pair = ["published", "ours"].contains(column);
@@ -232,7 +232,10 @@ fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> Result<String,
             value(most)
         ));
     }
-    let over = independent(source, &quantity.column)?;
+    let over = match natural::objective(source) {
+        Some(_) => Vec::new(),
+        None => independent(source, &quantity.column)?,
+    };
     let (words, all) = names_of_row(source, &over);
     if natural::objective(source).is_some() || over.is_empty() && words {
         let (best, word) = match better(&quantity.column) {
@@ -312,12 +315,19 @@ fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
             matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
         })
     };
+    let varies = |column: &str| {
+        let mut values = (0..table.len()).map(|row| table.value(row, column));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let is_truth = |column: &str| {
+        (0..table.len()).any(|row| matches!(table.value(row, column), Some(Value::Truth(_))))
+    };
     let names: Vec<&str> = table
         .names()
         .filter(|name| *name != "version" && !is_half(name))
         .filter(|name| KEYS.contains(name) || !source.is_number(name))
-        .filter(|name| (0..table.len()).any(|row| table.value(row, name).is_some()))
-        .filter(|name| !is_nested(name))
+        .filter(|name| varies(name) && !is_nested(name) && !is_truth(name))
         .collect();
     let words = names.iter().any(|name| !KEYS.contains(name));
     let over = over.iter().map(|quantity| quantity.column.clone());

@@ -40,6 +40,12 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
             "found no rows, expected a table with at least one".to_owned(),
         ));
     }
+    if source.document() == "summarise" {
+        return Err(ReportError::Data(
+            "found a summary, which has means but no runs, expected the table that it was made from: `tmt report results.parquet`"
+                .to_owned(),
+        ));
+    }
     let mut page = if is_results(source) && !source.has("scope") && source.schema.is_empty() {
         sweep_page(name, source)?
     } else {
@@ -180,18 +186,33 @@ fn sweep_page(name: &str, source: &Source) -> Result<Page, ReportError> {
     let table = &source.table;
     let asked = metrics(table);
     let (by, warning) = named_axes(table, Dataset::most_rows(asked.len().max(5) * 3));
-    let by = if by.is_empty() { of_draws(table) } else { by };
+    let draws = if by.is_empty() {
+        of_draws(table)
+    } else {
+        Vec::new()
+    };
+    // One cell: its seeds or starts name the rows, but the answer is the mean over them.
+    let of_cell = (!draws.is_empty())
+        .then(|| summarise(table, &[], &asked, None))
+        .transpose()
+        .map_err(|error| ReportError::Data(error.to_string()))?;
+    let by = if by.is_empty() { draws } else { by };
     let summary = summarise(table, &by, &asked, None)
         .map_err(|error| ReportError::Data(error.to_string()))?;
     let data = dataset(&summary);
-    let answer = of_sweep_answer(table, &summary);
+    let overall = of_cell.as_ref().unwrap_or(&summary);
+    let answer = of_sweep_answer(table, overall);
     let mut page = Page {
         title: format!("Study {name}"),
         answer,
         data: data.json(),
         table: main_table(
             &data,
-            "Means of all runs of a cell, with their 95 % intervals",
+            if of_cell.is_some() {
+                "Runs of the only cell"
+            } else {
+                "Means of all runs of a cell, with their 95 % intervals"
+            },
         ),
         ..Page::default()
     };
@@ -200,15 +221,18 @@ fn sweep_page(name: &str, source: &Source) -> Result<Page, ReportError> {
         .extend(summary.conditions.warnings.iter().cloned());
     page.warnings.extend(refused(table));
     page.warnings.extend(lacking(&summary));
-    page.notes.push(runs(&summary));
+    page.notes.push(runs(overall));
     page.notes
         .extend(Some(summary.conditions.line()).filter(|line| !line.is_empty()));
     page.pictures.extend(pictures(source, &by, &summary));
     page.details.push(plan(table));
     page.details.extend(settings(table, &by));
     page.versions.extend(version(table));
-    page.commands
-        .push(format!("tmt summarise {}{}", quoted(name), by_flag(&by)));
+    page.commands.push(format!(
+        "tmt summarise {}{}",
+        quoted(name),
+        by_flag(&overall.by)
+    ));
     Ok(page)
 }
 
@@ -271,8 +295,14 @@ pub(crate) fn runs(summary: &Summary) -> String {
         (true, true) => "95 % intervals by the block bootstrap over the starts",
         _ => "no intervals: they need two runs or more with seeds or starts of their own",
     };
+    let lack = means().any(|mean| mean.ci95.is_none()) && means().any(|mean| mean.ci95.is_some());
+    let lack = if lack {
+        ", of groups with two runs or more"
+    } else {
+        ""
+    };
     format!(
-        "{} in {}; {how}.",
+        "{} in {}; {how}{lack}.",
         counted(runs, "run"),
         counted(summary.groups.len(), "group")
     )
