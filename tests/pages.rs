@@ -148,6 +148,8 @@ fn a_run_counts_losses_and_says_where_the_delay_goes() {
         .iter()
         .filter(|row| ["queue", "link"].contains(&row[fate]))
         .count();
+    assert!(page.contains("Settings of the run, from the head of the packet log"));
+    assert!(page.contains("Results by tmt 0.3.0"));
     // A command with these names would write over the inputs.
     assert!(!page.contains("tmt tcp --packets"));
     assert!(page.contains("tmt report --packets packets.csv --series series.csv -o run.html"));
@@ -259,6 +261,94 @@ fn advice_has_a_winner_only_beyond_its_interval() {
         "{}",
         answer(&close)
     );
+}
+
+#[test]
+fn a_choice_refused_at_the_worst_loss_does_not_win() {
+    let folder = Folder::new();
+    let mut text = "cell,scheme,loss,run,seed,flow,total_goodput_bps,error\n".to_owned();
+    for (cell, scheme, loss, goodput) in [
+        (0, "arq", "bernoulli:0.001", Some(1_000_000)),
+        (1, "arq", "bernoulli:0.1", None),
+        (2, "harq:10/12", "bernoulli:0.001", Some(1_200_000)),
+        (3, "harq:10/12", "bernoulli:0.1", Some(360_000)),
+    ] {
+        let Some(goodput) = goodput else {
+            text.push_str(&format!("{cell},{scheme},{loss},,,,,refused\n"));
+            continue;
+        };
+        for run in 0..3 {
+            let goodput = goodput + run * 1000;
+            text.push_str(&format!(
+                "{cell},{scheme},{loss},{run},{run},0,{goodput},\n"
+            ));
+        }
+    }
+    folder.write("unb.csv", text);
+    // Over both losses, 781 kbps of harq would lose against 1001 kbps of arq.
+    assert_eq!(
+        answer(&page(&folder, "unb.csv")),
+        "harq:10/12 has the highest goodput: 1.2010 ± 0.0025 Mbps (95 % interval, 3 runs), in the mean over loss without 1 combination, where not all choices have a result; that is 200 ± 0 kbps more than arq, the next (pairs)."
+    );
+}
+
+#[test]
+fn a_group_that_fails_afterwards_comes_first() {
+    let folder = Folder::new();
+    let before = sweep(500_000_000, [1, 2, 3], 0);
+    let mut after = sweep(500_000_000, [1, 2, 3], 50_000);
+    after = after
+        .lines()
+        .filter(|line| !line.starts_with("0,"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    after.push_str("0,\"arq\",,,,,500000000,refused,tmt 0\n");
+    folder.write("before.csv", before);
+    folder.write("after.csv", after);
+    assert_eq!(
+        answer(&page(&folder, "--compare before.csv after.csv")),
+        "1 group has no result any more: arq. No clear regression in 1 group. Better: goodput in 1. First: harq:10/12, goodput +50 ± 0 kbps. No verdict on 1 group, without a difference that has an interval."
+    );
+}
+
+#[test]
+fn the_seeds_of_one_cell_are_its_draws() {
+    let folder = Folder::new();
+    folder.write(
+        "one.csv",
+        "cell,scheme,run,seed,flow,total_goodput_bps\n0,arq,0,1,0,1000000\n0,arq,1,2,0,1001000\n0,arq,2,3,0,1002000\n",
+    );
+    assert_eq!(
+        answer(&page(&folder, "one.csv")),
+        "The goodput is 1.0010 ± 0.0025 Mbps (95 % interval, 3 runs)."
+    );
+    folder.write(
+        "mixed.csv",
+        "cell,loss,run,seed,flow,total_goodput_bps\n0,a,0,1,0,1000000\n0,a,1,2,0,1100000\n1,b,0,1,0,500000\n",
+    );
+    let mixed = page(&folder, "mixed.csv");
+    assert!(
+        answer(&mixed).ends_with("(95 % interval of the latter only)."),
+        "{}",
+        answer(&mixed)
+    );
+    folder.write(
+        "summary.json",
+        r#"{"schema":"tmt.summarise/2","params":{},"results":[{"by":["a"],"cells":1,"refused":0,"runs":2}]}"#,
+    );
+    tmt("report")
+        .arg_list("summary.json")
+        .within(&folder)
+        .run()
+        .fails(1, &["tmt report results.parquet"]);
+}
+
+#[test]
+fn the_data_tell_close_values_apart() {
+    let folder = Folder::new();
+    folder.write("close.csv", "name,goodput_bps\na,1301234\nb,1301236\n");
+    let page = page(&folder, "close.csv");
+    assert!(page.contains("1.301234") && page.contains("1.301236"));
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub struct Source {
     pub schema: String,
     /// Notes on how it was read, which the picture has.
     pub notes: Vec<String>,
+    /// Head of a log in CSV: names and values of its `# NAME: VALUE` lines; empty for others.
+    pub head: Vec<(String, String)>,
     /// Settings of the document.
     params: Json,
     /// Results of the document beside its rows.
