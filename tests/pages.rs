@@ -117,7 +117,7 @@ fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
     let paired = page(&folder, "--compare before.csv after.csv");
     assert_eq!(
         answer(&paired),
-        "Worse, of 3 groups: goodput in 2. First: arq, goodput -50 ± 0 kbps."
+        "Worse, of 2 groups: goodput in 2. First: arq, goodput -50 ± 0 kbps. No verdict on 1 group, without a difference that has an interval."
     );
     assert!(paired.contains("Paired: runs with the same seed"));
     assert!(paired.contains("differ in their conditions: rtt_ns 500 ms and 600 ms"));
@@ -126,7 +126,7 @@ fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
     let same = page(&folder, "--compare before.csv same.csv");
     assert_eq!(
         answer(&same),
-        "No metric changes clearly in any of 3 groups."
+        "No metric changes clearly in any of 2 groups. No verdict on 1 group, without a difference that has an interval."
     );
 }
 
@@ -148,6 +148,11 @@ fn a_run_counts_losses_and_says_where_the_delay_goes() {
         .iter()
         .filter(|row| ["queue", "link"].contains(&row[fate]))
         .count();
+    assert!(page.contains("Settings of the run, from the head of the packet log"));
+    assert!(page.contains("Results by tmt 0.3.0"));
+    // A command with these names would write over the inputs.
+    assert!(!page.contains("tmt tcp --packets"));
+    assert!(page.contains("tmt report --packets packets.csv --series series.csv -o run.html"));
     assert!(
         answer(&page).ends_with(&format!("{lost} lost.")),
         "{}",
@@ -169,6 +174,181 @@ fn documents_and_foreign_tables_have_pages() {
         "{}",
         answer(&foreign)
     );
+}
+
+#[test]
+fn rows_over_a_time_or_a_number_have_no_winner() {
+    let folder = Folder::new();
+    for name in ["timeline.csv", "trace.csv.gz", "series.csv"] {
+        fs::copy(project("fixtures/plots").join(name), folder.path(name)).unwrap();
+    }
+    let timeline = page(&folder, "timeline.csv");
+    let rows = fs::read_to_string(folder.path("timeline.csv")).unwrap();
+    let rows = rows
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let delays: Vec<f64> = rows
+        .map(|row| row.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
+    let lost = delays.iter().filter(|delay| **delay == 0.0).count();
+    assert!(lost > 0);
+    let start = format!(
+        "timeline.csv has {} LLDUs: {lost} are lost (",
+        grouped(delays.len())
+    );
+    assert!(
+        answer(&timeline).starts_with(&start),
+        "{}",
+        answer(&timeline)
+    );
+    let trace = page(&folder, "trace.csv.gz");
+    assert!(answer(&trace).contains(" are lost ("), "{}", answer(&trace));
+    // No value of the delay is that of a lost LLDU.
+    for page in [timeline, trace] {
+        let (_, data) = page.split_once("id=\"data\">").unwrap();
+        let data = data.split_once("</script>").unwrap().0;
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let metrics = data["metrics"].as_array().unwrap();
+        let delay = metrics
+            .iter()
+            .find(|metric| metric["label"] == "decoding delay")
+            .unwrap();
+        let values = delay["values"].as_array().unwrap();
+        assert!(
+            values
+                .iter()
+                .all(|value| value.as_f64().is_none_or(|value| value > 0.0))
+        );
+    }
+    let series = page(&folder, "series.csv");
+    assert!(
+        answer(&series).contains(", time from 0 ns to "),
+        "{}",
+        answer(&series)
+    );
+    folder.write("over.csv", "cn0_db,best,goodput_bps\n62,a,1e6\n70,b,2e6\n");
+    assert_eq!(
+        answer(&page(&folder, "over.csv")),
+        "The goodput goes from 1 Mbps at cn0 62 dB, a to 2 Mbps at cn0 70 dB, b (no interval), of 2 rows."
+    );
+}
+
+fn grouped(number: usize) -> String {
+    match (number / 1000, number % 1000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}
+
+#[test]
+fn advice_has_a_winner_only_beyond_its_interval() {
+    let folder = Folder::new();
+    let text = fs::read_to_string(project("fixtures/plots/advise.json")).unwrap();
+    folder.write("clear.json", &text);
+    let clear = page(&folder, "clear.json");
+    assert!(
+        answer(&clear).starts_with("arq,in-order has the best goodput: 194.8 ± 5.7 kbps (95 % interval); it is better than harq:10/12,in-order, the next, by 32.9 ± 3.5 kbps."),
+        "{}",
+        answer(&clear)
+    );
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["results"]["margin"]["exceeds_ci95"] = false.into();
+    document["results"]["margin"]["difference"] = 827.0.into();
+    folder.write("close.json", document.to_string());
+    let close = page(&folder, "close.json");
+    assert!(
+        answer(&close).starts_with("No clear winner: "),
+        "{}",
+        answer(&close)
+    );
+}
+
+#[test]
+fn a_choice_refused_at_the_worst_loss_does_not_win() {
+    let folder = Folder::new();
+    let mut text = "cell,scheme,loss,run,seed,flow,total_goodput_bps,error\n".to_owned();
+    for (cell, scheme, loss, goodput) in [
+        (0, "arq", "bernoulli:0.001", Some(1_000_000)),
+        (1, "arq", "bernoulli:0.1", None),
+        (2, "harq:10/12", "bernoulli:0.001", Some(1_200_000)),
+        (3, "harq:10/12", "bernoulli:0.1", Some(360_000)),
+    ] {
+        let Some(goodput) = goodput else {
+            text.push_str(&format!("{cell},{scheme},{loss},,,,,refused\n"));
+            continue;
+        };
+        for run in 0..3 {
+            let goodput = goodput + run * 1000;
+            text.push_str(&format!(
+                "{cell},{scheme},{loss},{run},{run},0,{goodput},\n"
+            ));
+        }
+    }
+    folder.write("unb.csv", text);
+    // Over both losses, 781 kbps of harq would lose against 1001 kbps of arq.
+    assert_eq!(
+        answer(&page(&folder, "unb.csv")),
+        "harq:10/12 has the highest goodput: 1.2010 ± 0.0025 Mbps (95 % interval, 3 runs), in the mean over loss without 1 combination, where not all choices have a result; that is 200 ± 0 kbps more than arq, the next (pairs)."
+    );
+}
+
+#[test]
+fn a_group_that_fails_afterwards_comes_first() {
+    let folder = Folder::new();
+    let before = sweep(500_000_000, [1, 2, 3], 0);
+    let mut after = sweep(500_000_000, [1, 2, 3], 50_000);
+    after = after
+        .lines()
+        .filter(|line| !line.starts_with("0,"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    after.push_str("0,\"arq\",,,,,500000000,refused,tmt 0\n");
+    folder.write("before.csv", before);
+    folder.write("after.csv", after);
+    assert_eq!(
+        answer(&page(&folder, "--compare before.csv after.csv")),
+        "1 group has no result any more: arq. No clear regression in 1 group. Better: goodput in 1. First: harq:10/12, goodput +50 ± 0 kbps. No verdict on 1 group, without a difference that has an interval."
+    );
+}
+
+#[test]
+fn the_seeds_of_one_cell_are_its_draws() {
+    let folder = Folder::new();
+    folder.write(
+        "one.csv",
+        "cell,scheme,run,seed,flow,total_goodput_bps\n0,arq,0,1,0,1000000\n0,arq,1,2,0,1001000\n0,arq,2,3,0,1002000\n",
+    );
+    assert_eq!(
+        answer(&page(&folder, "one.csv")),
+        "The goodput is 1.0010 ± 0.0025 Mbps (95 % interval, 3 runs)."
+    );
+    folder.write(
+        "mixed.csv",
+        "cell,loss,run,seed,flow,total_goodput_bps\n0,a,0,1,0,1000000\n0,a,1,2,0,1100000\n1,b,0,1,0,500000\n",
+    );
+    let mixed = page(&folder, "mixed.csv");
+    assert!(
+        answer(&mixed).ends_with("(95 % interval of the latter only)."),
+        "{}",
+        answer(&mixed)
+    );
+    folder.write(
+        "summary.json",
+        r#"{"schema":"tmt.summarise/2","params":{},"results":[{"by":["a"],"cells":1,"refused":0,"runs":2}]}"#,
+    );
+    tmt("report")
+        .arg_list("summary.json")
+        .within(&folder)
+        .run()
+        .fails(1, &["tmt report results.parquet"]);
+}
+
+#[test]
+fn the_data_tell_close_values_apart() {
+    let folder = Folder::new();
+    folder.write("close.csv", "name,goodput_bps\na,1301234\nb,1301236\n");
+    let page = page(&folder, "close.csv");
+    assert!(page.contains("1.301234") && page.contains("1.301236"));
 }
 
 #[test]

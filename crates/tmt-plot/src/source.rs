@@ -21,8 +21,12 @@ pub struct Source {
     pub schema: String,
     /// Notes on how it was read, which the picture has.
     pub notes: Vec<String>,
+    /// Head of a log in CSV: names and values of its `# NAME: VALUE` lines; empty for others.
+    pub head: Vec<(String, String)>,
     /// Settings of the document.
     params: Json,
+    /// Results of the document beside its rows.
+    results: Json,
 }
 
 /// Endings of the names of columns, their unit, and what the numbers are multiplied by.
@@ -180,6 +184,7 @@ impl Source {
             table,
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
+            results: beside_rows(results),
             ..Self::default()
         })
     }
@@ -195,6 +200,12 @@ impl Source {
     #[must_use]
     pub fn params(&self) -> &Json {
         &self.params
+    }
+
+    /// A result of the document beside its rows, such as the winner of advice; null without it.
+    #[must_use]
+    pub fn result(&self, name: &str) -> &Json {
+        self.results.get(name).unwrap_or(&Json::Null)
     }
 
     /// A setting of the document; null without it.
@@ -286,6 +297,15 @@ impl Source {
             .value(row, column)
             .map_or_else(String::new, Value::text)
     }
+}
+
+/// Results that are no rows.
+fn beside_rows(results: &Json) -> Json {
+    const ROWS: [&str; 3] = ["candidates", "fits", "runs"];
+    let all = results.as_object().into_iter().flatten();
+    all.filter(|(name, _)| !ROWS.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// A row whose nested objects are columns of their own.

@@ -52,19 +52,21 @@ function run() {
       left += width;
     }
     byId("way").replaceChildren(el("h3", {}, title), ...(total ? [picture] : []), el("ol", {}, ...lines.map((line) => el("li", {}, line))));
-    byId("packet").value = packets.packet[row];
+    byId("packet").value = several ? `${packets.flow[row]}:${packets.packet[row]}` : packets.packet[row];
     say(title);
   }
 
-  const number = el("input", { type: "search", inputmode: "numeric", id: "packet", size: "8" });
+  const several = new Set(packets.flow).size > 1;
+  const number = el("input", { type: "search", id: "packet", size: "8" });
   const find = () => {
-    const row = packets.packet.findIndex((packet) => String(packet) === number.value.trim());
+    const [packet, flow] = number.value.trim().split(":").reverse();
+    const row = packets.packet.findIndex((one, place) => String(one) === packet && (flow === undefined || String(packets.flow[place]) === flow));
     if (row >= 0) way(row); else byId("way").replaceChildren(el("p", {}, `The page holds no packet ${number.value}; tmt tcp --explain has all.`));
   };
   number.addEventListener("keydown", (event) => { if (event.key === "Enter") find(); });
   const figure = el("figure", { class: "wide" },
     el("h3", {}, "The way of a packet"),
-    el("div", { class: "row" }, el("div", {}, el("label", { class: "label", for: "packet" }, "number of the packet"), number),
+    el("div", { class: "row" }, el("div", {}, el("label", { class: "label", for: "packet" }, several ? "packet, as flow:number" : "number of the packet"), number),
       el("button", { type: "button", onclick: find }, "Show its way")), el("div", { id: "way" }));
   byId("controls").append(el("div", { class: "row" }, el("div", {}, el("span", { class: "label" }, "time"),
     el("button", { type: "button", onclick: () => zoom(null) }, "Show all of the run")), el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));

@@ -1,8 +1,9 @@
 //! The answer of a study in one sentence, with its interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tmt_core::format::records::{Records, Value};
+use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
 use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::{Group, Summary, summarise};
@@ -39,6 +40,50 @@ pub fn split(table: &Records) -> (Vec<String>, Vec<String>) {
         .partition(|axis| CHOSEN.contains(&axis.as_str()))
 }
 
+/// The choice of a row, for people.
+fn choice_of(table: &Records, chosen: &[String], row: usize) -> String {
+    let texts: Vec<String> = chosen
+        .iter()
+        .filter_map(|axis| table.value(row, axis).map(|value| shown(axis, value)))
+        .collect();
+    texts.join(", ")
+}
+
+/// Values of the circumstances of a row.
+fn circumstances_of(table: &Records, around: &[String], row: usize) -> Vec<String> {
+    let text = |axis: &String| table.value(row, axis).map_or_else(String::new, Value::text);
+    around.iter().map(text).collect()
+}
+
+/// The combinations of circumstances for which all choices with a result have one, and how many others there are.
+fn common(
+    table: &Records,
+    chosen: &[String],
+    around: &[String],
+    metric: &str,
+) -> (BTreeSet<Vec<String>>, usize) {
+    let mut all = BTreeSet::new();
+    let mut of_choice: BTreeMap<String, BTreeSet<Vec<String>>> = BTreeMap::new();
+    for row in 0..table.len() {
+        let place = circumstances_of(table, around, row);
+        if table
+            .value(row, metric)
+            .and_then(Value::number)
+            .is_some_and(f64::is_finite)
+        {
+            of_choice
+                .entry(choice_of(table, chosen, row))
+                .or_default()
+                .insert(place.clone());
+        }
+        all.insert(place);
+    }
+    let mut shared = all.clone();
+    shared.retain(|place| of_choice.values().all(|places| places.contains(place)));
+    let left = all.len() - shared.len();
+    (shared, left)
+}
+
 /// Rows of `table` with the values of `chosen` in one column, and of other columns only `metric`; of the choices `only`, if any.
 fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) -> Records {
     let mut all = Records::default();
@@ -56,11 +101,7 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) ->
         .filter(|name| table.names().any(|known| known == *name))
         .collect();
     for row in 0..table.len() {
-        let texts: Vec<String> = chosen
-            .iter()
-            .filter_map(|axis| table.value(row, axis).map(|value| shown(axis, value)))
-            .collect();
-        let text = texts.join(", ");
+        let text = choice_of(table, chosen, row);
         if !only.is_empty() && !only.contains(&text.as_str()) {
             continue;
         }
@@ -79,15 +120,45 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) ->
 pub fn of_sweep(table: &Records, summary: &Summary) -> Option<String> {
     let metric = summary.metrics.first()?;
     let (chosen, around) = split(table);
-    let ranked = (!chosen.is_empty())
-        .then(|| ranked(&by_choice(table, &chosen, metric, &[]), metric))
-        .flatten();
-    match ranked.as_deref() {
+    if chosen.is_empty() || better(metric) == Better::Unknown {
+        return trend(summary);
+    }
+    let (shared, left) = common(table, &chosen, &around, metric);
+    let mut compared = Records::default();
+    for row in 0..table.len() {
+        if shared.contains(&circumstances_of(table, &around, row)) {
+            compared.row(
+                table
+                    .names()
+                    .map(|name| (name, table.value(row, name).cloned())),
+            );
+        }
+    }
+    if compared.is_empty() {
+        return trend(summary);
+    }
+    match ranked(&by_choice(&compared, &chosen, metric, &[]), metric).as_deref() {
         Some([first, second, ..]) => {
-            let two = by_choice(table, &chosen, metric, &[first, second]);
-            best(&two, metric, first, second, &around)
+            let two = by_choice(&compared, &chosen, metric, &[first, second]);
+            best(&two, metric, [first, second], &over(&around, left))
         }
         _ => trend(summary),
+    }
+}
+
+/// The circumstances of the means of an answer, and how many combinations of them it leaves out.
+fn over(around: &[String], left: usize) -> String {
+    if around.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = around.iter().map(|axis| heading(axis)).collect();
+    let names = names.join(" and ");
+    match left {
+        0 => format!(", in the mean over {names}"),
+        _ => format!(
+            ", in the mean over {names} without {}, where not all choices have a result",
+            counted(left, "combination")
+        ),
     }
 }
 
@@ -108,13 +179,7 @@ fn ranked(table: &Records, metric: &str) -> Option<Vec<String>> {
     Some(means.into_iter().map(|(_, name)| name).collect())
 }
 
-fn best(
-    table: &Records,
-    metric: &str,
-    first: &str,
-    second: &str,
-    around: &[String],
-) -> Option<String> {
+fn best(table: &Records, metric: &str, [first, second]: [&str; 2], over: &str) -> Option<String> {
     let against = format!("{CHOICE}={second}");
     let summary = summarise(
         table,
@@ -132,12 +197,6 @@ fn best(
         Better::Less => "lowest",
         _ => "highest",
     };
-    let over = if around.is_empty() {
-        String::new()
-    } else {
-        let names: Vec<String> = around.iter().map(|axis| heading(axis)).collect();
-        format!(", in the mean over {}", names.join(" and "))
-    };
     let value = with_half(scaled(mean.mean), mean.ci95.map(scaled), unit);
     let of_runs = match mean.ci95 {
         Some(_) => format!("95 % interval, {} runs", mean.runs),
@@ -149,7 +208,11 @@ fn best(
         quantity.label
     );
     if let Some(difference) = group.differences.first().copied().flatten() {
-        let lead = difference.estimate.mean.abs();
+        let sign = match better(metric) {
+            Better::Less => -1.0,
+            _ => 1.0,
+        };
+        let lead = difference.estimate.mean * sign;
         let half = difference.estimate.ci95;
         let pairs = if difference.paired {
             "pairs"
@@ -162,6 +225,13 @@ fn best(
             "more"
         };
         match half {
+            // Pairs may differ the other way than the means of all runs.
+            _ if lead < 0.0 => {
+                text = format!(
+                    "No clear winner: {text}; but its difference from {second} is {} ({pairs})",
+                    with_half(scaled(difference.estimate.mean), half.map(scaled), unit)
+                );
+            }
             Some(half) if half >= lead => {
                 text = format!(
                     "No clear winner: {text}; {second} is within {} of it ({pairs})",
@@ -210,14 +280,27 @@ fn trend(summary: &Summary) -> Option<String> {
         .iter()
         .max_by(|one, other| one.1.total_cmp(&other.1))?
         .0;
-    let half = if most.means[0]?.ci95.is_some() {
-        " (95 % intervals)"
-    } else {
-        " (one run each, so no intervals)"
-    };
     if measured.len() == 1 || summary.by.is_empty() {
-        return Some(format!("The {} is {}{half}.", quantity.label, text(most)?));
+        let mean = most.means[0]?;
+        let half = match mean.ci95 {
+            Some(_) => format!("95 % interval, {}", counted(mean.runs, "run")),
+            None if mean.runs == 1 => "one run, so no interval".to_owned(),
+            None => "no interval".to_owned(),
+        };
+        return Some(format!(
+            "The {} is {} ({half}).",
+            quantity.label,
+            text(most)?
+        ));
     }
+    let ends = [least.means[0]?, most.means[0]?];
+    let half = match ends.map(|mean| (mean.ci95.is_some(), mean.runs)) {
+        [(true, _), (true, _)] => " (95 % intervals)",
+        [(false, 1), (false, 1)] => " (one run each, so no intervals)",
+        [(false, _), (false, _)] => " (no intervals)",
+        [(false, _), _] => " (95 % interval of the latter only)",
+        [_, (false, _)] => " (95 % interval of the former only)",
+    };
     Some(format!(
         "The {} goes from {} at {} to {} at {}{half}.",
         quantity.label,

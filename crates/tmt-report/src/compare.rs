@@ -196,6 +196,33 @@ impl Change<'_> {
         };
         if signed.is_finite() { signed } else { 0.0 }
     }
+
+    /// Whether it has no value any more of a metric that it had; of `all`, of every metric that it had.
+    fn is_gone(&self, all: bool) -> bool {
+        let mut had = self.before.means.iter().zip(&self.after.means);
+        let is_lost =
+            |(before, after): (&Option<_>, &Option<_>)| before.is_some() && after.is_none();
+        if all {
+            self.after.means.iter().all(Option::is_none) && had.any(is_lost)
+        } else {
+            had.any(is_lost)
+        }
+    }
+
+    /// Whether a difference has an interval.
+    fn is_judged(&self) -> bool {
+        let mut all = self.after.differences.iter().flatten();
+        all.any(|one| one.estimate.ci95.is_some())
+    }
+
+    /// Name of the group.
+    fn name(&self) -> String {
+        let labels = &self.after.labels[..self.after.labels.len() - 1];
+        if labels.is_empty() {
+            return "all runs".to_owned();
+        }
+        labels.join(", ")
+    }
 }
 
 /// The changes of all groups that both tables have, regressions of the first metrics first.
@@ -233,8 +260,10 @@ fn changes(summary: &Summary) -> Vec<Change<'_>> {
                 .position(|verdict| *verdict < 0)
                 .unwrap_or(usize::MAX)
         };
-        worst(one)
-            .cmp(&worst(other))
+        let gone = |change: &Change<'_>| (change.is_gone(true), change.is_gone(false));
+        gone(other)
+            .cmp(&gone(one))
+            .then(worst(one).cmp(&worst(other)))
             .then(one.verdicts.first().cmp(&other.verdicts.first()))
             .then(
                 other
@@ -278,14 +307,38 @@ fn answer(summary: &Summary, changes: &[Change<'_>]) -> String {
     if changes.is_empty() {
         return "No group is in both tables: there is nothing to compare.".to_owned();
     }
-    let groups = counted(changes.len(), "group");
-    let has_interval = changes.iter().any(|change| {
-        let mut all = change.after.differences.iter().flatten();
-        all.any(|one| one.estimate.ci95.is_some())
-    });
-    if !has_interval {
-        return format!("No verdict on {groups}: one run each has no interval.");
+    let mut sentences = Vec::new();
+    let gone = |all: bool, text: &str| {
+        let mut of = changes
+            .iter()
+            .filter(|change| change.is_gone(false) && change.is_gone(true) == all);
+        let first = of.next()?.name();
+        Some(match of.count() {
+            0 => format!("1 group has {text} any more: {first}"),
+            more => format!("{} groups have {text} any more, first {first}", more + 1),
+        })
+    };
+    sentences.extend(gone(true, "no result"));
+    sentences.extend(gone(false, "not all metrics"));
+    let judged = changes.iter().filter(|change| change.is_judged()).count();
+    let rest = changes
+        .iter()
+        .filter(|change| !change.is_judged() && !change.is_gone(false))
+        .count();
+    if judged > 0 {
+        sentences.push(judgement(summary, changes, &counted(judged, "group")));
     }
+    if rest > 0 {
+        sentences.push(format!(
+            "No verdict on {}, without a difference that has an interval",
+            counted(rest, "group")
+        ));
+    }
+    sentences.join(". ") + "."
+}
+
+/// Clear changes of the groups that have intervals.
+fn judgement(summary: &Summary, changes: &[Change<'_>], groups: &str) -> String {
     let texts = |wanted: i8| {
         let of_metric = |(metric, column): (usize, &String)| {
             let count = changes
@@ -304,13 +357,17 @@ fn answer(summary: &Summary, changes: &[Change<'_>]) -> String {
     };
     let (worse, more) = (texts(-1), texts(1));
     let mut text = match (worse.is_empty(), more.is_empty()) {
-        (true, true) => return format!("No metric changes clearly in any of {groups}."),
-        (true, false) => format!("No regression in {groups}. Better: {more}"),
+        (true, true) => return format!("No metric changes clearly in any of {groups}"),
+        (true, false) => format!("No clear regression in {groups}. Better: {more}"),
         (false, true) => format!("Worse, of {groups}: {worse}"),
         (false, false) => format!("Worse, of {groups}: {worse}. Better: {more}"),
     };
-    text.push_str(&first_change(summary, &changes[0]));
-    text.push('.');
+    let clear = |change: &&Change<'_>, wanted: i8| change.verdicts.contains(&wanted);
+    let first = changes
+        .iter()
+        .find(|change| clear(change, -1))
+        .or_else(|| changes.iter().find(|change| clear(change, 1)));
+    text.push_str(&first.map_or_else(String::new, |first| first_change(summary, first)));
     text
 }
 
@@ -323,7 +380,6 @@ fn first_change(summary: &Summary, change: &Change<'_>) -> String {
         return String::new();
     };
     let quantity = Quantity::of(&summary.metrics[metric]);
-    let labels = &change.after.labels[..change.after.labels.len() - 1];
     let half = difference.estimate.ci95.map(|half| half * quantity.factor);
     let sign = if difference.estimate.mean > 0.0 {
         "+"
@@ -335,11 +391,7 @@ fn first_change(summary: &Summary, change: &Change<'_>) -> String {
         half,
         quantity.unit,
     );
-    let place = if labels.is_empty() {
-        "all runs".to_owned()
-    } else {
-        labels.join(", ")
-    };
+    let place = change.name();
     format!(". First: {place}, {} {sign}{value}", quantity.label)
 }
 
@@ -465,7 +517,15 @@ fn picture(summary: &Summary, changes: &[Change<'_>]) -> Option<Picture> {
     const MOST: usize = 25;
     let quantity = Quantity::of(&summary.metrics[0]);
     let (mut names, mut points) = (Vec::new(), Vec::new());
-    for (place, change) in changes.iter().take(MOST).rev().enumerate() {
+    let has = |change: &&Change<'_>| {
+        change
+            .after
+            .differences
+            .first()
+            .is_some_and(Option::is_some)
+    };
+    let shown: Vec<&Change<'_>> = changes.iter().filter(has).take(MOST).collect();
+    for (place, change) in shown.into_iter().rev().enumerate() {
         let difference = change.after.differences[0]?;
         names.push(change.after.labels[..change.after.labels.len() - 1].join(", "));
         points.push(Point {

@@ -14,8 +14,11 @@ pub const LARGEST: usize = 1_000_000;
 /// Bytes that a value may take in the data.
 const OF_A_VALUE: usize = 12;
 
-/// Significant digits of the data.
-const DIGITS: usize = 5;
+/// Significant digits of measured values: those of different runs stay apart.
+const DIGITS: usize = 9;
+
+/// Significant digits of the points of charts.
+const POINTS: usize = 5;
 
 /// Rows of a study.
 #[derive(Debug, Clone, Default)]
@@ -120,7 +123,7 @@ impl Key {
             });
             index.push(place);
         }
-        let numbers: Vec<Json> = values.iter().map(|(_, number)| finite(*number)).collect();
+        let numbers: Vec<Json> = values.iter().map(|(_, number)| whole(*number)).collect();
         json!({
             "label": self.label,
             "values": values.iter().map(|(text, _)| text).collect::<Vec<_>>(),
@@ -131,7 +134,7 @@ impl Key {
 }
 
 impl Metric {
-    /// What the values are divided by for people, and the unit with its prefix.
+    /// Divisor of the values for people, and the unit with its prefix.
     #[must_use]
     pub fn shown(&self) -> (f64, &'static str) {
         let finite = self.values.iter().filter(|value| value.is_finite());
@@ -160,7 +163,7 @@ impl Metric {
         let scaled = |values: &[f64]| {
             values
                 .iter()
-                .map(|value| finite(value / size))
+                .map(|value| whole(rounded(value / size, DIGITS)))
                 .collect::<Vec<_>>()
         };
         json!({
@@ -178,10 +181,14 @@ impl Metric {
     }
 }
 
-/// A number of the data; null if it is not finite.
+/// A number of a chart, rounded; null if it is not finite.
 #[must_use]
 pub fn finite(value: f64) -> Json {
-    let value = rounded(value, DIGITS);
+    whole(rounded(value, POINTS))
+}
+
+/// A number as it is, whole ones without the `.0`; null if it is not finite.
+fn whole(value: f64) -> Json {
     if value.is_finite() && value.abs() < 1e15 && value.fract() == 0.0 {
         // Without the `.0`.
         #[expect(

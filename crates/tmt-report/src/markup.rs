@@ -46,7 +46,7 @@ pub struct Page {
     pub title: String,
     /// The answer in one sentence, with its interval.
     pub answer: String,
-    /// What belongs to the answer: how intervals were made, what the runs have in common.
+    /// Notes on the answer: how intervals were made, what the runs have in common.
     pub notes: Vec<String>,
     /// Warnings.
     pub warnings: Vec<String>,

@@ -128,17 +128,26 @@ pub fn page(input: &Input<'_>) -> Result<Page, ReportError> {
             .map_or_else(String::new, |name| format!(" {flag}{}", quoted(name)))
     };
     page.commands.push(format!(
-        "tmt tcp{}{}{}",
-        flag("--packets ", log),
-        flag("--series ", series),
-        flag("", timeline)
-    ));
-    page.commands.push(format!(
         "tmt report{}{}{} -o run.html",
         flag("--packets ", log),
         flag("--series ", series),
         flag("", timeline)
     ));
+    let head = &input.packets.head;
+    let of_tool = head.iter().find(|(name, _)| name == "tool");
+    page.versions
+        .extend(of_tool.map(|(_, tool)| format!("Results by {tool}")));
+    if !head.is_empty() {
+        page.details.push(Table {
+            caption: "Settings of the run, from the head of the packet log".to_owned(),
+            headings: ["name", "value"].map(str::to_owned).to_vec(),
+            rows: head
+                .iter()
+                .map(|(name, value)| vec![name.clone(), value.clone()])
+                .collect(),
+            words: 2,
+        });
+    }
     page.versions.push(own_version());
     Ok(page)
 }
@@ -322,6 +331,7 @@ fn numbers(packets: &[Packet]) -> Table {
             count("queue"),
             count("link"),
             count("open"),
+            count("duplicate"),
             shown(delay.map(|delay| delay.0)),
             shown(delay.map(|delay| delay.1)),
         ];
@@ -336,6 +346,7 @@ fn numbers(packets: &[Packet]) -> Table {
         "dropped at the queue",
         "lost on the link",
         "open at the end",
+        "duplicates",
         "delay, mean",
         "delay, p95",
     ];

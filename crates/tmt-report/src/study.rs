@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value as Json;
 use tmt_core::format::records::{Records, Value};
 use tmt_plot::chosen::{Choice, is_results};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
-use tmt_plot::{PlotError, Source, natural};
+use tmt_plot::{Source, natural};
 use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::{Summary, summarise};
 
@@ -15,13 +14,13 @@ use crate::ReportError;
 use crate::answer::{constants, has_error, of_sweep};
 use crate::dataset::{Better, Dataset, Key, Metric, better};
 use crate::markup::{Page, Table};
-use crate::text::with_half;
+use crate::rows::of_rows;
 
 /// Most rows of a table of a page without script.
 pub(crate) const STATIC: usize = 300;
 
 /// Most metrics of a page.
-const METRICS: usize = 14;
+pub(crate) const METRICS: usize = 14;
 
 /// Rows from which only the usual metrics are taken.
 const LONG: usize = 200_000;
@@ -39,6 +38,12 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
     if source.table.is_empty() {
         return Err(ReportError::Data(
             "found no rows, expected a table with at least one".to_owned(),
+        ));
+    }
+    if source.document() == "summarise" {
+        return Err(ReportError::Data(
+            "found a summary, which has means but no runs, expected the table that it was made from: `tmt report results.parquet`"
+                .to_owned(),
         ));
     }
     let mut page = if is_results(source) && !source.has("scope") && source.schema.is_empty() {
@@ -181,18 +186,33 @@ fn sweep_page(name: &str, source: &Source) -> Result<Page, ReportError> {
     let table = &source.table;
     let asked = metrics(table);
     let (by, warning) = named_axes(table, Dataset::most_rows(asked.len().max(5) * 3));
-    let by = if by.is_empty() { of_draws(table) } else { by };
+    let draws = if by.is_empty() {
+        of_draws(table)
+    } else {
+        Vec::new()
+    };
+    // One cell: its seeds or starts name the rows, but the answer is the mean over them.
+    let of_cell = (!draws.is_empty())
+        .then(|| summarise(table, &[], &asked, None))
+        .transpose()
+        .map_err(|error| ReportError::Data(error.to_string()))?;
+    let by = if by.is_empty() { draws } else { by };
     let summary = summarise(table, &by, &asked, None)
         .map_err(|error| ReportError::Data(error.to_string()))?;
     let data = dataset(&summary);
-    let answer = of_sweep_answer(table, &summary);
+    let overall = of_cell.as_ref().unwrap_or(&summary);
+    let answer = of_sweep_answer(table, overall);
     let mut page = Page {
         title: format!("Study {name}"),
         answer,
         data: data.json(),
         table: main_table(
             &data,
-            "Means of all runs of a cell, with their 95 % intervals",
+            if of_cell.is_some() {
+                "Runs of the only cell"
+            } else {
+                "Means of all runs of a cell, with their 95 % intervals"
+            },
         ),
         ..Page::default()
     };
@@ -201,15 +221,18 @@ fn sweep_page(name: &str, source: &Source) -> Result<Page, ReportError> {
         .extend(summary.conditions.warnings.iter().cloned());
     page.warnings.extend(refused(table));
     page.warnings.extend(lacking(&summary));
-    page.notes.push(runs(&summary));
+    page.notes.push(runs(overall));
     page.notes
         .extend(Some(summary.conditions.line()).filter(|line| !line.is_empty()));
     page.pictures.extend(pictures(source, &by, &summary));
     page.details.push(plan(table));
     page.details.extend(settings(table, &by));
     page.versions.extend(version(table));
-    page.commands
-        .push(format!("tmt summarise {}{}", quoted(name), by_flag(&by)));
+    page.commands.push(format!(
+        "tmt summarise {}{}",
+        quoted(name),
+        by_flag(&overall.by)
+    ));
     Ok(page)
 }
 
@@ -272,8 +295,14 @@ pub(crate) fn runs(summary: &Summary) -> String {
         (true, true) => "95 % intervals by the block bootstrap over the starts",
         _ => "no intervals: they need two runs or more with seeds or starts of their own",
     };
+    let lack = means().any(|mean| mean.ci95.is_none()) && means().any(|mean| mean.ci95.is_some());
+    let lack = if lack {
+        ", of groups with two runs or more"
+    } else {
+        ""
+    };
     format!(
-        "{} in {}; {how}.",
+        "{} in {}; {how}{lack}.",
         counted(runs, "run"),
         counted(summary.groups.len(), "group")
     )
@@ -400,252 +429,4 @@ pub(crate) fn version(table: &Records) -> Vec<String> {
     all.into_iter()
         .map(|version| format!("Results by {version}"))
         .collect()
-}
-
-/// The page of rows as they are: documents, tables of TCP, foreign tables.
-fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
-    let table = &source.table;
-    let names: Vec<&str> = table.names().collect();
-    let is_half = |name: &str| {
-        name.ends_with("_ci95") || name.ends_with("_half_width") || name.ends_with("_runs")
-    };
-    let has_values = |name: &str| (0..table.len()).any(|row| table.value(row, name).is_some());
-    let (mut keys, mut measured) = (Vec::new(), Vec::new());
-    for column in names.iter().copied().filter(|name| has_values(name)) {
-        if column == "version" || is_half(column) {
-            continue;
-        }
-        let is_key = ["seed", "flow", "run", "cell", "row", "rank", "figure"].contains(&column);
-        if is_key || !source.is_number(column) {
-            // Long text of nested values is no name.
-            let is_nested = (0..table.len()).any(|row| {
-                matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
-            });
-            if !is_nested {
-                keys.push(column);
-            }
-        } else {
-            measured.push(column);
-        }
-    }
-    // What is better comes first.
-    let objective = natural::objective(source);
-    measured.sort_by_key(|column| {
-        let is_pair = ["published", "ours"].contains(column);
-        (
-            objective != Some(*column) && !is_pair,
-            better(column) == Better::Unknown,
-        )
-    });
-    measured.truncate(METRICS);
-    let most = Dataset::most_rows((keys.len() + measured.len() * 2).max(1));
-    let step = table.len().div_ceil(most);
-    let mut page = Page {
-        title: if source.schema.is_empty() {
-            format!("Table {name}")
-        } else {
-            format!("tmt {} {name}", source.document())
-        },
-        ..Page::default()
-    };
-    if step > 1 {
-        page.warnings.push(format!(
-            "{} are aggregated: each row of the page is the mean of {step} rows in their order, named by the first",
-            counted(table.len(), "row")
-        ));
-    }
-    let data = rows_as_they_are(source, &keys, &measured, step)?;
-    page.answer = answer_of_rows(source, &data, name);
-    page.data = data.json();
-    page.table = main_table(&data, "Rows");
-    match natural::draw(source, &Choice::default()) {
-        Ok(picture) => page
-            .pictures
-            .push(("Picture of the table".to_owned(), picture)),
-        Err(PlotError::Asked(_) | PlotError::Data(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    page.details.extend(params(source));
-    page.versions.extend(version(table));
-    Ok(page)
-}
-
-fn rows_as_they_are(
-    source: &Source,
-    keys: &[&str],
-    measured: &[&str],
-    step: usize,
-) -> Result<Dataset, ReportError> {
-    let table = &source.table;
-    let starts: Vec<usize> = (0..table.len()).step_by(step.max(1)).collect();
-    let keys = keys.iter().map(|column| {
-        let text = |row: &usize| {
-            table
-                .value(*row, column)
-                .map_or_else(String::new, |value| shown(column, value))
-        };
-        let number = |row: &usize| table.value(*row, column).and_then(Value::number);
-        Key {
-            label: heading(column),
-            texts: starts.iter().map(text).collect(),
-            numbers: starts.iter().map(number).collect(),
-        }
-    });
-    let mut metrics = Vec::new();
-    for column in measured {
-        let quantity = Quantity::of(column);
-        let all = source.numbers(&quantity)?.values;
-        let half = ["_ci95", "_half_width"]
-            .iter()
-            .find_map(|end| source.column(&format!("{column}{end}")));
-        let halves = half
-            .map(|half| {
-                source.numbers(&Quantity {
-                    column: half,
-                    ..quantity.clone()
-                })
-            })
-            .transpose()?;
-        let mean = |start: &usize| {
-            let chunk = &all[*start..(*start + step).min(all.len())];
-            let (sum, count) = chunk
-                .iter()
-                .filter(|value| value.is_finite())
-                .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-            sum / count
-        };
-        metrics.push(Metric {
-            values: starts.iter().map(mean).collect(),
-            halves: match halves {
-                // A mean of rows has no interval of theirs.
-                Some(halves) if step == 1 => halves.values.iter().map(|half| half.abs()).collect(),
-                _ => vec![f64::NAN; starts.len()],
-            },
-            runs: Vec::new(),
-            verdicts: Vec::new(),
-            quantity,
-        });
-    }
-    Ok(Dataset {
-        rows: starts.len(),
-        keys: keys.collect(),
-        metrics,
-    })
-}
-
-/// The best row of a document by its first metric, or the number of rows.
-fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> String {
-    let counted_rows = counted(source.table.len(), "row");
-    if let Some(text) = verdict(source) {
-        return text;
-    }
-    let Some(metric) = data.metrics.first() else {
-        return format!("{name} has {counted_rows} and no column of numbers.");
-    };
-    let by = better(&metric.quantity.column);
-    let mut measured: Vec<usize> = (0..data.rows)
-        .filter(|row| metric.values[*row].is_finite())
-        .collect();
-    measured.sort_by(|one, other| {
-        let order = metric.values[*one].total_cmp(&metric.values[*other]);
-        if by == Better::Less {
-            order
-        } else {
-            order.reverse()
-        }
-    });
-    let Some(best) = measured.first() else {
-        return format!(
-            "{name} has {counted_rows} without a value of {}.",
-            metric.quantity.label
-        );
-    };
-    let half = Some(metric.halves[*best]).filter(|half| half.is_finite());
-    let value = with_half(metric.values[*best], half, metric.quantity.unit);
-    let interval = if half.is_some() {
-        "95 % interval"
-    } else {
-        "no interval"
-    };
-    if data.rows == 1 {
-        return format!("The {} is {value} ({interval}).", metric.quantity.label);
-    }
-    // A name says itself what it is; a number does not.
-    let named = data.keys.iter().filter_map(|key| {
-        let text = &key.texts[*best];
-        match text.chars().next()? {
-            first if first.is_ascii_digit() => Some(format!("{} {text}", key.label)),
-            _ => Some(text.clone()),
-        }
-    });
-    let keys = if source.schema.is_empty() { 3 } else { 1 };
-    let named: Vec<String> = named.take(keys).collect();
-    let word = if by == Better::Less {
-        "lowest"
-    } else {
-        "highest"
-    };
-    let place = if named.is_empty() {
-        "one row".to_owned()
-    } else {
-        named.join(", ")
-    };
-    format!(
-        "{place} has the {word} {}: {value} ({interval}), of {counted_rows}.",
-        metric.quantity.label
-    )
-}
-
-/// The answer that a document itself gives: of published values how many agree.
-fn verdict(source: &Source) -> Option<String> {
-    let table = &source.table;
-    if !table.names().any(|name| name == "published") {
-        return None;
-    }
-    let column = ["verdict", "within", "agrees", "ok"]
-        .into_iter()
-        .find(|name| table.names().any(|known| known == *name));
-    let compared = (0..table.len())
-        .filter(|row| table.value(*row, "published").is_some())
-        .count();
-    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
-    for value in (0..table.len()).filter_map(|row| table.value(row, column?)) {
-        *verdicts.entry(value.text()).or_default() += 1;
-    }
-    let rows = counted(table.len(), "row");
-    let agree = verdicts.remove("ok").unwrap_or(0);
-    let others: Vec<String> = verdicts
-        .iter()
-        .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
-        .collect();
-    let others = match others.join(", ") {
-        none if none.is_empty() => String::new(),
-        some => format!("; others: {some}"),
-    };
-    Some(match column {
-        Some(_) => format!("{agree} of {rows} agree with the published results{others}."),
-        None => format!("{compared} of {rows} have a published value beside ours."),
-    })
-}
-
-/// The settings of a document.
-fn params(source: &Source) -> Option<Table> {
-    let params = source
-        .params()
-        .as_object()
-        .filter(|params| !params.is_empty())?;
-    let text = |value: &Json| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    Some(Table {
-        caption: "Parameters of the document".to_owned(),
-        headings: ["name", "value"].map(str::to_owned).to_vec(),
-        rows: params
-            .iter()
-            .map(|(name, value)| vec![name.clone(), text(value)])
-            .collect(),
-        words: 2,
-    })
 }

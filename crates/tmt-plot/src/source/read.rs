@@ -108,7 +108,15 @@ impl Source {
         let ends = last.is_some_and(|line| line.starts_with(b"# end:"));
         let is_cut = bytes.starts_with(b"# tool:") && !ends;
         let table = Records::read_log(bytes).map_err(PlotError::Input)?;
-        Ok(Self::of_table(table).noted(is_cut))
+        let lines = text.lines().map_while(|line| line.strip_prefix("# "));
+        let head = lines.filter_map(|line| line.split_once(": "));
+        let head = head.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let head = if is_text { head.collect() } else { Vec::new() };
+        let source = Self {
+            head,
+            ..Self::of_table(table)
+        };
+        Ok(source.noted(is_cut))
     }
 
     /// The source with a note if its end is missing.

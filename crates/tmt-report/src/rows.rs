@@ -1,0 +1,471 @@
+//! The page of rows as they are: documents, tables of TCP, foreign tables.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use tmt_core::format::records::Value;
+use tmt_core::types::to_f64;
+use tmt_plot::chosen::Choice;
+use tmt_plot::picture::counted;
+use tmt_plot::source::Quantity;
+use tmt_plot::{PlotError, Source, natural};
+use tmt_study::conditions::{heading, shown};
+
+use crate::ReportError;
+use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::markup::{Page, Table};
+use crate::study::{METRICS, main_table, version};
+use crate::text::{number, with_half, with_unit};
+
+/// Columns of numbers that name rows.
+const KEYS: [&str; 7] = ["seed", "flow", "run", "cell", "row", "rank", "figure"];
+
+/// Whether a column belongs to another, as its interval or number of runs.
+fn is_half(name: &str) -> bool {
+    ["_ci95", "_half_width", "_runs"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// The page of rows as they are: documents, tables of TCP, foreign tables.
+pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
+    let table = &source.table;
+    let names: Vec<&str> = table.names().collect();
+    let has_values = |name: &str| (0..table.len()).any(|row| table.value(row, name).is_some());
+    let (mut keys, mut measured) = (Vec::new(), Vec::new());
+    for column in names.iter().copied().filter(|name| has_values(name)) {
+        if column == "version" || is_half(column) {
+            continue;
+        }
+        let is_key = KEYS.contains(&column);
+        if is_key || !source.is_number(column) {
+            // Long text of nested values is no name.
+            let is_nested = (0..table.len()).any(|row| {
+                matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
+            });
+            if !is_nested {
+                keys.push(column);
+            }
+        } else {
+            measured.push(column);
+        }
+    }
+    // Metrics that are better or worse come first.
+    let objective = natural::objective(source);
+    measured.sort_by_key(|column| {
+        let is_pair = ["published", "ours"].contains(column);
+        (
+            objective != Some(*column) && !is_pair,
+            better(column) == Better::Unknown,
+        )
+    });
+    measured.truncate(METRICS);
+    let most = Dataset::most_rows((keys.len() + measured.len() * 2).max(1));
+    let step = table.len().div_ceil(most);
+    let mut page = Page {
+        title: if source.schema.is_empty() {
+            format!("Table {name}")
+        } else {
+            format!("tmt {} {name}", source.document())
+        },
+        ..Page::default()
+    };
+    if step > 1 {
+        page.warnings.push(format!(
+            "{} are aggregated: each row of the page is the mean of {step} rows in their order, named by the first",
+            counted(table.len(), "row")
+        ));
+    }
+    let data = rows_as_they_are(source, &keys, &measured, step)?;
+    page.answer = answer_of_rows(source, &data, name)?;
+    page.data = data.json();
+    page.table = main_table(&data, "Rows");
+    match natural::draw(source, &Choice::default()) {
+        Ok(picture) => page
+            .pictures
+            .push(("Picture of the table".to_owned(), picture)),
+        Err(PlotError::Asked(_) | PlotError::Data(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    page.details.extend(params(source));
+    page.versions.extend(version(table));
+    Ok(page)
+}
+
+fn rows_as_they_are(
+    source: &Source,
+    keys: &[&str],
+    measured: &[&str],
+    step: usize,
+) -> Result<Dataset, ReportError> {
+    let table = &source.table;
+    let starts: Vec<usize> = (0..table.len()).step_by(step.max(1)).collect();
+    let keys = keys.iter().map(|column| {
+        let text = |row: &usize| {
+            table
+                .value(*row, column)
+                .map_or_else(String::new, |value| shown(column, value))
+        };
+        let number = |row: &usize| table.value(*row, column).and_then(Value::number);
+        Key {
+            label: heading(column),
+            texts: starts.iter().map(text).collect(),
+            numbers: starts.iter().map(number).collect(),
+        }
+    });
+    let mut metrics = Vec::new();
+    for column in measured {
+        let quantity = Quantity::of(column);
+        let mut all = source.numbers(&quantity)?.values;
+        if is_slots(source) && quantity.column.starts_with("decode_delay") {
+            // A lost LLDU has no delay.
+            all.iter_mut()
+                .filter(|delay| **delay == 0.0)
+                .for_each(|delay| *delay = f64::NAN);
+        }
+        let half = ["_ci95", "_half_width"]
+            .iter()
+            .find_map(|end| source.column(&format!("{column}{end}")));
+        let halves = half
+            .map(|half| {
+                source.numbers(&Quantity {
+                    column: half,
+                    ..quantity.clone()
+                })
+            })
+            .transpose()?;
+        let mean = |start: &usize| {
+            let chunk = &all[*start..(*start + step).min(all.len())];
+            let (sum, count) = chunk
+                .iter()
+                .filter(|value| value.is_finite())
+                .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+            sum / count
+        };
+        metrics.push(Metric {
+            values: starts.iter().map(mean).collect(),
+            halves: match halves {
+                // A mean of rows has no interval of theirs.
+                Some(halves) if step == 1 => halves.values.iter().map(|half| half.abs()).collect(),
+                _ => vec![f64::NAN; starts.len()],
+            },
+            runs: Vec::new(),
+            verdicts: Vec::new(),
+            quantity,
+        });
+    }
+    Ok(Dataset {
+        rows: starts.len(),
+        keys: keys.collect(),
+        metrics,
+    })
+}
+
+/// Most columns that name the place of a value in the answer.
+const PLACES: usize = 3;
+
+/// Whether the rows are LLDUs of a trace or a timeline: a decoding delay of 0 is that of a lost one.
+fn is_slots(source: &Source) -> bool {
+    source.has("tx_time") && source.has("decode_delay")
+}
+
+/// The answer of rows: that of the document itself, of a trace its losses, of a table over a number or a time the ends of the first
+/// metric, and of named rows the best.
+fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> Result<String, ReportError> {
+    let rows = counted(source.table.len(), "row");
+    if let Some(text) = verdict(source).or_else(|| advice(source)) {
+        return Ok(text);
+    }
+    if is_slots(source) {
+        return losses(source, name);
+    }
+    let Some(metric) = data.metrics.first() else {
+        return Ok(format!("{name} has {rows} and no column of numbers."));
+    };
+    let quantity = &metric.quantity;
+    let values = source.numbers(quantity)?.values;
+    let measured: Vec<usize> = (0..values.len())
+        .filter(|row| values[*row].is_finite())
+        .collect();
+    let ends = |order: &dyn Fn(&&usize, &&usize) -> std::cmp::Ordering| {
+        let (least, most) = (
+            measured.iter().min_by(order)?,
+            measured.iter().max_by(order)?,
+        );
+        Some((*least, *most))
+    };
+    let Some((least, most)) = ends(&|one, other| values[**one].total_cmp(&values[**other])) else {
+        return Ok(format!(
+            "{name} has {rows} without a value of {}.",
+            quantity.label
+        ));
+    };
+    if let Some(time) = ["time", "sent"].iter().find_map(|time| source.column(time)) {
+        let time = Quantity::of(&time);
+        let all = source.numbers(&time)?.values;
+        let all = || all.iter().copied().filter(|value| value.is_finite());
+        let (first, last) = (
+            all().fold(f64::INFINITY, f64::min),
+            all().fold(f64::NEG_INFINITY, f64::max),
+        );
+        return Ok(format!(
+            "{name} has {rows}, {} from {} to {}.",
+            time.label,
+            with_unit(first, time.unit),
+            with_unit(last, time.unit)
+        ));
+    }
+    let half = |row: usize| {
+        let half = (values.len() == data.rows).then(|| metric.halves[row]);
+        half.filter(|half| half.is_finite())
+    };
+    let value = |row: usize| with_half(values[row], half(row), quantity.unit);
+    let interval = if half(least).is_some() && half(most).is_some() {
+        "95 % interval"
+    } else {
+        "no interval"
+    };
+    if values.len() == 1 {
+        return Ok(format!(
+            "The {} is {} ({interval}).",
+            quantity.label,
+            value(most)
+        ));
+    }
+    let over = match natural::objective(source) {
+        Some(_) => Vec::new(),
+        None => independent(source, &quantity.column)?,
+    };
+    let (words, all) = names_of_row(source, &over);
+    if natural::objective(source).is_some() || over.is_empty() && words {
+        let (best, word) = match better(&quantity.column) {
+            Better::Less => (least, "lowest"),
+            _ => (most, "highest"),
+        };
+        let interval = if half(best).is_some() {
+            "95 % interval"
+        } else {
+            "no interval"
+        };
+        let count = if source.schema.is_empty() { PLACES } else { 1 };
+        return Ok(format!(
+            "{} has the {word} {}: {} ({interval}), of {rows}.",
+            place(source, &all, best, count),
+            quantity.label,
+            value(best)
+        ));
+    }
+    let at = |row: usize| match place(source, &all, row, PLACES + over.len()) {
+        none if none.is_empty() => format!("row {}", row + 1),
+        some => some,
+    };
+    Ok(format!(
+        "The {} goes from {} at {} to {} at {} ({interval}), of {rows}.",
+        quantity.label,
+        value(least),
+        at(least),
+        value(most),
+        at(most)
+    ))
+}
+
+/// How many LLDUs of a trace or a timeline are lost.
+fn losses(source: &Source, name: &str) -> Result<String, ReportError> {
+    let delays = source.numbers(&source.quantity("decode_delay")?)?.values;
+    let lost = delays.iter().filter(|delay| **delay == 0.0).count();
+    let share = to_f64(lost as u64) / to_f64(delays.len().max(1) as u64);
+    Ok(format!(
+        "{name} has {}: {} lost ({} %), which no mean of delays holds.",
+        counted(delays.len(), "LLDU"),
+        if lost == 1 {
+            "1 is".to_owned()
+        } else {
+            format!("{lost} are")
+        },
+        number(share * 100.0)
+    ))
+}
+
+/// Numeric columns left of the metric that vary and are no result: those that the metric depends on.
+fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportError> {
+    let mut found = Vec::new();
+    for column in source.table.names().take_while(|name| *name != metric) {
+        let is_name = KEYS.contains(&column) || is_half(column) || column == "version";
+        if is_name || better(column) != Better::Unknown || !source.is_number(column) {
+            continue;
+        }
+        let quantity = Quantity::of(column);
+        let values = source.numbers(&quantity)?.values;
+        let mut finite = values.iter().filter(|value| value.is_finite());
+        if let Some(first) = finite.next()
+            && finite.any(|value| value.total_cmp(first).is_ne())
+        {
+            found.push(quantity);
+        }
+    }
+    found.truncate(PLACES);
+    Ok(found)
+}
+
+/// Columns that tell where a row is: what it depends on first, then names. Whether some are words and no numbers of runs.
+fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
+    let table = &source.table;
+    let is_nested = |column: &str| {
+        (0..table.len()).any(|row| {
+            matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
+        })
+    };
+    let varies = |column: &str| {
+        let mut values = (0..table.len()).map(|row| table.value(row, column));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let is_truth = |column: &str| {
+        (0..table.len()).any(|row| matches!(table.value(row, column), Some(Value::Truth(_))))
+    };
+    let names: Vec<&str> = table
+        .names()
+        .filter(|name| *name != "version" && !is_half(name))
+        .filter(|name| KEYS.contains(name) || !source.is_number(name))
+        .filter(|name| varies(name) && !is_nested(name) && !is_truth(name))
+        .collect();
+    let words = names.iter().any(|name| !KEYS.contains(name));
+    let over = over.iter().map(|quantity| quantity.column.clone());
+    (
+        words,
+        over.chain(names.into_iter().map(str::to_owned)).collect(),
+    )
+}
+
+/// The place of a row, by at most `most` of its columns.
+fn place(source: &Source, columns: &[String], row: usize, most: usize) -> String {
+    let named = columns.iter().filter_map(|column| {
+        let value = source.table.value(row, column)?;
+        let quantity = Quantity::of(column);
+        // A name says itself what it is; a number does not.
+        Some(match value.number() {
+            Some(number) if !KEYS.contains(&column.as_str()) => format!(
+                "{} {}",
+                quantity.label,
+                with_unit(number * quantity.factor, quantity.unit)
+            ),
+            Some(_) => format!("{} {}", heading(column), value.text()),
+            None => shown(column, value),
+        })
+    });
+    named.take(most).collect::<Vec<_>>().join(", ")
+}
+
+/// The winner of advice with its lead, if the lead is larger than its interval.
+fn advice(source: &Source) -> Option<String> {
+    if source.document() != "advise" {
+        return None;
+    }
+    let table = &source.table;
+    let (Some(winner), Some(column)) =
+        (source.result("winner").as_str(), natural::objective(source))
+    else {
+        return Some(format!(
+            "No winner is named, of {}.",
+            counted(table.len(), "row")
+        ));
+    };
+    let quantity = Quantity::of(column);
+    let scaled = |number: f64| number * quantity.factor;
+    let row = (0..table.len()).find(|row| source.text(*row, "scheme") == winner);
+    let value = |end: &str| {
+        let value = table.value(row?, &format!("{}{end}", quantity.column));
+        value.and_then(Value::number).map(scaled)
+    };
+    let mean = value("").map(|mean| with_half(mean, value("_ci95"), quantity.unit));
+    let mean = mean.map_or_else(String::new, |mean| match value("_ci95") {
+        Some(_) => format!(": {mean} (95 % interval)"),
+        None => format!(": {mean} (no interval)"),
+    });
+    let label = &quantity.label;
+    let margin = source.result("margin");
+    let Some(second) = margin.get("second").and_then(Json::as_str) else {
+        return Some(format!(
+            "{winner} is the only candidate that {label} is known of{mean}."
+        ));
+    };
+    let margin_of = |name: &str| margin.get(name).and_then(Json::as_f64).map(scaled);
+    let lead = margin_of("difference").map_or_else(
+        || "an unknown amount".to_owned(),
+        |lead| with_half(lead, margin_of("ci95"), quantity.unit),
+    );
+    if margin.get("exceeds_ci95").and_then(Json::as_bool) == Some(true) {
+        return Some(format!(
+            "{winner} has the best {label}{mean}; it is better than {second}, the next, by {lead}."
+        ));
+    }
+    let alike: Vec<&str> = source
+        .result("alike")
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let alike = if alike.len() > 1 {
+        format!("; alike are {}", alike.join(" and "))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "No clear winner: {winner} has the best mean of {label}{mean}, but is better than {second} by {lead} only{alike}."
+    ))
+}
+
+/// The answer that a document itself gives: of published values how many agree.
+fn verdict(source: &Source) -> Option<String> {
+    let table = &source.table;
+    if !table.names().any(|name| name == "published") {
+        return None;
+    }
+    let column = ["verdict", "within", "agrees", "ok"]
+        .into_iter()
+        .find(|name| table.names().any(|known| known == *name));
+    let compared = (0..table.len())
+        .filter(|row| table.value(*row, "published").is_some())
+        .count();
+    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+    for value in (0..table.len()).filter_map(|row| table.value(row, column?)) {
+        *verdicts.entry(value.text()).or_default() += 1;
+    }
+    let rows = counted(table.len(), "row");
+    let agree = verdicts.remove("ok").unwrap_or(0);
+    let others: Vec<String> = verdicts
+        .iter()
+        .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
+        .collect();
+    let others = match others.join(", ") {
+        none if none.is_empty() => String::new(),
+        some => format!("; others: {some}"),
+    };
+    Some(match column {
+        Some(_) => format!("{agree} of {rows} agree with the published results{others}."),
+        None => format!("{compared} of {rows} have a published value beside ours."),
+    })
+}
+
+/// The settings of a document.
+fn params(source: &Source) -> Option<Table> {
+    let params = source
+        .params()
+        .as_object()
+        .filter(|params| !params.is_empty())?;
+    let text = |value: &Json| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    Some(Table {
+        caption: "Parameters of the document".to_owned(),
+        headings: ["name", "value"].map(str::to_owned).to_vec(),
+        rows: params
+            .iter()
+            .map(|(name, value)| vec![name.clone(), text(value)])
+            .collect(),
+        words: 2,
+    })
+}
