@@ -28,7 +28,6 @@ pub mod answer;
 pub mod compare;
 pub mod dataset;
 pub mod markup;
-mod rows;
 pub mod run;
 pub mod study;
 pub mod text;

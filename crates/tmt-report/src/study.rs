@@ -1,5 +1,7 @@
 //! The page of a table or a document.
 
+mod rows;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use tmt_core::format::records::{Records, Value};
@@ -14,7 +16,7 @@ use crate::ReportError;
 use crate::answer::{constants, has_error, of_sweep};
 use crate::dataset::{Better, Dataset, Key, Metric, better};
 use crate::markup::{Page, Table};
-use crate::rows::of_rows;
+use rows::of_rows;
 
 /// Most rows of a table of a page without script.
 pub(crate) const STATIC: usize = 300;

@@ -11,10 +11,10 @@ use tmt_plot::source::Quantity;
 use tmt_plot::{PlotError, Source, natural};
 use tmt_study::conditions::{heading, shown};
 
+use super::{METRICS, main_table, version};
 use crate::ReportError;
 use crate::dataset::{Better, Dataset, Key, Metric, better};
 use crate::markup::{Page, Table};
-use crate::study::{METRICS, main_table, version};
 use crate::text::{number, with_half, with_unit};
 
 /// Columns of numbers that name rows.
