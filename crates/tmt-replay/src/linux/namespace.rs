@@ -54,7 +54,7 @@ fn isolate() -> Result<(), NamespaceError> {
     write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Runs this program again with the same arguments as the first process of new namespaces, with `variable` set to the number of
+/// Runs this program again with the same arguments as the first process of new namespaces, with `variable` set to the number in /proc of
 /// this process, and waits for it. SIGTERM and SIGHUP are passed on; SIGINT and SIGQUIT, which a terminal sends to all processes, are
 /// left to the command.
 ///
@@ -74,7 +74,7 @@ pub fn as_first_process(variable: &str) -> Result<ExitStatus, NamespaceError> {
     let program = |error| NamespaceError::File("/proc/self/exe", error);
     let mut child = Command::new("/proc/self/exe")
         .args(std::env::args_os().skip(1))
-        .env(variable, std::process::id().to_string())
+        .env(variable, of_status("Pid:")?)
         .spawn()
         .map_err(program)?;
     // A handler restarts a system call that waits, so that a signal would be seen only at the end.
@@ -115,6 +115,15 @@ fn ended(mut child: Child, signal: i32) -> io::Result<ExitStatus> {
     child.wait()
 }
 
+/// A field of /proc/self/status. All processes of a run see the same /proc, so that the numbers there agree.
+fn of_status(field: &str) -> Result<String, NamespaceError> {
+    let file = |error| NamespaceError::File("/proc/self/status", error);
+    let status = fs::read_to_string("/proc/self/status").map_err(file)?;
+    let found = status.lines().find_map(|line| line.strip_prefix(field));
+    let found = found.ok_or_else(|| file(io::Error::other(format!("found no field {field}"))))?;
+    Ok(found.trim().to_owned())
+}
+
 /// Ends this process when its parent, whose number in the parent's namespace is `parent`, ends.
 ///
 /// # Errors
@@ -122,10 +131,7 @@ fn ended(mut child: Child, signal: i32) -> io::Result<ExitStatus> {
 pub fn follow_parent(parent: &str) -> Result<(), NamespaceError> {
     let file = |error| NamespaceError::File("/proc/self/status", error);
     set_pdeathsig(Signal::SIGKILL).map_err(|error| file(error.into()))?;
-    // The files of /proc are those of the parent's namespace.
-    let status = fs::read_to_string("/proc/self/status").map_err(file)?;
-    let found = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    if found.map(str::trim) == Some(parent) {
+    if of_status("PPid:")? == parent {
         return Ok(());
     }
     Err(file(io::Error::other(

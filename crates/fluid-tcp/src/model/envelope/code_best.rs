@@ -123,7 +123,7 @@ closed_form! {
         "decided" = decision.is_decided, "whether the interval of the best one is above those of all others";
     }
     remarks {
-        if !decision.is_decided => "the intervals of the best codes overlap: more events and most_bits may decide";
+        if !decision.is_decided => "the best codes are too close to decide; with rates=measured more events and most_bits may";
         if db.is_none() => "no other code gives anything: there is no margin in dB";
         if best.goodput.segment >= 1.0 => "every segment is lost with every code";
     }

@@ -1,15 +1,23 @@
 //! The answer in a sentence, and tables.
 
-use fluid_tcp::model::envelope::{BEST, CN0, Decision, Offer, Ranged};
+use fluid_tcp::model::envelope::{BEST, CN0, Decision, Offer, RATES, Ranged};
 use tmt_core::model::Arguments;
 use tmt_core::types::Show;
 
 use super::{Flags, Point};
 use crate::table::{Table, rounded, significant, wrap};
 
+/// Whether no code delivers anything.
+fn gives_nothing(decision: &Decision) -> bool {
+    decision.offers[0].goodput.bits() <= 0.0
+}
+
 /// The answer in a sentence.
 pub(super) fn answer(decision: &Decision) -> String {
     let best = &decision.offers[0];
+    if gives_nothing(decision) {
+        return "every segment is lost with every code".to_owned();
+    }
     let (Some(next), Some(ahead)) = (decision.offers.get(1), decision.ahead_bps) else {
         return format!("{} is the only choice", best.name());
     };
@@ -213,20 +221,19 @@ pub(super) fn warnings(points: &[Point]) -> Vec<String> {
         _ => format!("{points} of {all} points: "),
     };
     let all = points.len();
-    let undecided = points
-        .iter()
-        .filter(|point| point.decision.as_ref().is_ok_and(|of| !of.is_decided));
-    let lost = points.iter().filter(|point| {
-        let decision = point.decision.as_ref();
-        decision.is_ok_and(|of| of.offers[0].goodput.bits() <= 0.0)
-    });
+    let decisions = || points.iter().flat_map(|point| &point.decision);
+    let lost = decisions().filter(|decision| gives_nothing(decision));
+    let undecided = decisions().filter(|of| !of.is_decided && !gives_nothing(of));
+    let is_measured = |point: &Point| point.arguments.word(&RATES) == "measured";
+    let overlap = if points.iter().any(is_measured) {
+        "the intervals of the best codes overlap; larger events and most_bits may decide"
+    } else {
+        "the best codes are closer than their goodput is exact"
+    };
     let refused = points.iter().filter(|point| point.decision.is_err());
     let mut texts = Vec::new();
     for (count, text) in [
-        (
-            undecided.count(),
-            "the intervals of the best codes overlap; larger events and most_bits may decide",
-        ),
+        (undecided.count(), overlap),
         (lost.count(), "every segment is lost with every code"),
         (
             refused.count(),
