@@ -1,4 +1,4 @@
-//! `tmt replay`: real commands between the namespaces, exit codes, what is left behind.
+//! `tmt replay`: real commands between the namespaces, exit codes, and nothing left behind.
 
 use std::fs;
 use std::process::Command;
@@ -57,7 +57,7 @@ for number in range(200):
 time.sleep(0.2)
 ";
 
-/// A folder with server, client, and a trace of 5 Mbit/s in slots of 32 B, of which one in fifty is erased.
+/// A folder with server, client, and a trace of 5 Mbit/s in slots of 32 B; one in fifty is erased.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("server.py", SERVER);
@@ -226,11 +226,15 @@ fn late_packets_make_a_run_invalid() {
     if !is_possible() {
         return;
     }
-    let script = "exec 3<>/dev/udp/$TMT_FAR/9; for i in 1 2 3; do echo x >&3; sleep 0.1; done";
+    let script =
+        "exec 3<>/dev/udp/$TMT_FAR/9; for i in 1 2 3; do echo x >&3; sleep 0.1; done; exit 7";
     let ran = tmt("replay --rtt 20ms --max-lateness 1ns -- bash -c")
         .arg(script)
         .run();
-    ran.fails(1, &["invalid run", "--max-lateness"]);
+    ran.fails(
+        1,
+        &["the command ended with 7", "invalid run", "--max-lateness"],
+    );
 }
 
 #[test]

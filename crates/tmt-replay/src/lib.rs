@@ -36,7 +36,7 @@
 //! - [`lateness`]: how late packets left.
 //! - [`port`]: where packets come from and go to.
 //! - [`carrier`]: the loop between a port and a gateway.
-//! - [`record`]: what a log is told, on a thread of its own.
+//! - [`record`]: events of a run, passed to its logs on a thread of their own.
 //! - [`linux`]: namespaces, TUN devices, commands; on Linux only.
 
 #![cfg_attr(

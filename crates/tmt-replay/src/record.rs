@@ -1,4 +1,4 @@
-//! What a log is told, on a thread of its own, so that a slow disk does not make packets late.
+//! Events of a run, passed to its logs on a thread of their own, so that a slow disk does not make packets late.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -27,7 +27,7 @@ function show(value) {
   if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9)) return value.toExponential(3);
   return Math.abs(value) >= 1e3 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
 }
-// A value has the digits of its half-width, of which two count.
+// A value has the digits of its half-width, two significant ones.
 function withHalf(value, half) {
   if (half === null || half === undefined) return show(value);
   if (half <= Math.abs(value) * 1e-9) return `${show(value)} ± 0`;

@@ -180,7 +180,7 @@ impl Probe for Deliveries {
 }
 
 proptest! {
-    /// A loop that is late reads packets late, but what the link decides about them, and when they leave, is as if it were not.
+    /// A loop that is late reads packets late, but the link treats them, and they leave, as if it were on time.
     #[test]
     fn a_late_loop_changes_no_decision(
         steps in prop::collection::vec((0u64..40, 1u64..500), 100..200),

@@ -70,7 +70,7 @@ impl TunPort {
 /// The monotonic clock.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a run in real time goes by the clock; what the link decides does not depend on it"
+    reason = "a run in real time goes by the clock; decisions of the link do not depend on it"
 )]
 pub(super) fn instant() -> Instant {
     Instant::now()

@@ -178,10 +178,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         show::carried(name, carried);
     }
     written?;
-    for (name, carried) in names.iter().zip(&carried) {
-        show::check(name, carried, args.max_lateness)?;
+    judged(names, &carried, &ended, args.max_lateness)
+}
+
+/// The outcome of a run that went to its end: that of the command, unless the run is invalid.
+fn judged(names: [&str; 2], carried: &[Carried; 2], ended: &Ended, most_lateness: Span) -> Outcome {
+    let mut of_each = names.iter().zip(carried);
+    let checked = of_each.try_for_each(|(name, of)| show::check(name, of, most_lateness));
+    if let (Err(_), Ended::Command(status)) = (&checked, ended) {
+        let code = code_of(*status);
+        exit::print_line(format_args!("tmt replay: the command ended with {code}"));
     }
-    match ended {
+    checked?;
+    match *ended {
         Ended::Command(status) => match code_of(status) {
             0 => Ok(()),
             code => Err(Failure::Exit(code)),
