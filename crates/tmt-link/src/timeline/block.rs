@@ -224,9 +224,10 @@ impl Block {
         }
         let (attempts, delays) = (&self.attempts[rows.clone()], &self.delays[rows.clone()]);
         // Most LLDUs are delivered in the first attempt. Both loops have no branches.
-        let lost = delays
-            .iter()
-            .fold(false, |lost, delay| lost | (*delay == 0));
+        let mut lost = false;
+        for delay in delays {
+            lost |= *delay == 0;
+        }
         // As many as a byte can count, so that bytes are added.
         let chunks = attempts.chunks(usize::from(u8::MAX));
         let at_once = chunks.map(|chunk| {
