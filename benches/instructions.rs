@@ -177,6 +177,7 @@ fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
         arrow::encode::batch(&lldus, &mut out);
     }
     assert_eq!(reader.rows(), SLOTS as u64);
+    drop(reader);
     (bytes, out)
 }
 
