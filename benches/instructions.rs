@@ -139,7 +139,7 @@ fn format((lldus, mut out): (Vec<Lldu>, Vec<u8>)) -> (Vec<Lldu>, Vec<u8>) {
     (lldus, out)
 }
 
-/// A whole `tmt apply` from memory to memory, on one thread: CSV in, CSV out.
+// A whole `tmt apply` from memory to memory, on one thread: CSV in, CSV out.
 #[library_benchmark]
 #[bench::csv(text(), Vec::with_capacity(64 * SLOTS))]
 fn apply_whole((text, mut rows): (Vec<u8>, Rows), mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
@@ -162,7 +162,7 @@ fn stream() -> Vec<u8> {
     bytes
 }
 
-/// The same from Arrow to Arrow.
+// The same from Arrow to Arrow.
 #[library_benchmark]
 #[bench::stream(stream(), Vec::with_capacity(64 * SLOTS))]
 fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
@@ -181,7 +181,7 @@ fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
     (bytes, out)
 }
 
-/// Two models of `tmt fit`, from a sequence in memory.
+// Two models of `tmt fit`, from a sequence in memory.
 #[library_benchmark]
 #[bench::gilbert(Sequence::of(slots().iter().map(Slot::is_erased)))]
 fn fit_models(sequence: Sequence) -> (Sequence, Vec<Fit>) {
@@ -204,7 +204,7 @@ fn study() -> Plan {
     plan.plan(&mut |_| Ok(None)).unwrap()
 }
 
-/// A sweep on one thread, from plan to records.
+// A sweep on one thread, from plan to records.
 #[library_benchmark]
 #[bench::cells(study())]
 fn sweep(plan: Plan) -> (Plan, Records) {
