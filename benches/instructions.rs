@@ -1,6 +1,6 @@
-//! Instructions a slot of each part of `tmt apply`, `tmt synth` and `tmt inject`, and a packet of TCP runs, under
-//! valgrind: counts that repeat exactly where times do not. `.ci/instructions` runs them and holds them against
-//! `instructions.txt`.
+//! Instructions a slot of each part of `tmt apply`, `tmt synth`, `tmt inject` and `tmt fit`, a packet of TCP runs and a cell of
+//! a sweep, under valgrind: counts that repeat exactly where times do not. `.ci/instructions` runs them and holds them
+//! against `instructions.txt`.
 
 #![allow(missing_docs, unused_qualifications, reason = "what the macros make")]
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
@@ -10,6 +10,7 @@ use std::hint::black_box;
 use fluid_tcp::endpoint::receiver::Ack;
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Profile, Transmission};
+use fluid_tcp::experiment::InMemory;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, Refused, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
@@ -17,12 +18,16 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{ChainState, Channel, ChannelSpec};
 use tmt_core::format::Rows;
+use tmt_core::format::arrow;
+use tmt_core::format::columnar::{self, Next};
 use tmt_core::format::text::{Decoder, Options, encode};
 use tmt_core::scheme::runner::SchemeRunner;
-use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span, Time};
+use tmt_core::types::{BitRate, Bytes, Lldu, Metadata, Slot, Span, Time};
+use tmt_fit::{Fit, Sequence, fit, model};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::{Builder, Timeline};
 use tmt_link::{CoupledLink, Segmentation, Service, SlotUse, SyntheticLink, TimelineLink};
+use tmt_study::{Draft, Plan, Records, Sweep};
 
 /// Slots each part works on that is not in [`PACKETS`]; `.ci/instructions` reads it here.
 const SLOTS: usize = 100_000;
@@ -40,6 +45,9 @@ const PACKETS: [(&str, u64); 10] = [
     ("coupled_harq/one", 15_003),
     ("coupled_harq/thousand", 37_109),
 ];
+
+/// Cells of the sweep; `.ci/instructions` reads them here.
+const CELLS: usize = 6;
 
 /// Slots walked at a time, as a reader hands them over.
 const SLICE: usize = 1 << 13;
@@ -129,6 +137,80 @@ fn format((lldus, mut out): (Vec<Lldu>, Vec<u8>)) -> (Vec<Lldu>, Vec<u8>) {
     encode::lldus(black_box(&lldus), &mut out);
     assert!(!out.is_empty());
     (lldus, out)
+}
+
+// A whole `tmt apply` from memory to memory, on one thread: CSV in, CSV out.
+#[library_benchmark]
+#[bench::csv(text(), Vec::with_capacity(64 * SLOTS))]
+fn apply_whole((text, mut rows): (Vec<u8>, Rows), mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
+    let mut decoder = Decoder::new(Options::default());
+    decoder.decode(black_box(&text), &mut rows).unwrap();
+    let mut lldus = Vec::with_capacity(SLOTS);
+    walk("harq:10/12", RTT, &rows.slots, &mut lldus);
+    encode::lldus(&lldus, &mut out);
+    assert!(!out.is_empty());
+    (text, out)
+}
+
+fn stream() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    arrow::encode::head::<Slot>(&Metadata::new(), &mut bytes);
+    for slots in slots().chunks(SLICE) {
+        arrow::encode::batch(slots, &mut bytes);
+    }
+    arrow::encode::end::<Slot>(None, &mut bytes);
+    bytes
+}
+
+// The same from Arrow to Arrow.
+#[library_benchmark]
+#[bench::stream(stream(), Vec::with_capacity(64 * SLOTS))]
+fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
+    let options = columnar::Options::default();
+    let mut reader = arrow::open(black_box(&bytes[..]), &options).unwrap();
+    let mut runner = SchemeRunner::new("harq:10/12".parse().unwrap(), RTT, Span::ZERO);
+    let (mut slots, mut lldus) = (Vec::<Slot>::with_capacity(SLICE), Vec::with_capacity(SLICE));
+    while let Next::Batch(batch) = reader.next_batch().unwrap() {
+        (slots.clear(), lldus.clear());
+        batch.append(&mut slots, &mut Vec::new()).unwrap();
+        runner.push_slots(&slots, &mut lldus).unwrap();
+        arrow::encode::batch(&lldus, &mut out);
+    }
+    assert_eq!(reader.rows(), SLOTS as u64);
+    drop(reader);
+    (bytes, out)
+}
+
+// Two models of `tmt fit`, from a sequence in memory.
+#[library_benchmark]
+#[bench::gilbert(Sequence::of(slots().iter().map(Slot::is_erased)))]
+fn fit_models(sequence: Sequence) -> (Sequence, Vec<Fit>) {
+    let models = ["bernoulli", "simple-gilbert"].map(|name| model(name).unwrap());
+    let fits = fit(black_box(&sequence), &models, &tmt_fit::Options::default());
+    assert_eq!(fits.len(), models.len());
+    (sequence, fits)
+}
+
+fn study() -> Plan {
+    let plan = r#"
+        link = "synthetic"
+        rate = "2Mbps"
+        duration = "20s"
+        cc = ["reno", "cubic", "bbr"]
+        loss = ["bernoulli:0.01", "gilbert-elliott:alpha=0.99,beta=0.8"]
+        seeds = 2
+    "#;
+    let plan = Draft::parse(plan).unwrap();
+    plan.plan(&mut |_| Ok(None)).unwrap()
+}
+
+// A sweep on one thread, from plan to records.
+#[library_benchmark]
+#[bench::cells(study())]
+fn sweep(plan: Plan) -> (Plan, Records) {
+    assert_eq!(plan.cells(), CELLS);
+    let records = Sweep::new(black_box(&plan)).unwrap().collect(&InMemory, 1);
+    (plan, records.unwrap())
 }
 
 #[library_benchmark]
@@ -413,7 +495,15 @@ library_benchmark_group!(
     benchmarks = [parse, apply, format, draw, synth]
 );
 library_benchmark_group!(
+    name = whole_commands,
+    benchmarks = [apply_whole, apply_arrow, fit_models, sweep]
+);
+library_benchmark_group!(
     name = packets_of_runs,
     benchmarks = [synthetic, codel, timeline, coupled_arq, coupled_harq]
 );
-main!(library_benchmark_groups = slots_of_traces, packets_of_runs);
+main!(
+    library_benchmark_groups = slots_of_traces,
+    whole_commands,
+    packets_of_runs
+);

@@ -188,6 +188,9 @@ pub trait Gateway: Hop {
     /// What it keeps of the packets whose service has begun.
     type Departure: Departure;
 
+    /// Whether it says on its arrival what becomes of a packet, so that nothing is ever due.
+    const KNOWS_AHEAD: bool = false;
+
     /// Whether packets of a flow cannot overtake each other.
     fn keeps_order(&self) -> bool {
         false

@@ -61,6 +61,14 @@ impl Ends {
         }
     }
 
+    /// Whether the far host has everything, after the near host has acted: a bulk transfer is complete only when a packet
+    /// arrives, and what its receiver has is far from what its sender needs.
+    #[inline]
+    pub(crate) fn may_be_complete(&self) -> bool {
+        let is_bulk = matches!(self, Self::Tcp(tcp) if tcp.stream.is_none());
+        !is_bulk && self.is_complete()
+    }
+
     /// Whether the far host has everything.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {

@@ -116,9 +116,9 @@ pub struct Arrival {
 
 /// The receiver of one flow.
 ///
-/// Fields lie in the order in which they are declared, those that every packet needs in the first two cache lines.
+/// Fields lie in the order in which they are declared, those that every packet needs in the first 120 bytes.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Receiver {
     rcv_nxt: u64,
     /// Packets received, each once.

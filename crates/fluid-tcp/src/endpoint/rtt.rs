@@ -96,6 +96,7 @@ impl RttEstimator {
         self.rto
     }
 
+    #[inline]
     fn timeout(&self) -> Span {
         let base = match self.estimate {
             None => self.settings.first,
@@ -105,6 +106,9 @@ impl RttEstimator {
             }
         };
         let base = base.max(self.settings.min);
+        if self.backoff == 0 {
+            return base.min(self.settings.max);
+        }
         let factor = 1u64.checked_shl(self.backoff.min(62)).unwrap_or(u64::MAX);
         base.checked_mul(factor)
             .unwrap_or(Span::MAX)

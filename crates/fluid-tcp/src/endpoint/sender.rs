@@ -171,7 +171,7 @@ pub struct Events {
 
 /// The sender of one flow, driven by ACKs and timers.
 ///
-/// Fields lie in the order in which they are declared: among many flows, the first five cache lines are what a usual ACK
+/// Fields lie in the order in which they are declared: among many flows, the first six cache lines are what a usual ACK
 /// costs.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -221,10 +221,10 @@ pub struct Sender {
     /// Packets sent by limited transmit, which FlightSize excludes.
     limited_transmits: u64,
     phase: Phase,
-    /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
-    timed_packet: Option<(u64, Time)>,
     tail_probe: TailProbe,
     pacer: Option<Pacer>,
+    /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
+    timed_packet: Option<(u64, Time)>,
     /// No packet from this one on has been retransmitted.
     repeated_below: u64,
     /// A packet to retransmit regardless of the window, unless it is acknowledged first.

@@ -16,13 +16,14 @@ use crate::congestion::{self, Algorithm};
 /// sender knows whether a packet is the last for now.
 const AHEAD: u64 = 2;
 
-/// Both ends of a TCP flow. Fields lie in the order in which they are declared.
+/// Both ends of a TCP flow. Fields lie in the order in which they are declared: a delivery needs the first two cache lines, an
+/// ACK those from the packet size on.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
-    pub(crate) receiver: Receiver,
     /// Number of packets to deliver; the largest number while there is no last one.
     total: u64,
+    pub(crate) receiver: Receiver,
     /// Size of a packet.
     packet: Bytes,
     /// What an application of one's own supplies; `None` for a bulk transfer.

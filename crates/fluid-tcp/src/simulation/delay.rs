@@ -27,6 +27,8 @@ pub struct DelayParts {
 impl DelayParts {
     /// Parts of the delay of a packet that was sent at `sent` and reached the gateway at `enqueued`. `None` if the link
     /// lost it.
+    #[expect(clippy::inline_always, reason = "else the service goes through memory")]
+    #[inline(always)]
     #[must_use]
     pub fn of(sent: Time, enqueued: Time, service: &Service) -> Option<Self> {
         let arrival = service.arrival?;

@@ -72,16 +72,19 @@ pub enum RunError {
 #[repr(C)]
 struct Connection {
     ends: Ends,
-    start: Time,
-    /// Delay of an ACK from the gateway to the sender, and from the receiver.
-    terrestrial_back: Span,
+    /// Delay of an ACK from the receiver.
     ack_delay: Span,
     /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
     far_event: Option<Time>,
     timer_event: Option<Time>,
     near_event: Option<Time>,
-    started: bool,
+    /// Class of its packets.
+    class: u8,
     tally: FlowTally,
+    start: Time,
+    /// Delay of an ACK from the gateway to the sender.
+    terrestrial_back: Span,
+    started: bool,
 }
 
 /// State of a run.
@@ -226,6 +229,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
             far_event: None,
             timer_event: None,
             near_event: None,
+            class: flow.class,
             started: false,
             tally,
         }
@@ -299,6 +303,7 @@ fn is_due(event: &mut Option<Time>, now: Time) -> bool {
 }
 
 /// Sets `event` to `deadline` if that is earlier, and returns the time of the event to schedule.
+#[inline]
 fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     let deadline = deadline.filter(|deadline| event.is_none_or(|event| event > *deadline))?;
     *event = Some(deadline);
@@ -484,7 +489,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             let Some(outgoing) = connection.ends.next(now) else {
                 break;
             };
-            let packet = packet(self.sent, flow, now, &outgoing, self.setup);
+            let packet = packet(self.sent, flow, now, &outgoing, connection.class);
             connection.tally.on_sent(self.sent, outgoing.copy);
             self.sent += 1;
             if self.probe.watches() {
@@ -501,7 +506,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         // What is due already was not done: it waits for the next packet.
         let due = sooner(&mut connection.near_event, due.filter(|due| *due > now));
         self.events.near(due, |slot| *slot = flow);
-        if connection.ends.is_complete() {
+        if connection.ends.may_be_complete() {
             self.complete(now, flow);
         }
         if self.probe.watches()
@@ -606,7 +611,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(never)]
     fn send_answers(&mut self, now: Time, flow: u32) {
         loop {
-            match &mut self.flow(flow).ends {
+            let connection = self.flow(flow);
+            match &mut connection.ends {
                 Ends::Tcp(tcp) => match tcp.receiver.on_timer(now) {
                     Some(ack) => {
                         self.parked_ack = ack;
@@ -616,7 +622,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 },
                 Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
                     Some(outgoing) => {
-                        let packet = packet(0, flow, now, &outgoing, self.setup);
+                        let packet = packet(0, flow, now, &outgoing, connection.class);
                         let arrives = self.cross_return_path(now, packet);
                         self.events
                             .transit(arrives, |slot| *slot = (Place::Near, packet));
@@ -708,13 +714,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 /// A packet that a host sends `now`.
 #[expect(clippy::inline_always, reason = "every packet takes this way")]
 #[inline(always)]
-fn packet(id: u64, flow: u32, now: Time, outgoing: &Outgoing, setup: &Setup) -> Packet {
+fn packet(id: u64, flow: u32, now: Time, outgoing: &Outgoing, class: u8) -> Packet {
     Packet {
         id,
         flow,
         size: outgoing.size,
         ecn: outgoing.ecn,
-        class: setup.flows[flow as usize].class,
+        class,
         sent: now,
         enqueued: now,
         tag: outgoing.tag,

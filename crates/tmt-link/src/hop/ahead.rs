@@ -115,6 +115,8 @@ impl<L: Link, D: Departure> Hop for Ahead<L, D> {
 impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
     type Departure = D;
 
+    const KNOWS_AHEAD: bool = true;
+
     fn keeps_order(&self) -> bool {
         self.link.keeps_order()
     }

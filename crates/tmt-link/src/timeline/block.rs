@@ -166,6 +166,19 @@ impl Block {
             .partition_point(|offset| u64::from(*offset) < nanos)
     }
 
+    /// The first row after `row` whose LLDU is sent at or after `time`, by steps that double; the number of rows if absent.
+    pub(super) fn first_after(&self, row: usize, time: Time) -> usize {
+        let nanos = time.since(self.base).as_nanos();
+        let is_before = |offset: &u32| u64::from(*offset) < nanos;
+        let (mut from, mut step) = (row + 1, 1);
+        while self.offsets.get(from + step).is_some_and(is_before) {
+            from += step + 1;
+            step *= 2;
+        }
+        let to = self.offsets.len().min(from + step);
+        from + self.offsets[from..to].partition_point(is_before)
+    }
+
     /// Time at which the last of these LLDUs is delivered, without propagation; `None` if one of them was lost.
     ///
     /// # Panics
@@ -178,12 +191,27 @@ impl Block {
                 Some(latest.max(self.tx_time(row).saturating_add(delay)))
             });
         }
-        let (mut latest, mut lost) = (0, false);
-        for (offset, delay) in self.offsets[rows.clone()].iter().zip(&self.delays[rows]) {
-            latest = latest.max(u64::from(*offset) + u64::from(*delay));
+        let (offsets, delays) = (&self.offsets[rows.clone()], &self.delays[rows]);
+        let first = offsets.first().copied().unwrap_or(0);
+        // From the first row on, so that sums fit 31 bits, which every processor compares four at a time.
+        let (mut latest, mut bits, mut lost) = (0, 0, false);
+        for (offset, delay) in offsets.iter().zip(delays) {
+            let after = offset.wrapping_sub(first);
+            bits |= after | *delay;
+            latest = latest.max(after.wrapping_add(*delay).cast_signed());
             lost |= *delay == 0;
         }
-        (!lost).then(|| self.base.saturating_add(nanos(latest)))
+        if lost {
+            return None;
+        }
+        let latest = if bits < 1 << 30 {
+            u64::from(first) + u64::from(latest.cast_unsigned())
+        } else {
+            let all = offsets.iter().zip(delays);
+            let arrivals = all.map(|(offset, delay)| u64::from(*offset) + u64::from(*delay));
+            arrivals.max().unwrap_or(0)
+        };
+        Some(self.base.saturating_add(nanos(latest)))
     }
 
     /// Calls `add` with attempts and the number of LLDUs among these rows that were delivered with them.
@@ -196,8 +224,16 @@ impl Block {
         }
         let (attempts, delays) = (&self.attempts[rows.clone()], &self.delays[rows.clone()]);
         // Most LLDUs are delivered in the first attempt. Both loops have no branches.
-        let lost = delays.contains(&0);
-        let at_once = attempts.iter().map(|attempts| u64::from(*attempts == 1));
+        let mut lost = false;
+        for delay in delays {
+            lost |= *delay == 0;
+        }
+        // As many as a byte can count, so that bytes are added.
+        let chunks = attempts.chunks(usize::from(u8::MAX));
+        let at_once = chunks.map(|chunk| {
+            let at_once = chunk.iter().map(|attempts| u8::from(*attempts == 1));
+            u64::from(at_once.sum::<u8>())
+        });
         let first: u64 = at_once.sum();
         if !lost {
             add(1, first);
@@ -283,4 +319,50 @@ fn listed<T: Copy + Ord + TryFrom<usize>>(list: &[[T; 2]], row: usize) -> Option
     let row = T::try_from(row).ok()?;
     let at = list.binary_search_by_key(&row, |entry| entry[0]).ok()?;
     Some(list[at][1])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Rows far apart, and delays on both sides of 2^30 ns, beside the definitions.
+        #[test]
+        fn arrivals_and_searches_are_those_of_single_rows(
+            rows in prop::collection::vec((0u64..1 << 28, prop_oneof![0u64..4, (1u64 << 30) - 2..(1 << 30) + 2, 1u64..1 << 32]), 1..40),
+            ends in (0usize..40, 0usize..40),
+            late in 0u64..1 << 34,
+        ) {
+            let mut block = Block::starting(Time::ZERO);
+            let mut at = 0;
+            for (step, delay) in rows {
+                at += step;
+                let tx_time = Time::from_nanos(at).unwrap();
+                // A block spans at most 2^32 ns.
+                if !block.push(tx_time, nanos(delay), Some(1 + low(delay) % 2)) {
+                    break;
+                }
+            }
+            let to = 1 + ends.1 % block.len();
+            let range = ends.0 % to..to;
+            let lost = range.clone().any(|row| block.delay(row).is_zero());
+            let latest = range.clone().map(|row| block.tx_time(row).saturating_add(block.delay(row))).max();
+            prop_assert_eq!(block.arrival(range.clone()), latest.filter(|_| !lost));
+            let time = Time::from_nanos(late).unwrap();
+            for row in 0..block.len() {
+                if block.tx_time(row) < time {
+                    let after = (row + 1..block.len()).find(|row| block.tx_time(*row) >= time);
+                    prop_assert_eq!(block.first_after(row, time), after.unwrap_or(block.len()));
+                }
+            }
+            let mut counted = [0, 0, 0];
+            block.count_attempts(range.clone(), |attempts, lldus| counted[attempts as usize] += lldus);
+            for attempts in 1..=2 {
+                let with = range.clone().filter(|row| !block.delay(*row).is_zero() && block.attempts(*row) == Some(attempts));
+                prop_assert_eq!(counted[attempts as usize], with.count() as u64);
+            }
+        }
+    }
 }

@@ -73,7 +73,12 @@ impl Cursor {
     }
 
     /// Moves to the next LLDU sent at or after `from`; `None` if absent.
+    #[inline]
     pub(crate) fn seek(&mut self, from: Time) -> Option<Position> {
+        let Position { number, row, .. } = self.position;
+        if from == Time::ZERO && row < self.timeline.rows_in(number) {
+            return Some(self.position);
+        }
         self.position = self.first_from(from)?;
         Some(self.position)
     }
@@ -101,8 +106,15 @@ impl Cursor {
             };
             from_here = earlier(from, self.round_offset(round)?);
         }
-        if self.fetch(position.number)?.tx_time(position.row) >= from_here {
+        let rows = self.timeline.rows_in(position.number);
+        let block = self.fetch(position.number)?;
+        if block.tx_time(position.row) >= from_here {
             return Some(position);
+        }
+        // Mostly a few rows later.
+        let row = block.first_after(position.row, from_here);
+        if row < rows {
+            return Some(Position { row, ..position });
         }
         let number = self.timeline.block_at(from_here);
         if number > position.number {

@@ -50,9 +50,7 @@ impl Sender {
         self.timeouts_in_row = 0;
         let covered = self.acknowledge(now, next);
         let rtt = self.measure(now, ack, &covered, &NewlySacked::default());
-        if self.rack.is_some() {
-            self.rack_detect_losses(now, false);
-        }
+        self.rack_detect_losses_if_overtaken(now);
         let event = AckEvent {
             now,
             acked,
@@ -83,10 +81,9 @@ impl Sender {
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, next: u64) -> Acknowledged {
         if let Some(rack) = &mut self.rack {
+            let last = next - 1;
             rack.begin_ack();
-            for (packet, entry) in self.outstanding.entries(self.snd_una..next) {
-                rack.on_arrival(now, packet, entry);
-            }
+            rack.on_arrivals(now, self.snd_una, last, self.outstanding.entry(last));
         }
         let first = self.outstanding.entry(self.snd_una).sent;
         let last = self.outstanding.entry(next - 1).sent;

@@ -39,8 +39,10 @@ pub(super) struct Rack {
     dsack_round: Option<u64>,
     /// Time at which the reordering timer expires: the first packet that may be lost becomes overdue.
     pub(super) deadline: Option<Time>,
-    /// Transmissions in order of time: packet, copy, time.
-    pub(super) order: VecDeque<(u64, u32, Time)>,
+    /// Transmissions in order of time: packet, copy, time. After them come the packets from `unlisted` on, each of them sent
+    /// once, which a quiet sender need not list.
+    order: VecDeque<(u64, u32, Time)>,
+    unlisted: Option<u64>,
 }
 
 impl Rack {
@@ -67,6 +69,30 @@ impl Rack {
             self.latest = Some((entry.sent, packet));
             self.rtt = rtt;
         }
+    }
+
+    /// Processes the delivery of the packets from `first` to `last`, each of them sent once and in this order: the same as
+    /// [`Self::on_arrival`] with each.
+    #[inline]
+    pub(super) fn on_arrivals(&mut self, now: Time, first: u64, last: u64, entry: &Outstanding) {
+        self.reordering_seen |= first < self.prior_fack;
+        self.on_arrival(now, last, entry);
+    }
+
+    /// Notes a transmission of `packet`. Before any but the first of a packet, all must be listed.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32, is_quiet: bool) {
+        if is_quiet || self.unlisted.is_some() {
+            self.unlisted.get_or_insert(packet);
+        } else {
+            self.order.push_back((packet, copy, now));
+        }
+    }
+
+    /// Whether a packet that was sent at `sent` may be lost because a later one has arrived.
+    #[inline]
+    fn is_overtaken(&self, sent: Time, packet: u64) -> bool {
+        self.latest.is_some_and(|latest| (sent, packet) <= latest)
     }
 
     /// Notes that a packet was late, not lost.
@@ -116,6 +142,7 @@ impl Sender {
             return;
         };
         rack.order.clear();
+        rack.unlisted = None;
         let all = self.outstanding.entries(self.snd_una..self.snd_nxt);
         let open = all.filter(|(_, entry)| !entry.sacked);
         rack.order
@@ -125,8 +152,67 @@ impl Sender {
             .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
     }
 
+    /// Lists the transmissions that a quiet sender did not list, before a packet is sent again or the sender is not quiet.
+    #[inline]
+    pub(super) fn list_transmissions(&mut self) {
+        if self
+            .rack
+            .as_ref()
+            .is_some_and(|rack| rack.unlisted.is_some())
+        {
+            self.list_unlisted();
+        }
+    }
+
+    /// Transmissions in order of time that may still be found lost, listed or not: packet, copy, time.
+    #[cfg(test)]
+    pub(super) fn transmissions(&self) -> Vec<(u64, u32, Time)> {
+        let Some(rack) = &self.rack else {
+            return Vec::new();
+        };
+        let from = rack.unlisted.unwrap_or(u64::MAX).max(self.snd_una);
+        let unlisted = self.outstanding.entries(from..self.snd_nxt.max(from));
+        let unlisted = unlisted.map(|(packet, entry)| (packet, entry.transmissions, entry.sent));
+        let all = rack.order.iter().copied().chain(unlisted);
+        let may_be_lost = |(packet, copy, _): &(u64, u32, Time)| {
+            *packet >= self.snd_una && {
+                let entry = self.outstanding.entry(*packet);
+                !entry.sacked
+                    && entry.transmissions == *copy
+                    && (!entry.lost || entry.retransmitted)
+            }
+        };
+        all.filter(may_be_lost).collect()
+    }
+
+    #[inline(never)]
+    fn list_unlisted(&mut self) {
+        let Some(rack) = &mut self.rack else { return };
+        if let Some(first) = rack.unlisted.take() {
+            let sent = self
+                .outstanding
+                .entries(first.max(self.snd_una)..self.snd_nxt);
+            let sent = sent.map(|(packet, entry)| (packet, entry.transmissions, entry.sent));
+            rack.order.extend(sent);
+        }
+    }
+
+    /// `RACK_detect_loss()` of a quiet sender. As long as nothing overtakes the first outstanding packet, which was sent before
+    /// the others, there is nothing to detect.
+    #[inline]
+    pub(super) fn rack_detect_losses_if_overtaken(&mut self, now: Time) {
+        let first = self.first_outstanding().map(|entry| entry.sent);
+        let Some(rack) = &mut self.rack else { return };
+        if first.is_some_and(|sent| rack.is_overtaken(sent, self.snd_una)) {
+            self.rack_detect_losses(now, false);
+        } else {
+            rack.deadline = None;
+        }
+    }
+
     /// `RACK_detect_loss()`: marks overdue packets lost (Sec. 6.2, steps 4 and 5) and sets the reordering timer.
     pub(super) fn rack_detect_losses(&mut self, now: Time, dsack: bool) {
+        self.list_transmissions();
         let Some(rack) = &mut self.rack else {
             return;
         };

@@ -124,6 +124,7 @@ impl Sender {
     #[inline(never)]
     fn retransmit(&mut self, now: Time, packet: u64) -> u32 {
         self.restart_if_idle(now);
+        self.list_transmissions();
         // Karn: after a retransmission, the running measurement is ambiguous.
         self.timed_packet = None;
         self.repeated_below = self.repeated_below.max(packet + 1);
@@ -165,7 +166,7 @@ impl Sender {
             }
         }
         if let Some(rack) = &mut self.rack {
-            rack.order.push_back((packet, copy, now));
+            rack.on_sent(now, packet, copy, self.quiet);
         }
         if self.rates.is_some() {
             self.note_rate(now, packet);

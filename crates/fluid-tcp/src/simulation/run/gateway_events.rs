@@ -95,7 +95,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if let Some(event) = event {
             self.on_event(now, event);
         }
-        self.wake_gateway(now);
+        if !G::KNOWS_AHEAD {
+            self.wake_gateway(now);
+        }
     }
 
     /// A proxy offers a packet, which the queue after it has dropped, to the queue again.
