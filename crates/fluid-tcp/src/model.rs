@@ -6,6 +6,7 @@
 
 pub mod barakat;
 pub mod congestion;
+pub mod e_model;
 pub mod envelope;
 pub mod fading;
 pub mod path;
@@ -45,6 +46,7 @@ pub static MODELS: &[&Model] = &[
     &zhu::MODEL,
     &split::MODEL,
     &fading::MODEL,
+    &e_model::MODEL,
 ];
 
 #[cfg(test)]

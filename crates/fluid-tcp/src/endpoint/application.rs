@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tmt_core::types::{Bytes, Time};
 
+use super::Outcome;
+
 /// Answer of an application that is asked for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Supply {
@@ -65,6 +67,27 @@ pub trait Application: Debug {
 
     /// The far host passes on data at `now`: `payload` bytes of a stream, in order, or a datagram of this size.
     fn on_delivered(&mut self, _now: Time, _payload: Bytes) {}
+
+    /// The far host gets a datagram at `now`. By default this is [`Self::on_delivered`] for its payload.
+    fn on_datagram(&mut self, now: Time, datagram: &Datagram) {
+        self.on_delivered(now, datagram.payload);
+    }
+
+    /// What it observed, at the end of a run. By default nothing.
+    fn outcome(&mut self, _end: Time) -> Outcome {
+        Outcome::default()
+    }
+}
+
+/// A datagram as its receiver sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Number in the order of sending, from 0.
+    pub number: u64,
+    /// Time of sending, as it carries it.
+    pub sent: Time,
+    /// Size without headers.
+    pub payload: Bytes,
 }
 
 /// A transfer of this size, which is all available at once.
@@ -166,6 +189,18 @@ impl Socket {
         self.packets += packets;
         self.delivered.0 = self.delivered.0.saturating_add(payload.0);
         self.application.on_delivered(now, payload);
+    }
+
+    /// The far host passes on a datagram.
+    pub fn deliver_datagram(&mut self, now: Time, datagram: Datagram) {
+        self.packets += 1;
+        self.delivered.0 = self.delivered.0.saturating_add(datagram.payload.0);
+        self.application.on_datagram(now, &datagram);
+    }
+
+    /// What the application observed until `end`.
+    pub(crate) fn outcome(&mut self, end: Time) -> Outcome {
+        self.application.outcome(end)
     }
 
     /// Whether the application has ended and everything that it supplied was delivered.

@@ -3,7 +3,7 @@
 use tmt_core::types::Time;
 
 use super::tcp::Tcp;
-use super::{Host, Outgoing, Socket};
+use super::{Host, Outcome, Outgoing, Socket};
 
 /// The ends of a flow. TCP is kept whole and called statically.
 #[derive(Debug)]
@@ -59,6 +59,15 @@ impl Ends {
             },
             Self::Other(other) => other.socket.delivered.0,
         }
+    }
+
+    /// What the application observed until `end`; `None` for a bulk transfer, which TCP does by itself.
+    pub(crate) fn outcome(&mut self, end: Time) -> Option<Outcome> {
+        let socket = match self {
+            Self::Tcp(tcp) => &mut tcp.stream.as_mut()?.socket,
+            Self::Other(other) => &mut other.socket,
+        };
+        Some(socket.outcome(end))
     }
 
     /// Whether the far host has everything.

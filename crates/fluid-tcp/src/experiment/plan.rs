@@ -14,6 +14,7 @@ use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
+use crate::application::{App, Form};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -178,6 +179,12 @@ pub struct FlowPlan {
     pub flow: Flow,
     /// Start time, fixed or random.
     pub start: Start,
+    /// Its application; `None` for a transfer of `bytes`, or without end.
+    pub app: Option<App>,
+    /// Its datagrams; `None` for TCP.
+    pub datagrams: Option<Form>,
+    /// Whether its application draws random numbers.
+    pub is_random: bool,
 }
 
 /// The return trace of all runs.
@@ -393,6 +400,9 @@ impl Plan {
             let classes = setup.flows.iter().map(|flow| flow.class.to_string());
             set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
         }
+        if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
+            set("flow_datagrams", &described_datagrams(&self.flows));
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
@@ -455,8 +465,8 @@ impl Plan {
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);
         }
-        // All flows have the same settings but for congestion control, start and size.
-        if let Some(Flow { endpoint, .. }) = setup.flows.first() {
+        // All flows of TCP have the same settings but for congestion control, start and size.
+        if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
             self.describe_acks(head, endpoint);
         }
         head.set("flows", setup.flows.len().to_string());
@@ -487,6 +497,22 @@ impl Plan {
             head.set("sack_compression_ns", nanos(held_back));
         }
     }
+}
+
+/// The datagrams of each flow, for the auditor: sizes in bytes, rate in bit/s, and whether there are pauses; `-` for TCP.
+fn described_datagrams(flows: &[FlowPlan]) -> String {
+    let flows = flows.iter().map(|flow| {
+        let Some(form) = flow.datagrams else {
+            return "-".to_owned();
+        };
+        let pauses = if form.share < 1.0 { "on" } else { "off" };
+        let (payload, headers) = (form.payload.0, form.headers.0);
+        format!(
+            "payload={payload},headers={headers},rate={},pauses={pauses}",
+            form.rate_bps
+        )
+    });
+    flows.collect::<Vec<_>>().join(" ")
 }
 
 /// What is done with the link of a run, whose type its model decides.

@@ -29,6 +29,8 @@ pub struct Metric<T> {
     pub value: fn(&T) -> Option<f64>,
     /// Row of the table; `None` if it is not in the table.
     pub row: Option<Row>,
+    /// Whether it is one of an application. JSON and table have it only where it applies.
+    pub of_application: bool,
 }
 
 impl<T> Metric<T> {
@@ -126,6 +128,7 @@ macro_rules! metrics {
         $(
             $(#[doc = $doc:literal])+
             $(#[serde($($serde:tt)*)])?
+            $(#[of $application:ident])?
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
         )+
     ) => {
@@ -146,6 +149,7 @@ macro_rules! metrics {
                     nullable: <$type as Typed>::NULLABLE,
                     value: |metrics| number(&metrics.$name),
                     row: metrics!(row $($place $label $show)?),
+                    of_application: metrics!(is $($application)?),
                 },
             )+];
 
@@ -166,6 +170,8 @@ macro_rules! metrics {
             }
         }
     };
+    (is) => { false };
+    (is application) => { true };
     (row) => { None };
     (row $place:literal $label:literal $show:expr) => {
         Some(Row { place: $place, label: $label, show: $show })
@@ -279,6 +285,40 @@ metrics! {
     reordering_extent_mean_packets: Option<f64> = o.extents().mean(), 38 "reordering extent mean packets" Show::Decimals(3);
     /// Largest extent; 0 if nothing was reordered.
     reordering_extent_max_packets: u64 = o.extents().max, 39 "reordering extent max packets" Show::Count;
+    /// Payload that the application supplied over the flow's own time. Null if that follows the network, as in a bulk
+    /// transfer. Total: sum over the flows that have it, over the time of all.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    offered_bps: Option<f64> = o.offered_rate(), 40 "offered kbps" Show::Kilo;
+    /// Datagrams that were dropped at the queue or lost on the link, over those that were sent.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    datagram_loss_ratio: Option<f64> = o.datagram_loss(), 41 "datagrams lost / sent" Show::Decimals(6);
+    /// Interarrival jitter of the datagrams at the end of the run (RFC 3550, Sec. 6.4.1). Total: mean over the flows.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    jitter_s: Option<f64> = o.application(|outcome| outcome.jitter_s.value()), 42 "jitter ms" Show::Milli;
+    /// Largest value of the interarrival jitter.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    jitter_max_s: Option<f64> = o.application(|outcome| outcome.jitter_max_s), 43 "jitter max ms" Show::Milli;
+    /// Delay of a call from mouth to ear: packetisation, look-ahead of the codec, network and playout buffer. Total: mean
+    /// over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    mouth_to_ear_delay_s: Option<f64> = o.call(|heard| heard.delay_s.value()), 44 "mouth-to-ear delay ms" Show::Milli;
+    /// Datagrams of a call that arrived after the time to play them, over those that were due until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    late_ratio: Option<f64> = o.call(|heard| ratio(heard.late, heard.due)), 45 "datagrams late / due" Show::Decimals(6);
+    /// Datagrams of a call that were not played, because they were late or never arrived, over those that were due.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    voice_loss_ratio: Option<f64> = o.call(|heard| ratio(heard.missing, heard.due)),
+        46 "datagrams not played / due" Show::Decimals(6);
+    /// Mean length of the runs of datagrams that were not played, over that of random ones, within 1 and 8 (ITU-T G.107).
+    /// Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    burst_ratio: Option<f64> = o.call(|heard| heard.burst_ratio.value()), 47 "burst ratio" Show::Decimals(3);
+    /// Rating of a call by the E-model, R (ITU-T G.107). Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    voice_rating: Option<f64> = o.call(|heard| heard.rating.value()), 48 "rating R" Show::Decimals(2);
+    /// Mean opinion score of a call by the E-model (ITU-T G.107, Annex B), 1 to 4.5. Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    mos: Option<f64> = o.call(|heard| heard.mos.value()), 49 "MOS" Show::Decimals(2);
 }
 
 metrics! {
@@ -457,7 +497,11 @@ mod tests {
         let json = json.as_object().unwrap();
         let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());
         let names = metrics.map(|m| m.name).chain(total.map(|m| m.name));
-        assert_eq!(names.clone().count(), json.len());
+        let of_applications = Metrics::ALL.iter().filter(|metric| metric.of_application);
+        let absent = of_applications.clone().count();
+        assert_eq!(names.clone().count(), json.len() + absent);
+        assert!(of_applications.clone().all(|metric| metric.nullable));
+        let names = names.filter(|name| of_applications.clone().all(|metric| metric.name != *name));
         for name in names {
             let listed = report.total.numbers().find(|(known, _)| *known == name);
             let number = listed.map(|(_, number)| number);

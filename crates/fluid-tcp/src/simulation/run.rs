@@ -690,7 +690,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.mark_shared(1);
         for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
             let payload = |packets| flow.payload_of(packets, self.setup.packet);
-            connection.tally.end(&connection.ends, payload);
+            connection.tally.end(&mut connection.ends, end, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         let link = LinkUse {

@@ -58,13 +58,22 @@ impl Flow {
     pub fn between<N: Host + 'static, F: Host + 'static>(
         make: impl Fn(&Context) -> (N, F) + Send + Sync + 'static,
     ) -> Self {
+        Self::new(Algorithm::default(), Endpoint::default()).over(make)
+    }
+
+    /// The same flow between hosts of one's own instead of those of TCP.
+    #[must_use]
+    pub fn over<N: Host + 'static, F: Host + 'static>(
+        self,
+        make: impl Fn(&Context) -> (N, F) + Send + Sync + 'static,
+    ) -> Self {
         let make = move |context: &Context| -> [Box<dyn Host>; 2] {
             let (near, far) = make(context);
             [Box::new(near), Box::new(far)]
         };
         Self {
             hosts: Some(Arc::new(Make(Box::new(make)))),
-            ..Self::new(Algorithm::default(), Endpoint::default())
+            ..self
         }
     }
 

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
-use tmt_core::types::{Span, to_f64};
+use tmt_core::stats::ratio;
+use tmt_core::types::{Span, Time, to_f64};
 
-use crate::endpoint::Ends;
+use crate::endpoint::{Ends, Heard, Outcome};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
 use crate::simulation::{Flow, Setup};
@@ -100,6 +101,10 @@ pub(super) struct Counts {
     /// Reordered transmissions.
     extents: Extents,
     completion: Option<Span>,
+    /// Transmissions to hosts that are not TCP, and those that were dropped or lost; `None` if there are no such hosts.
+    datagrams: Option<[u64; 2]>,
+    /// Observations of applications; `None` for bulk transfers.
+    outcome: Option<Box<Outcome>>,
 }
 
 impl Counts {
@@ -134,6 +139,14 @@ impl Counts {
         self.extents = self.extents.and(other.extents);
         let both = self.completion.zip(other.completion);
         self.completion = both.map(|(one, other)| one.max(other));
+        self.datagrams = match (self.datagrams, other.datagrams) {
+            (Some(one), Some(other)) => Some([one[0] + other[0], one[1] + other[1]]),
+            (one, other) => one.or(other),
+        };
+        self.outcome = match (self.outcome, &other.outcome) {
+            (Some(one), Some(other)) => Some(Box::new(one.and(other))),
+            (one, other) => one.or_else(|| other.clone()),
+        };
         self
     }
 }
@@ -307,7 +320,7 @@ impl FlowTally {
     }
 
     /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer.
-    pub(crate) fn end(&mut self, ends: &Ends, bulk: impl Fn(u64) -> u64) {
+    pub(crate) fn end(&mut self, ends: &mut Ends, end: Time, bulk: impl Fn(u64) -> u64) {
         self.settle_queueing();
         self.settle_delay();
         self.settle_rtt();
@@ -315,7 +328,7 @@ impl FlowTally {
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         let values = &mut self.counts.values;
         let mut set = |what: Count, count| values[what as usize] = count;
-        match ends {
+        match &*ends {
             Ends::Tcp(tcp) => {
                 let (delivered, events) = (tcp.receiver.rcv_nxt(), tcp.sender.events());
                 set(Count::Delivered, delivered);
@@ -331,6 +344,12 @@ impl FlowTally {
             }
         }
         values[Count::Payload as usize] = ends.delivered(bulk);
+        if let Ends::Other(_) = ends {
+            let of = |what: Count| values[what as usize];
+            let gone = of(Count::Dropped) + of(Count::Lost);
+            self.counts.datagrams = Some([of(Count::Sent), gone]);
+        }
+        self.counts.outcome = ends.outcome(end).map(Box::new);
     }
 }
 
@@ -467,6 +486,27 @@ impl<'a> Observed<'a> {
         let transmissions = u128::from(self.count(Count::Arrived));
         let nanos = (self.counts.parts[index] + transmissions / 2).checked_div(transmissions)?;
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
+    }
+
+    /// Share of the transmissions to hosts that are not TCP which were dropped or lost; `None` without any.
+    pub(super) fn datagram_loss(&self) -> Option<f64> {
+        let [sent, gone] = self.counts.datagrams?;
+        ratio(gone, sent)
+    }
+
+    /// A value of what the applications observed.
+    pub(super) fn application<T>(&self, value: impl Fn(&Outcome) -> Option<T>) -> Option<T> {
+        self.counts.outcome.as_deref().and_then(value)
+    }
+
+    /// A value of what the listeners of calls heard.
+    pub(super) fn call<T>(&self, value: impl Fn(&Heard) -> Option<T>) -> Option<T> {
+        self.application(|outcome| outcome.voice.as_ref().and_then(&value))
+    }
+
+    /// Rate of the payload that applications supplied over the own time, bit/s; `None` without any.
+    pub(super) fn offered_rate(&self) -> Option<f64> {
+        self.rate(self.application(|outcome| outcome.offered)?.0)
     }
 
     /// Time from the start of the flow to the in-order delivery of its last packet, s; `None` if it is not complete.
