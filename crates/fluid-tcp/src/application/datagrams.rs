@@ -41,7 +41,7 @@ pub(super) fn spacing(pieces: u64, payload: Bytes, rate_bps: u64) -> Span {
 #[derive(Debug)]
 pub(super) struct Pieces<I> {
     payload: Bytes,
-    pieces: I,
+    schedule: I,
     next: Option<Piece>,
     supplied: u64,
     /// Jitter; `None` for a stream, whose pieces the network does not keep apart.
@@ -52,20 +52,20 @@ pub(super) struct Pieces<I> {
 
 impl<I: Iterator<Item = Piece>> Pieces<I> {
     /// Pieces as datagrams, to a listener if it is a call.
-    pub(super) fn datagrams(payload: Bytes, pieces: I, playout: Option<Playout>) -> Self {
+    pub(super) fn datagrams(payload: Bytes, schedule: I, playout: Option<Playout>) -> Self {
         Self {
             jitter: Some(Jitter::default()),
             playout,
-            ..Self::stream(payload, pieces)
+            ..Self::stream(payload, schedule)
         }
     }
 
     /// Pieces as a stream.
-    pub(super) fn stream(payload: Bytes, mut pieces: I) -> Self {
+    pub(super) fn stream(payload: Bytes, mut schedule: I) -> Self {
         Self {
             payload,
-            next: pieces.next(),
-            pieces,
+            next: schedule.next(),
+            schedule,
             supplied: 0,
             jitter: None,
             playout: None,
@@ -81,7 +81,7 @@ impl<I: Iterator<Item = Piece> + Debug> Application for Pieces<I> {
         if now < piece.at {
             return Supply::At(piece.at);
         }
-        self.next = self.pieces.next();
+        self.next = self.schedule.next();
         self.supplied = self.supplied.saturating_add(self.payload.0);
         if let Some(playout) = &mut self.playout {
             playout.on_sent(now, piece.begins);
@@ -117,7 +117,7 @@ pub(super) struct Jitter {
     transit: Option<Span>,
     /// Whether there have been two.
     known: bool,
-    jitter_s: f64,
+    last_s: f64,
     most_s: f64,
 }
 
@@ -128,14 +128,14 @@ impl Jitter {
         if let Some(last) = self.transit.replace(transit) {
             let (more, less) = (transit.max(last), transit.min(last));
             let difference = more.saturating_sub(less).as_secs_f64();
-            self.jitter_s += (difference - self.jitter_s) / 16.0;
-            self.most_s = self.most_s.max(self.jitter_s);
+            self.last_s += (difference - self.last_s) / 16.0;
+            self.most_s = self.most_s.max(self.last_s);
             self.known = true;
         }
     }
 
     /// The last value and the largest, s; `None` before the second datagram.
     pub(super) fn values(&self) -> Option<(f64, f64)> {
-        self.known.then_some((self.jitter_s, self.most_s))
+        self.known.then_some((self.last_s, self.most_s))
     }
 }

@@ -19,7 +19,7 @@ pub enum Unit {
 impl Unit {
     fn read(self, text: &str) -> Result<f64, ParseError> {
         let value = match self {
-            Self::Span => Span::from_str(text).map(|span| span.as_nanos()).ok(),
+            Self::Span => Span::from_str(text).map(Span::as_nanos).ok(),
             Self::Bytes => Bytes::from_str(text).map(|bytes| bytes.0).ok(),
         };
         let value = value.filter(|value| *value > 0);

@@ -133,7 +133,7 @@ impl Experiment {
         let end = self.end(&facts, latest, &mut notes)?;
         let length = end.since(facts.begin);
         self.check_size(&facts, &endpoint, &flows, buffer, length)?;
-        notes.extend(self.check_rates(&facts, &flows)?);
+        notes.extend(applications::check_rates(&facts, &flows)?);
         notes.extend(self.contradictions(&endpoint, &flows));
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, length));
         notes.extend(self.path_notes().map(Note::from));

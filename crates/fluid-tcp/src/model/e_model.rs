@@ -156,7 +156,7 @@ keys! {
 }
 
 closed_form! {
-    /// `tmt model e-model` (docs/models.md, Sec. 7.6).
+    /// `tmt model e-model` (docs/models.md, Sec. 9.1).
     pub static MODEL: "e-model", "Quality of a call from its delay and its losses";
     source: "ITU-T G.107 (06/2015), Sec. 7 and Annex B; Ie and Bpl are in ITU-T G.113, Appendix I";
     notes: [

@@ -89,36 +89,36 @@ impl Experiment {
             None => Ok(()),
         }
     }
+}
 
-    /// Refuses a flow of datagrams that is faster than the link, and warns of several that are together.
-    pub(super) fn check_rates(&self, link: &Link, flows: &[FlowPlan]) -> Result<Option<Note>> {
-        let Some(rate_bps) = link.rate_bps else {
-            return Ok(None);
-        };
-        let kbps = |rate: f64| format!("{:.1} kbps", rate / 1e3);
-        let mut all = 0.0;
-        for (number, (name, form)) in named_datagrams(flows) {
-            let own = form.mean_rate_bps();
-            if own > rate_bps {
-                return refused(
-                    "flow",
-                    format!(
-                        "`flow` {number}: found {} with headers (app={name}), expected at most the rate of the link, {}",
-                        kbps(own),
-                        kbps(rate_bps)
-                    ),
-                );
-            }
-            all += own;
+/// Refuses a flow of datagrams that is faster than the link, and warns of several that are together.
+pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note>> {
+    let Some(rate_bps) = link.rate_bps else {
+        return Ok(None);
+    };
+    let kbps = |rate: f64| format!("{:.1} kbps", rate / 1e3);
+    let mut all = 0.0;
+    for (number, (name, form)) in named_datagrams(flows) {
+        let own = form.mean_rate_bps();
+        if own > rate_bps {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found {} with headers (app={name}), expected at most the rate of the link, {}",
+                    kbps(own),
+                    kbps(rate_bps)
+                ),
+            );
         }
-        Ok((all > rate_bps).then(|| {
-            Note::warning(format!(
-                "datagrams of {} with headers on a link of {}: its queue overflows",
-                kbps(all),
-                kbps(rate_bps)
-            ))
-        }))
+        all += own;
     }
+    Ok((all > rate_bps).then(|| {
+        Note::warning(format!(
+            "datagrams of {} with headers on a link of {}: its queue overflows",
+            kbps(all),
+            kbps(rate_bps)
+        ))
+    }))
 }
 
 /// Flows of datagrams by their number, each with the name of its application.
