@@ -8,12 +8,14 @@ mod cbr;
 mod datagrams;
 mod law;
 mod on_off;
+mod pages;
+mod poisson;
 mod voice;
 
 use std::fmt::Debug;
 
 use tmt_core::named::{self, Family, Own, ParseError, Values};
-use tmt_core::types::Bytes;
+use tmt_core::types::{Bytes, Span};
 
 use crate::simulation::Flow;
 
@@ -31,10 +33,43 @@ pub trait Traffic: Debug + Send + Sync {
     /// if the headers leave no room in it.
     fn flow(&self, flow: Flow, packet: Bytes) -> Option<Flow>;
 
+    /// The flows of a run, each made of `flow`, which is that of [`Self::flow`]; `None` if it is this one.
+    fn flows(&self, _flow: &Flow, _site: &Site) -> Option<Vec<Flow>> {
+        None
+    }
+
+    /// Load that it offers, as a share of the rate of the link; `None` if it is not given so.
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    /// Mean number of the flows of a load.
+    fn most_flows(&self, _flow: &Flow, _site: &Site) -> f64 {
+        1.0
+    }
+
     /// Whether it draws random numbers.
     fn is_random(&self) -> bool {
         false
     }
+}
+
+/// Most flows of a load, in the mean.
+pub const MOST_FLOWS: f64 = 1e5;
+
+/// The run for which flows are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Site {
+    /// Number of the flow in the results, from 0.
+    pub number: usize,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Size of a packet of TCP.
+    pub packet: Bytes,
+    /// Rate of the link for packets, bit/s; `None` if it is unknown.
+    pub rate_bps: Option<f64>,
+    /// Length of the run.
+    pub length: Span,
 }
 
 /// The datagrams of an application, which have one size.
@@ -85,7 +120,15 @@ pub type Entry = named::Entry<Make>;
 pub type App = named::Choice<Make>;
 
 /// All applications. A new one is a file in `application/` and a line here.
-pub static ENTRIES: &[&Entry] = &[&bulk::BULK, &bulk::BYTES, &cbr::ENTRY, &on_off::ENTRY];
+pub static ENTRIES: &[&Entry] = &[
+    &bulk::BULK,
+    &bulk::BYTES,
+    &cbr::ENTRY,
+    &on_off::ENTRY,
+    &pages::REQUEST,
+    &pages::ENTRY,
+    &poisson::ENTRY,
+];
 
 impl Family for Make {
     const KIND: &'static str = "application";

@@ -15,6 +15,7 @@ pub(crate) mod tcp;
 pub(crate) mod transmission;
 mod udp;
 
+pub(crate) use application::Groups;
 pub use application::{Application, Context, Datagram, Make, Socket, Source, Supply, Transfer};
 pub(crate) use ends::{Ends, Other};
 pub use host::{Host, Outgoing};

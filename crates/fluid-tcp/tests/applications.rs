@@ -288,3 +288,171 @@ fn transfers_by_their_application_are_those_without() {
     let flow = traffic(&app).unwrap().flow(flow, Bytes(1500)).unwrap();
     assert_eq!(flow.bytes(), Some(Bytes(1_000_000)));
 }
+
+/// Report of the first run of `flows` on a synthetic link of 2 Mbit/s with a round trip of 100 ms.
+fn run_of(flows: &[&str], more: &str) -> RunReport {
+    let flows: Vec<String> = flows.iter().map(|flow| format!("\"{flow}\"")).collect();
+    let plan = plan(&format!(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"100ms\"\n{more}flow = [{}]\n",
+        flows.join(", ")
+    ));
+    plan.run(plan.runs()[0], &mut NoProbe).unwrap()
+}
+
+fn near(found: Option<f64>, expected: f64, tolerance: f64) {
+    let found = found.unwrap();
+    assert!((found - expected).abs() <= tolerance, "{found}, {expected}");
+}
+
+#[test]
+fn a_page_of_single_packets_takes_a_round_trip_and_their_service() {
+    // A packet takes 6 ms. With a handshake the first page waits for it.
+    for (objects, connections, handshake) in [(1, 1, false), (6, 6, true), (4, 6, false)] {
+        let flow =
+            format!("app=pages(size=1kB,objects={objects},connections={connections},think=1s)");
+        let more = format!("duration = \"30s\"\nhandshake = {handshake}\n");
+        let report = run_of(&[&flow], &more);
+        let page = &report.flows[0];
+        let later = 0.1 + 0.006 * f64::from(objects);
+        let first = if handshake { later + 0.1 } else { later };
+        let pages = page.pages_loaded.unwrap();
+        near(page.page_time_p50_s, later, 1e-9);
+        near(
+            page.page_time_mean_s,
+            (first + later * to_f64(pages - 1)) / to_f64(pages),
+            1e-9,
+        );
+        let expected = ((30.0 - first) / (1.0 + later)).floor() + 1.0;
+        near(page.pages_loaded.map(to_f64), expected, 1e-9);
+        assert_eq!(page.requests_answered, None);
+        assert_eq!(
+            page.packets_delivered,
+            pages * u64::try_from(objects).unwrap()
+        );
+        assert_eq!(report.flows.len(), 1);
+    }
+    // Objects one after the other: a round trip each.
+    let report = run_of(
+        &["app=pages(size=1kB,objects=5,connections=1,think=1s)"],
+        "duration = \"30s\"\n",
+    );
+    near(report.flows[0].page_time_p50_s, 5.0 * 0.106, 1e-9);
+}
+
+#[test]
+fn requests_are_answered_in_their_period_or_one_after_the_other() {
+    // 10 packets within the first window: 60 ms of service.
+    let slow = run_of(
+        &["app=request(up=1kB,down=14480B,every=1s)"],
+        "duration = \"20s\"\n",
+    );
+    near(slow.flows[0].requests_answered.map(to_f64), 20.0, 1e-9);
+    near(slow.flows[0].response_time_p50_s, 0.16, 1e-9);
+    assert_eq!(slow.flows[0].pages_loaded, None);
+    // Sooner than an answer takes: each follows the one before it.
+    let fast = run_of(
+        &["app=request(down=1kB,every=10ms)"],
+        "duration = \"10s\"\n",
+    );
+    near(
+        fast.flows[0].requests_answered.map(to_f64),
+        ((10.0 - 0.1) / 0.106_f64).floor(),
+        1.0,
+    );
+    // A request takes its time on the return path: 8 kbit at 80 kbit/s.
+    let thin = run_of(
+        &["app=request(up=1kB,down=1kB,every=1s)"],
+        "duration = \"20s\"\nreturn_rate = \"80kbps\"\n",
+    );
+    near(thin.flows[0].response_time_p50_s, 0.206, 1e-9);
+}
+
+#[test]
+fn pages_beside_a_transfer_load_slower_than_alone_and_lose_nothing() {
+    let pages =
+        "cc=cubic,app=pages(size=lognormal(median=8kB,sigma=1),objects=30,think=exponential(1s))";
+    let alone = run_of(&[pages], "duration = \"120s\"\n");
+    let beside = run_of(&[pages, "cc=cubic"], "duration = \"120s\"\n");
+    assert!(alone.flows[0].page_time_p95_s < beside.flows[0].page_time_p95_s);
+    // 30 objects of 8 kB · exp(1/2) = 13.2 kB: at least 1.6 s of the link.
+    assert!(alone.flows[0].page_time_p50_s.unwrap() > 1.0);
+    assert_eq!(beside.flows.len(), 2);
+    assert_eq!(beside.flows[1].pages_loaded, None);
+    let total = &beside.total.metrics;
+    assert_eq!(total.pages_loaded, beside.flows[0].pages_loaded);
+    assert_eq!(
+        total.packets_sent,
+        beside.flows[0].packets_sent + beside.flows[1].packets_sent
+    );
+    // The same seed gives the same pages, another one others.
+    assert_eq!(alone, run_of(&[pages], "duration = \"120s\"\n"));
+    assert_ne!(alone, run_of(&[pages], "duration = \"120s\"\nseed = 2\n"));
+}
+
+#[test]
+fn a_load_of_transfers_offers_its_share_of_the_link() {
+    // 30 kB in 21 packets: 31.5 kB on the link, 0.126 s of it. Half the load: one in 0.252 s.
+    let report = run_of(
+        &["cc=cubic,app=poisson(load=0.5,size=30kB)"],
+        "duration = \"2000s\"\nbuffer = \"500pkt\"\n",
+    );
+    let load = &report.flows[0];
+    let expected: f64 = 2000.0 / 0.252;
+    near(
+        load.transfers_complete.map(to_f64),
+        expected,
+        4.0 * expected.sqrt(),
+    );
+    near(report.total.link_utilisation, 0.5, 0.03);
+    // Alone a transfer takes a round trip for 10 packets, and half of one and its service for the other 11.
+    assert!(
+        load.transfer_time_p50_s.unwrap() >= 0.1 + 0.05 + 11.0 * 0.006,
+        "{load:?}"
+    );
+    assert_eq!(report.flows.len(), 1);
+    // Beside a call, which keeps its number.
+    let report = run_of(
+        &[
+            "cc=cubic,app=poisson(load=0.3,size=exponential(50kB))",
+            "app=cbr",
+        ],
+        "duration = \"60s\"\n",
+    );
+    assert_eq!(report.flows.len(), 2);
+    assert!(report.flows[1].mos.is_some() && report.flows[1].transfers_complete.is_none());
+}
+
+#[test]
+fn logs_of_pages_and_loads_are_audited() {
+    let plan = plan(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"20s\"\nbuffer = \"20pkt\"\nloss = \"bernoulli:0.01\"\n\
+         flow = [\"app=pages(size=exponential(10kB),objects=8,connections=3,think=1s)\", \"app=cbr(codec=g729)\", \
+         \"app=poisson(load=0.2,size=20kB),cc=newreno\", \"cc=cubic\"]\n",
+    );
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    assert_eq!(report.flows.len(), 4);
+    let total = audit(log.as_bytes(), None).unwrap().totals;
+    assert_eq!(total.counts.copies_sent, report.total.metrics.packets_sent);
+    assert!(total.flows.len() > 10);
+}
+
+#[test]
+fn loads_above_the_link_are_warned_of_and_those_too_large_refused() {
+    let base = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\n";
+    let over = plan(&format!(
+        "{base}duration = \"10s\"\nflow = [\"app=poisson(load=1.5,size=20kB)\"]\n"
+    ));
+    assert!(
+        over.notes
+            .iter()
+            .any(|note| note.text.contains("offers 1.5 times the rate of the link"))
+    );
+    over.run(over.runs()[0], &mut NoProbe).unwrap();
+    let many = format!("{base}duration = \"10h\"\nflow = [\"app=poisson(load=0.9,size=1kB)\"]\n");
+    let file = ParameterFile::parse(&many).unwrap();
+    let error = file.experiment.resolve(&InMemory).unwrap_err().to_string();
+    assert!(error.contains("transfers, expected at most 1e5"), "{error}");
+    let none = ParameterFile::parse("flow = [\"app=pages(size=1kB,objects=0)\"]\n");
+    assert!(none.unwrap_err().to_string().contains("objects=0"));
+}

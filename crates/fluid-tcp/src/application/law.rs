@@ -149,6 +149,14 @@ impl Law {
         })
     }
 
+    /// The exponential distribution with this mean.
+    pub(super) fn exponential(mean: f64) -> Self {
+        Self {
+            form: Form::Exponential { mean },
+            text: String::new(),
+        }
+    }
+
     /// The mean, in ns or bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {

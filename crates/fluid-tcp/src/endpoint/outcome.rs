@@ -50,6 +50,8 @@ pub struct Outcome {
     pub responses: Vec<Span>,
     /// Times from the request of a page to the last byte of its last object.
     pub pages: Vec<Span>,
+    /// Times of the transfers that are complete, of a load of many.
+    pub transfers: Vec<Span>,
 }
 
 /// What the listener of a call heard.
@@ -81,6 +83,7 @@ impl Outcome {
         self.voice = either(self.voice, other.voice, Heard::and);
         self.responses.extend(&other.responses);
         self.pages.extend(&other.pages);
+        self.transfers.extend(&other.transfers);
         self
     }
 }

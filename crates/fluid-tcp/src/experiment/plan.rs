@@ -14,7 +14,7 @@ use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
-use crate::application::{App, Form};
+use crate::application::{App, Form, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -185,6 +185,8 @@ pub struct FlowPlan {
     pub datagrams: Option<Form>,
     /// Whether its application draws random numbers.
     pub is_random: bool,
+    /// Its application, if that may have several flows.
+    pub(super) traffic: Option<Arc<dyn Traffic>>,
 }
 
 /// The return trace of all runs.
@@ -254,9 +256,28 @@ impl Plan {
         if let (Some(duration), Some(_)) = (self.resolved.duration, offset) {
             end = end.min(begin.saturating_add(duration));
         }
-        let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
-            start: plan.start.draw(seed, index),
-            ..plan.flow.clone()
+        let length = end.since(begin);
+        let flows = self.flows.iter().enumerate().flat_map(|(number, plan)| {
+            let flow = Flow {
+                start: plan.start.draw(seed, number),
+                ..plan.flow.clone()
+            };
+            let site = Site {
+                number,
+                seed,
+                packet: self.resolved.packet(),
+                rate_bps: self.link_rate_bps,
+                length,
+            };
+            let traffic = plan.traffic.as_ref();
+            match traffic.and_then(|traffic| traffic.flows(&flow, &site)) {
+                None => vec![flow],
+                Some(flows) => {
+                    let part_of = Some(number);
+                    let flows = flows.into_iter();
+                    flows.map(|flow| Flow { part_of, ..flow }).collect()
+                }
+            }
         });
         Setup {
             flows: flows.collect(),
@@ -401,7 +422,7 @@ impl Plan {
             set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
         }
         if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
-            set("flow_datagrams", &described_datagrams(&self.flows));
+            set("flow_datagrams", &described_datagrams(&self.flows, setup));
         }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
@@ -500,8 +521,10 @@ impl Plan {
 }
 
 /// The datagrams of each flow, for the auditor: sizes in bytes, rate in bit/s, and whether there are pauses; `-` for TCP.
-fn described_datagrams(flows: &[FlowPlan]) -> String {
-    let flows = flows.iter().map(|flow| {
+fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
+    let entries = simulation::entries(&setup.flows);
+    let flows = entries.into_iter().filter_map(|entry| flows.get(entry));
+    let flows = flows.map(|flow| {
         let Some(form) = flow.datagrams else {
             return "-".to_owned();
         };

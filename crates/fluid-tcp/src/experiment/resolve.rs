@@ -134,6 +134,8 @@ impl Experiment {
         let length = end.since(facts.begin);
         self.check_size(&facts, &endpoint, &flows, buffer, length)?;
         notes.extend(applications::check_rates(&facts, &flows)?);
+        let loads = applications::check_loads(&facts, &flows, self.packet(), length);
+        notes.extend(loads?);
         notes.extend(self.contradictions(&endpoint, &flows));
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, length));
         notes.extend(self.path_notes().map(Note::from));

@@ -11,6 +11,7 @@ pub use tmt_core::types::Show;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::simulation::Setup;
+use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally, Observed};
 use tmt_link::Usage;
 
@@ -39,7 +40,10 @@ impl<T> Metric<T> {
     pub fn unit(&self) -> &'static str {
         const SUFFIXES: [(&str, &str); 3] =
             [("_bps", "bit/s"), ("_packets", "packets"), ("_s", "s")];
-        const COUNTED: [(&str, &str); 7] = [
+        const COUNTED: [(&str, &str); 10] = [
+            ("requests_", "requests"),
+            ("pages_", "pages"),
+            ("transfers_", "transfers"),
             ("packets_", "packets"),
             ("acks_", "ACKs"),
             ("lldus_", "LLDUs"),
@@ -319,6 +323,54 @@ metrics! {
     /// Mean opinion score of a call by the E-model (ITU-T G.107, Annex B), 1 to 4.5. Total: mean over the calls.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
     mos: Option<f64> = o.call(|heard| heard.mos.value()), 49 "MOS" Show::Decimals(2);
+    /// Requests that have been answered.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    requests_answered: Option<u64> = o.number(|outcome| &outcome.responses),
+        50 "requests answered" Show::Count;
+    /// Mean time from a request to the last byte of its answer.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_mean_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.mean),
+        51 "response time mean s" Show::Decimals(6);
+    /// Median of the response time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_p50_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p50),
+        52 "response time p50 s" Show::Decimals(6);
+    /// 95th percentile of the response time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_p95_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p95),
+        53 "response time p95 s" Show::Decimals(6);
+    /// Pages that have been loaded.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    pages_loaded: Option<u64> = o.number(|outcome| &outcome.pages),
+        54 "pages loaded" Show::Count;
+    /// Mean page load time: from the request of a page to the last byte of its last object.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_mean_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.mean),
+        55 "page time mean s" Show::Decimals(6);
+    /// Median of the page load time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_p50_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p50),
+        56 "page time p50 s" Show::Decimals(6);
+    /// 95th percentile of the page load time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_p95_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p95),
+        57 "page time p95 s" Show::Decimals(6);
+    /// Transfers of a load that are complete.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfers_complete: Option<u64> = o.number(|outcome| &outcome.transfers),
+        58 "transfers complete" Show::Count;
+    /// Mean time of these transfers, from the start of each to its last byte.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_mean_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.mean),
+        59 "transfer time mean s" Show::Decimals(6);
+    /// Median of the time of these transfers.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_p50_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p50),
+        60 "transfer time p50 s" Show::Decimals(6);
+    /// 95th percentile of the time of these transfers.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_p95_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p95),
+        61 "transfer time p95 s" Show::Decimals(6);
 }
 
 metrics! {
@@ -418,9 +470,13 @@ impl RunReport {
         let capacity = link.usage.capacity_packets;
         let (flows, total) = Observed::all(setup, duration, capacity, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
-        let shared = tallies
-            .iter()
-            .map(|tally| tally.shared_payload().map(to_f64));
+        let entries = entries(&setup.flows);
+        let numbered: Vec<_> = entries.iter().zip(tallies).collect();
+        let shared = numbered.chunk_by(|one, other| one.0 == other.0);
+        let shared = shared.map(|parts| {
+            let each = parts.iter().map(|(_, tally)| tally.shared_payload());
+            each.sum::<Option<u64>>().map(to_f64)
+        });
         let source = TotalSource {
             link,
             shared: shared.collect(),

@@ -1,9 +1,11 @@
 //! Applications of flows: their plans, and what datagrams refuse and warn of.
 
-use tmt_core::types::Note;
+use std::sync::Arc;
+
+use tmt_core::types::{Bytes, Note, Span};
 
 use super::link::Link;
-use crate::application::{Form, traffic};
+use crate::application::{Form, MOST_FLOWS, Site, traffic};
 use crate::endpoint::Endpoint;
 use crate::experiment::error::{Result, refused};
 use crate::experiment::parameters::{Experiment, Group, PARAMETERS};
@@ -44,7 +46,8 @@ impl Experiment {
             start: spec.start.unwrap_or_else(|| self.start()),
             app: spec.app.clone(),
             datagrams: traffic.as_ref().and_then(|traffic| traffic.datagrams()),
-            is_random: traffic.is_some_and(|traffic| traffic.is_random()),
+            is_random: traffic.as_ref().is_some_and(|traffic| traffic.is_random()),
+            traffic: traffic.map(Arc::from),
         })
     }
 
@@ -119,6 +122,53 @@ pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note
             kbps(rate_bps)
         ))
     }))
+}
+
+/// Refuses loads of which the rate of the link or the number of transfers is not known or too large, and warns of those above
+/// the rate of the link.
+pub(super) fn check_loads(
+    link: &Link,
+    flows: &[FlowPlan],
+    packet: Bytes,
+    length: Span,
+) -> Result<Vec<Note>> {
+    let mut notes = Vec::new();
+    for (number, plan) in flows.iter().enumerate() {
+        let Some(traffic) = plan.traffic.as_ref() else {
+            continue;
+        };
+        let Some(load) = traffic.load() else { continue };
+        let Some(rate_bps) = link.rate_bps else {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found a load of {load} on a link of unknown rate, expected a rate in the head of the trace"
+                ),
+            );
+        };
+        let site = Site {
+            number,
+            seed: 0,
+            packet,
+            rate_bps: Some(rate_bps),
+            length,
+        };
+        let most = traffic.most_flows(&plan.flow, &site);
+        if most > MOST_FLOWS {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found a load of some {most:.1e} transfers, expected at most {MOST_FLOWS:.0e}; reduce `duration` or the load, or enlarge the size"
+                ),
+            );
+        }
+        if load > 1.0 {
+            notes.push(Note::warning(format!(
+                "`flow` {number} offers {load} times the rate of the link: its queue overflows, and transfers pile up"
+            )));
+        }
+    }
+    Ok(notes)
 }
 
 /// Flows of datagrams by their number, each with the name of its application.
