@@ -10,6 +10,7 @@ mod law;
 mod on_off;
 mod pages;
 mod poisson;
+mod spacing;
 mod voice;
 
 use std::fmt::Debug;

@@ -2,7 +2,8 @@
 
 use tmt_core::types::{Bytes, Time};
 
-use super::datagrams::{Piece, Pieces, over_udp, spacing};
+use super::datagrams::{Piece, Pieces, over_udp};
+use super::spacing::spacing;
 use super::voice::{CODEC, HEADERS, PACKET, PLAYOUT, RATE, Sound};
 use super::{Entry, Form, Make, Traffic};
 use crate::simulation::Flow;

@@ -4,8 +4,9 @@ use tmt_core::math::rng::Uniform;
 use tmt_core::named::{Kind, Parameter, ParseError, Values};
 use tmt_core::types::{Bytes, Time};
 
-use super::datagrams::{Piece, Pieces, over_udp, spacing};
+use super::datagrams::{Piece, Pieces, over_udp};
 use super::law::{Law, Unit};
+use super::spacing::spacing;
 use super::voice::{CODEC, HEADERS, PACKET, PLAYOUT, RATE, Sound};
 use super::{Entry, Form, Make, Traffic};
 use crate::endpoint::Context;

@@ -11,7 +11,7 @@ use tmt_core::stats::ratio;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::Form;
-use super::datagrams::spacing;
+use super::spacing::spacing;
 use crate::endpoint::{Datagram, Heard, Mean, UDP_HEADERS};
 use crate::model::e_model::Quality;
 

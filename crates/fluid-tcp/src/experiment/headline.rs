@@ -6,14 +6,13 @@ use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Plan};
 use super::values::BufferSize;
-use crate::endpoint::Source;
 
-/// The congestion control of a flow, with its application if that is no transfer; the application alone of datagrams.
+/// The congestion control of a flow, with its application if that is no single transfer; the application alone of datagrams.
 fn name(plan: &FlowPlan) -> String {
     let control = plan.flow.algorithm.short();
     match (&plan.app, plan.datagrams) {
         (Some(app), Some(_)) => app.short(),
-        (Some(app), None) if matches!(plan.flow.source, Source::Application(_)) => {
+        (Some(app), None) if app.entry().name != "bulk" && plan.flow.bytes().is_none() => {
             format!("{control} {}", app.entry().name)
         }
         _ => control,
