@@ -21,6 +21,7 @@
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
 //! disciplines other than drop-tail.
 
+mod datagram_form;
 mod datagrams;
 mod finding;
 mod flow;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
-use super::datagrams::{Datagrams, Form};
+use super::datagram_form::Form;
+use super::datagrams::Datagrams;
 use super::head::Head;
 use super::receiver::{AckPath, Receiver};
 use super::report::{Rule, RuleTally};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tmt_core::scheme::{Combining, Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
-use super::datagrams::Form;
+use super::datagram_form::Form;
 use super::finding::{Finding, shown, unfit};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
