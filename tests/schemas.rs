@@ -32,7 +32,9 @@ fn of_metrics<T>(metrics: &[Metric<T>]) -> Value {
         (metric.name.to_owned(), schema)
     });
     let properties: Map<String, Value> = properties.collect();
-    let required: Vec<&String> = properties.keys().collect();
+    // Those of applications are there where they apply.
+    let always = metrics.iter().filter(|metric| !metric.of_application);
+    let required: Vec<&str> = always.map(|metric| metric.name).collect();
     json!({"type": "object", "required": required, "properties": properties})
 }
 

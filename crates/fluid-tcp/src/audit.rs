@@ -8,6 +8,7 @@
 //! | `reader`, `text`, `head`, `row` | text to values | `form` |
 //! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
 //! | `flow`, `receiver` | transmissions and ACKs of one flow | `causality`, `acked` |
+//! | `datagrams` | datagrams of one flow | `causality`, `acked`, `story`, `form` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
 //! | `server`, `timeline` | packets in the order of service | `slots`, `fifo` (by discipline: `server/fifo`), `early` |
 //! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
@@ -20,6 +21,8 @@
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
 //! disciplines other than drop-tail.
 
+mod datagram_form;
+mod datagrams;
 mod finding;
 mod flow;
 mod head;
@@ -249,7 +252,10 @@ impl<'t, R: Read> Auditor<'t, R> {
         packet_lifecycle::check(&row, head, tally);
 
         let flow = self.flows.entry(row.flow);
-        let flow = flow.or_insert_with(|| Flow::new(self.settings.unacknowledged));
+        let flow = flow.or_insert_with(|| {
+            let datagrams = self.settings.datagrams_of(row.flow);
+            Flow::new(self.settings.unacknowledged, datagrams)
+        });
         flow.on_row(&row, self.sent, head, tally);
         self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {

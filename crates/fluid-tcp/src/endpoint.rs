@@ -4,6 +4,7 @@
 mod application;
 mod ends;
 mod host;
+mod outcome;
 mod profile;
 mod ranges;
 mod receive_window;
@@ -12,9 +13,13 @@ pub mod rtt;
 pub mod sender;
 pub(crate) mod tcp;
 pub(crate) mod transmission;
+mod udp;
 
-pub use application::{Application, Context, Make, Socket, Source, Supply, Transfer};
+pub(crate) use application::Groups;
+pub use application::{Application, Context, Datagram, Make, Socket, Source, Supply, Transfer};
 pub(crate) use ends::{Ends, Other};
 pub use host::{Host, Outgoing};
+pub use outcome::{Heard, Mean, Outcome};
 pub use profile::*;
 pub use transmission::Transmission;
+pub use udp::{UDP_HEADERS, UdpReceiver, UdpSender};

@@ -28,6 +28,7 @@
 //! - [`endpoint`]: both ends of a flow, without a clock of their own.
 //! - [`simulation`]: a run, what watches it, what it gives.
 //! - [`model`]: closed forms of TCP and the fluid Monte-Carlo; they share nothing with the simulator.
+//! - [`application`]: what flows carry, by name: transfers, calls, bursts.
 //! - [`experiment`]: what a run is, as data: parameters, defaults, refusals, plans.
 //! - [`log`]: runs written down; [`audit`] checks them and shares no code with what wrote them.
 //!
@@ -40,6 +41,7 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
+pub mod application;
 pub mod audit;
 pub mod congestion;
 pub mod endpoint;

@@ -1,4 +1,4 @@
-//! Closed forms of TCP and a fluid Monte-Carlo simulation (docs/models.md, Sec. 4.6 to 7).
+//! Closed forms of TCP and of calls, and a fluid Monte-Carlo simulation (docs/models.md, Sec. 4.6 to 7, and 9).
 //!
 //! [`tmt_core::model`] has the models of the link. A model is one file and one line in `MODELS`. Windows are in
 //! segments, rates per second, times in seconds. The models share no code with the simulator, so that one can check
@@ -6,6 +6,7 @@
 
 pub mod barakat;
 pub mod congestion;
+pub mod e_model;
 pub mod envelope;
 pub mod fading;
 pub mod path;
@@ -45,6 +46,7 @@ pub static MODELS: &[&Model] = &[
     &zhu::MODEL,
     &split::MODEL,
     &fading::MODEL,
+    &e_model::MODEL,
 ];
 
 #[cfg(test)]

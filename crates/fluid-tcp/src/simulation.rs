@@ -14,4 +14,5 @@ pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
 pub use run::{IntoRoute, Route, RunError, run};
+pub(crate) use setup::entries;
 pub use setup::{Flow, MakeHosts, Setup};

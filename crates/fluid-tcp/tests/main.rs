@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod applications;
 mod audited;
 mod bbr;
 mod closed_forms;

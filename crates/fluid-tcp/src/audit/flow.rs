@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
+use super::datagram_form::Form;
+use super::datagrams::Datagrams;
 use super::head::Head;
 use super::receiver::{AckPath, Receiver};
 use super::report::{Rule, RuleTally};
@@ -52,13 +54,16 @@ pub(super) struct Flow {
     counts: Counts,
     /// Whether the log has no ACKs, so that a packet is settled at once.
     unacknowledged: bool,
+    /// `None` if it is TCP.
+    datagrams: Option<Datagrams>,
 }
 
 impl Flow {
-    /// A flow before its first row; of a log without ACKs if `unacknowledged`.
-    pub(super) fn new(unacknowledged: bool) -> Self {
+    /// A flow before its first row; of a log without ACKs if `unacknowledged`, or of datagrams.
+    pub(super) fn new(unacknowledged: bool, datagrams: Option<Form>) -> Self {
         Self {
             unacknowledged,
+            datagrams: datagrams.map(Datagrams::new),
             ..Self::default()
         }
     }
@@ -66,6 +71,9 @@ impl Flow {
     /// Processes the flow's next row; `now` is the latest `sent` of the log.
     pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
         row.count(&mut self.counts);
+        if let Some(datagrams) = &mut self.datagrams {
+            return datagrams.on_row(row, &mut self.counts, tally);
+        }
         if let Some(acked) = row.acked {
             let found = format_args!("sent {}", row.sent);
             let expected = format_args!("not after the packet's ACK, {acked}");
@@ -117,8 +125,12 @@ impl Flow {
         }
     }
 
-    /// Whether the receiver has every packet that was sent. A run ends early only if all flows are complete.
+    /// Whether the receiver has every packet that was sent. A run ends early only if all flows are complete, which datagrams
+    /// never are.
     pub(super) fn is_complete(&self) -> bool {
+        if self.datagrams.is_some() {
+            return false;
+        }
         let later = self.packets.iter().zip(self.settled..);
         let has = |((number, packet), next): ((&u64, &Packet), u64)| {
             *number == next && packet.delivered.is_some()

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use tmt_core::scheme::{Combining, Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
+use super::datagram_form::Form;
 use super::finding::{Finding, shown, unfit};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
@@ -35,6 +36,7 @@ keys! {
     buffer: &'a str,
     queue: Option<&'a str>,
     flow_classes: Option<&'a str>,
+    flow_datagrams: Option<&'a str>,
     flows: NonZeroU64,
     run_ends_ns: u64,
     path: Option<&'a str>,
@@ -233,6 +235,8 @@ pub(super) struct Settings {
     pub(super) head: Head,
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
+    /// The datagrams of each flow, `None` of one of TCP; none if all are TCP.
+    pub(super) datagrams: Vec<Option<Form>>,
     /// Packets among which the queue discipline is first in, first out, and the classes of the flows; none if all are 0.
     pub(super) order: (Order, Vec<u64>),
     /// The packets that the queue loses, if they are listed.
@@ -247,6 +251,12 @@ impl Settings {
         let own = usize::try_from(flow);
         let own = own.ok().and_then(|flow| self.of_flows.get(flow));
         own.unwrap_or(&self.head)
+    }
+
+    /// The datagrams of a flow; `None` if it is TCP.
+    pub(super) fn datagrams_of(&self, flow: u64) -> Option<Form> {
+        let flow = usize::try_from(flow).ok()?;
+        self.datagrams.get(flow).copied().flatten()
     }
 }
 
@@ -421,6 +431,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         of_flows: head.of_flows(keys.flow_terrestrial_rtts_ns)?,
         head: head.with_terrestrial_rtt(span(keys.terrestrial_rtt_ns.unwrap_or_default())),
         order: head.order(keys.queue, keys.flow_classes)?,
+        datagrams: head.datagrams(keys.flow_datagrams)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
@@ -449,6 +460,24 @@ impl Head {
         let heads = heads.filter(|heads| heads.len() as u64 == self.flows);
         let expected = format_args!("a time in ns for each of {} flows", self.flows);
         heads.ok_or_else(|| unfit("flow_terrestrial_rtts_ns", text, expected))
+    }
+
+    /// The datagrams of the flows; none without them.
+    fn datagrams(&self, flows: Option<&str>) -> Result<Vec<Option<Form>>, Finding> {
+        let Some(text) = flows else {
+            return Ok(Vec::new());
+        };
+        let forms = text.split(' ').map(|flow| match flow {
+            "-" => Some(None),
+            form => Some(Some(Form::of(form)?)),
+        });
+        let forms: Option<Vec<Option<Form>>> = forms.collect();
+        let forms = forms.filter(|forms| forms.len() as u64 == self.flows);
+        let expected = format_args!(
+            "payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on, or - for TCP, of each of {} flows",
+            self.flows
+        );
+        forms.ok_or_else(|| unfit("flow_datagrams", text, expected))
     }
 
     /// The order that a discipline keeps, and the classes of the flows.

@@ -3,7 +3,9 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use tmt_core::types::{Bytes, Time};
+use tmt_core::types::{BitRate, Bytes, Span, Time};
+
+use super::Outcome;
 
 /// Answer of an application that is asked for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,33 @@ pub trait Application: Debug {
 
     /// The far host passes on data at `now`: `payload` bytes of a stream, in order, or a datagram of this size.
     fn on_delivered(&mut self, _now: Time, _payload: Bytes) {}
+
+    /// The far host gets a datagram at `now`. By default this is [`Self::on_delivered`] for its payload.
+    fn on_datagram(&mut self, now: Time, datagram: &Datagram) {
+        self.on_delivered(now, datagram.payload);
+    }
+
+    /// Number of a flow whose near host is to ask again, because something has changed for it: one after the other, until there
+    /// is none. A run asks for it after each delivery. By default there is none.
+    fn woken(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// What it observed, at the end of a run. By default nothing.
+    fn outcome(&mut self, _end: Time) -> Outcome {
+        Outcome::default()
+    }
+}
+
+/// A datagram as its receiver sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Number in the order of sending, from 0.
+    pub number: u64,
+    /// Time of sending, as it carries it.
+    pub sent: Time,
+    /// Size without headers.
+    pub payload: Bytes,
 }
 
 /// A transfer of this size, which is all available at once.
@@ -91,6 +120,23 @@ pub struct Context {
     pub seed: u64,
     /// Time at which the flow starts.
     pub start: Time,
+    /// Time at which a connection is open: after the handshake, if there is one.
+    pub open: Time,
+    /// Time of a packet from the far host to the near host, without queues.
+    pub back: Span,
+    /// Rate of the return path; `None` without a limit.
+    pub return_rate: Option<BitRate>,
+}
+
+impl Context {
+    /// Time that a request of so many bytes takes to the near host. It meets no queue.
+    #[must_use]
+    pub fn request(&self, bytes: Bytes) -> Span {
+        let bits = u128::from(bytes.0) * 8;
+        let sent = self.return_rate.and_then(|rate| rate.time_of_bit(bits));
+        let sent = sent.map_or(Span::ZERO, |sent| sent.since(Time::ZERO));
+        self.back.saturating_add(sent)
+    }
 }
 
 /// Makes a part of a flow, anew for every run.
@@ -114,13 +160,40 @@ pub enum Source {
     },
     /// An application of one's own.
     Application(Arc<Make<Box<dyn Application>>>),
+    /// One of several applications that know each other, for flows that follow each other. They are made for the first.
+    Group(Arc<Make<Vec<Box<dyn Application>>>>),
+}
+
+/// Makes the applications of a group.
+type MakeGroup = Arc<Make<Vec<Box<dyn Application>>>>;
+
+/// The applications of a group that are left for the flows after the first.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    made_by: Option<MakeGroup>,
+    left: std::vec::IntoIter<Box<dyn Application>>,
+}
+
+impl Groups {
+    /// The next application of a group.
+    fn next(&mut self, make: &MakeGroup, context: &Context) -> Option<Box<dyn Application>> {
+        let known = self.made_by.as_ref();
+        if !known.is_some_and(|known| Arc::ptr_eq(known, make)) || self.left.len() == 0 {
+            self.left = (make.0)(context).into_iter();
+            self.made_by = Some(Arc::clone(make));
+        }
+        self.left.next()
+    }
 }
 
 impl Source {
     /// The source as an application, with full packets of `payload`.
-    pub(crate) fn socket(&self, context: &Context, payload: Bytes) -> Socket {
+    pub(crate) fn socket(&self, context: &Context, payload: Bytes, groups: &mut Groups) -> Socket {
         Socket {
             application: match self {
+                Self::Group(make) => groups
+                    .next(make, context)
+                    .unwrap_or_else(|| Box::new(Transfer(Bytes(0)))),
                 Self::Bulk { packets, bytes } => {
                     let full =
                         packets.map_or(u64::MAX, |packets| packets.saturating_mul(payload.0));
@@ -166,6 +239,23 @@ impl Socket {
         self.packets += packets;
         self.delivered.0 = self.delivered.0.saturating_add(payload.0);
         self.application.on_delivered(now, payload);
+    }
+
+    /// The far host passes on a datagram.
+    pub fn deliver_datagram(&mut self, now: Time, datagram: Datagram) {
+        self.packets += 1;
+        self.delivered.0 = self.delivered.0.saturating_add(datagram.payload.0);
+        self.application.on_datagram(now, &datagram);
+    }
+
+    /// The next flow to be asked again.
+    pub(crate) fn woken(&mut self) -> Option<usize> {
+        self.application.woken()
+    }
+
+    /// What the application observed until `end`.
+    pub(crate) fn outcome(&mut self, end: Time) -> Outcome {
+        self.application.outcome(end)
     }
 
     /// Whether the application has ended and everything that it supplied was delivered.

@@ -3,7 +3,7 @@
 use tmt_core::types::Time;
 
 use super::tcp::Tcp;
-use super::{Host, Outgoing, Socket};
+use super::{Host, Outcome, Outgoing, Socket};
 
 /// The ends of a flow. TCP is kept whole and called statically.
 #[derive(Debug)]
@@ -67,6 +67,15 @@ impl Ends {
     pub(crate) fn may_be_complete(&self) -> bool {
         let is_bulk = matches!(self, Self::Tcp(tcp) if tcp.stream.is_none());
         !is_bulk && self.is_complete()
+    }
+
+    /// What the application observed until `end`; `None` for a bulk transfer, which TCP does by itself.
+    pub(crate) fn outcome(&mut self, end: Time) -> Option<Outcome> {
+        let socket = match self {
+            Self::Tcp(tcp) => &mut tcp.stream.as_mut()?.socket,
+            Self::Other(other) => &mut other.socket,
+        };
+        Some(socket.outcome(end))
     }
 
     /// Whether the far host has everything.

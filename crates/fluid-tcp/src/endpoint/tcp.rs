@@ -9,7 +9,7 @@ use tmt_link::Ecn;
 use super::receiver::{Arrival, Receiver, Segment};
 use super::sender::Sender;
 use super::transmission::tag;
-use super::{Context, Endpoint, Outgoing, Socket, Source, Supply};
+use super::{Context, Endpoint, Groups, Outgoing, Socket, Source, Supply};
 use crate::congestion::{self, Algorithm};
 
 /// Number of unsent packets below which the application is asked for more: the one to send, and one after it, so that the
@@ -38,14 +38,15 @@ impl Tcp {
         endpoint: Arc<Endpoint>,
         source: &Source,
         context: &Context,
+        groups: &mut Groups,
     ) -> Self {
         let control = congestion::start(algorithm, &endpoint.connection(context.packet));
         let (supplied, total, stream) = match source {
             Source::Bulk { packets, .. } => (*packets, packets.unwrap_or(u64::MAX), None),
-            Source::Application(_) => {
+            Source::Application(_) | Source::Group(_) => {
                 let payload = context.packet.0.saturating_sub(endpoint.headers.0).max(1);
                 let stream = Stream {
-                    socket: source.socket(context, Bytes(payload)),
+                    socket: source.socket(context, Bytes(payload), groups),
                     payload,
                     rest: 0,
                     packets: 0,

@@ -127,9 +127,10 @@ impl ParameterFile {
 fn texts(kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
     let text = match (value.get_ref(), kind) {
         (DeValue::Array(values), Kind::List(_)) => {
-            let texts = values
-                .iter()
-                .map(|value| value.get_ref().as_str().map(str::to_owned));
+            let texts = values.iter().map(|value| match value.get_ref() {
+                DeValue::Table(table) => of_table(table),
+                value => value.as_str().map(str::to_owned),
+            });
             return texts.collect();
         }
         (_, Kind::List(_)) => return None,
@@ -146,6 +147,22 @@ fn texts(kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
         _ => return None,
     };
     Some(vec![text])
+}
+
+/// A table of an array, such as `[[flow]]`, as the text KEY=VALUE,…; `None` if a value is neither a string nor a number.
+fn of_table(table: &DeTable<'_>) -> Option<String> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let parts = entries.into_iter().map(|(key, value)| {
+        let value = match value.get_ref() {
+            DeValue::String(text) => text.as_ref(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+            _ => return None,
+        };
+        Some(format!("{}={value}", key.get_ref().replace('_', "-")))
+    });
+    let parts: Option<Vec<String>> = parts.collect();
+    Some(parts?.join(","))
 }
 
 /// Line and column of the beginning of `at`.
@@ -280,6 +297,20 @@ mod tests {
         }
         let again = ParameterFile::parse(&written).unwrap();
         assert_eq!(again.experiment.to_file("1"), written);
+    }
+
+    #[test]
+    fn flows_are_tables_or_texts() {
+        let text = "rtt = \"36ms\"\n[[flow]]\ncc = \"cubic:beta=0.8,c=0.4\"\nterrestrial_rtt = \"20ms\"\n\n[[flow]]\n\
+                    app = \"cbr(rate=64kbps,packet=160B)\"\nclass = 7\n";
+        let tables = ParameterFile::parse(text).unwrap().experiment.to_file("1");
+        let flow = "flow = [\"cc=cubic:beta=0.8,c=0.4,terrestrial-rtt=20ms\", \"app=cbr(rate=64kbps,packet=160B),class=7\"]";
+        assert!(tables.lines().any(|line| line == flow), "{tables}");
+        let (line, _, message) = refusal("rtt = \"1s\"\n[[flow]]\napp = \"cbr\"\ncc = \"cubic\"\n");
+        assert_eq!(line, 2);
+        assert!(message.contains("a setting of TCP"), "{message}");
+        let (_, _, message) = refusal("[[flow]]\nclass = true\n");
+        assert!(message.contains("an array"), "{message}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Start times of flows, and flows with settings of their own.
 
 use tmt_core::math::rng::{Stream, Uniform};
-use tmt_core::named::parts;
+use tmt_core::named::{ParseError, parts};
 use tmt_core::types::{Bytes, Span, to_f64};
 use tmt_link::CLASSES;
 
 use super::setting::{Kind, Setting};
+use crate::application::{App, traffic};
 use crate::congestion::Algorithm;
 
 /// Start time of a flow, from the start of the run.
@@ -81,17 +82,44 @@ pub struct FlowSpec {
     pub start: Option<Start>,
     /// Transfer size; `None` for an endless transfer.
     pub bytes: Option<Bytes>,
+    /// Application; `None` for a transfer.
+    pub app: Option<App>,
     /// RTT between this sender and the gateway; `None` for that of the run.
     pub terrestrial_rtt: Option<Span>,
     /// Class of its packets, 0 to 7; `None` for 0, the lowest.
     pub class: Option<u8>,
 }
 
+/// Keys of a flow.
+const KEYS: [&str; 6] = ["cc", "app", "start", "bytes", "terrestrial-rtt", "class"];
+
 /// Reads the class of a flow.
 fn class(text: &str) -> Result<u8, String> {
     let class = text.parse().ok().filter(|class| *class < CLASSES);
     let most = CLASSES - 1;
     class.ok_or_else(|| format!("found class '{text}', expected a whole number from 0 to {most}"))
+}
+
+impl FlowSpec {
+    /// Refuses settings that its application cannot have.
+    fn check(&self) -> Result<(), String> {
+        let Some(app) = &self.app else {
+            return Ok(());
+        };
+        let name = app.entry().name;
+        if let Some(bytes) = self.bytes {
+            return Err(format!(
+                "found bytes={bytes} with app={name}, expected one of them: app=bytes({bytes}) is a transfer of this size"
+            ));
+        }
+        let datagrams = traffic(app).map_err(|error| error.to_string())?.datagrams();
+        match (&self.cc, datagrams) {
+            (Some(cc), Some(_)) => Err(format!(
+                "found cc={cc} with app={name}, which sends datagrams; expected no cc, a setting of TCP"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Setting for FlowSpec {
@@ -101,16 +129,12 @@ impl Setting for FlowSpec {
         let mut given: Vec<(&str, String)> = Vec::new();
         for part in parts(text) {
             match (part.key, given.last_mut()) {
-                (Some(key @ ("cc" | "start" | "bytes" | "terrestrial-rtt" | "class")), _) => {
-                    given.push((key, part.value.to_owned()));
-                }
-                // Commas also separate the parameters of a congestion control without parentheses.
-                (_, Some(("cc", control))) => *control += &format!(",{}", part.text),
+                (Some(key), _) if KEYS.contains(&key) => given.push((key, part.value.to_owned())),
+                // Commas also separate the parameters of a value without parentheses.
+                (_, Some(("cc" | "app", value))) => *value += &format!(",{}", part.text),
                 _ => {
-                    return Err(format!(
-                        "found '{}', expected cc=…, start=…, bytes=…, terrestrial-rtt=… or class=…",
-                        part.text
-                    ));
+                    let keys = KEYS.map(|key| format!("{key}=…")).join(", ");
+                    return Err(format!("found '{}', expected some of {keys}", part.text));
                 }
             }
         }
@@ -120,6 +144,12 @@ impl Setting for FlowSpec {
                 "cc" => flow.cc.replace(Algorithm::read(&value)?).is_none(),
                 "start" => flow.start.replace(Start::read(&value)?).is_none(),
                 "bytes" => flow.bytes.replace(Bytes::read(&value)?).is_none(),
+                "app" => {
+                    let app = value
+                        .parse()
+                        .map_err(|error: ParseError| error.to_string())?;
+                    flow.app.replace(app).is_none()
+                }
                 "class" => flow.class.replace(class(&value)?).is_none(),
                 _ => flow.terrestrial_rtt.replace(Span::read(&value)?).is_none(),
             };
@@ -127,6 +157,7 @@ impl Setting for FlowSpec {
                 return Err(format!("'{key}' is given more than once"));
             }
         }
+        flow.check()?;
         Ok(flow)
     }
 
@@ -137,7 +168,9 @@ impl Setting for FlowSpec {
         let rtt = self.terrestrial_rtt;
         let rtt = rtt.map(|rtt| format!("terrestrial-rtt={rtt}"));
         let class = self.class.map(|class| format!("class={class}"));
-        let parts = [cc, start, bytes, rtt, class].into_iter().flatten();
+        let app = self.app.as_ref();
+        let app = app.map(|app| format!("app={}", app.in_parentheses()));
+        let parts = [cc, app, start, bytes, rtt, class].into_iter().flatten();
         let parts: Vec<String> = parts.collect();
         parts.join(",")
     }
@@ -190,6 +223,41 @@ mod tests {
     }
 
     #[test]
+    fn the_application_of_a_flow_reads_back() {
+        for text in [
+            "app=cbr(rate=64kbps,packet=160B),class=7",
+            "app=cbr:rate=64kbps,packet=160B,class=7",
+            "class=7,app=cbr(packet=160B,rate=64kbps)",
+        ] {
+            let flow = FlowSpec::read(text).unwrap();
+            assert_eq!(flow.text(), "app=cbr(rate=64kbps,packet=160B),class=7");
+        }
+        let nested =
+            "cc=cubic:beta=0.7,c=0.4,app=on-off(on=exponential(1s),off=2s,over=tcp),start=1s";
+        let flow = FlowSpec::read(nested).unwrap();
+        assert_eq!(flow.text(), nested);
+    }
+
+    #[test]
+    fn settings_of_tcp_on_datagrams_are_refused_by_name() {
+        for (text, part) in [
+            (
+                "app=cbr,cc=cubic",
+                "found cc=cubic:beta=0.7,c=0.4 with app=cbr, which sends datagrams",
+            ),
+            ("app=cbr,bytes=1MB", "found bytes=1000000B with app=cbr"),
+            (
+                "app=cbr(codec=g729,rate=1Mbps)",
+                "rate=1Mbps with codec=g729",
+            ),
+        ] {
+            let error = FlowSpec::read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(FlowSpec::read("app=on-off(on=1s,off=1s,over=tcp),cc=bbr").is_ok());
+    }
+
+    #[test]
     fn invalid_flows_are_refused() {
         for text in [
             "",
@@ -202,6 +270,8 @@ mod tests {
             "class=8",
             "class=high",
             "class=1,class=1",
+            "app=video",
+            "app=bulk,app=cbr",
         ] {
             assert!(FlowSpec::read(text).is_err(), "{text}");
         }

@@ -4,8 +4,20 @@ use tmt_core::types::Time;
 
 use super::counted::counted;
 use super::parameters::Experiment;
-use super::plan::{LinkPlan, Plan};
+use super::plan::{FlowPlan, LinkPlan, Plan};
 use super::values::BufferSize;
+
+/// The congestion control of a flow, with its application if that is no single transfer; the application alone of datagrams.
+fn name(plan: &FlowPlan) -> String {
+    let control = plan.flow.algorithm.short();
+    match (&plan.app, plan.datagrams) {
+        (Some(app), Some(_)) => app.short(),
+        (Some(app), None) if app.entry().name != "bulk" && plan.flow.bytes().is_none() => {
+            format!("{control} {}", app.entry().name)
+        }
+        _ => control,
+    }
+}
 
 impl Plan {
     /// Time at which every run begins, unless it has an offset.
@@ -20,7 +32,7 @@ impl Plan {
     pub fn headline(&self, given: &Experiment) -> String {
         let default = |key| if given.gives(key) { "" } else { " (default)" };
         let flows = self.flows.iter();
-        let names: Vec<String> = flows.map(|plan| plan.flow.algorithm.short()).collect();
+        let names: Vec<String> = flows.map(name).collect();
         let mut controls: Vec<String> = Vec::new();
         for alike in names.chunk_by(|a, b| a == b) {
             controls.push(match alike.len() {
@@ -45,11 +57,15 @@ impl Plan {
             Some(_) => ", split path with an ACK per packet",
             None => "",
         };
+        let profile = if self.flows.iter().any(|plan| plan.datagrams.is_none()) {
+            let profile = self.resolved.profile();
+            format!(", profile {profile}{}", default("profile"))
+        } else {
+            String::new()
+        };
         format!(
-            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, {}{}",
+            "{}{cc}{profile}; {} link{scheme}{rate}, RTT {}{path}, {}{}",
             controls.join(" + "),
-            self.resolved.profile(),
-            default("profile"),
             self.link.kind(),
             self.rtt,
             self.queue_text(),

@@ -345,6 +345,6 @@ parameters! {
         .detail("Those of `rtt`, `lldu` and `lldu_header`, which are otherwise refused where they differ.");
     flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
-        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`. Packets of class 7 go before those of class 0, the default, in a \
-                 queue with priorities.");
+        .detail("For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`, or `app=cbr(codec=g729)`. Packets of class 7 go before those of \
+                 class 0, the default, in a queue with priorities. `tmt tcp --help` lists the applications.");
 }

@@ -14,6 +14,7 @@ use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
+use crate::application::{App, Form, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -178,6 +179,14 @@ pub struct FlowPlan {
     pub flow: Flow,
     /// Start time, fixed or random.
     pub start: Start,
+    /// Its application; `None` for a transfer of `bytes`, or without end.
+    pub app: Option<App>,
+    /// Its datagrams; `None` for TCP.
+    pub datagrams: Option<Form>,
+    /// Whether its application draws random numbers.
+    pub is_random: bool,
+    /// Its application, if that may have several flows.
+    pub(super) traffic: Option<Arc<dyn Traffic>>,
 }
 
 /// The return trace of all runs.
@@ -247,9 +256,28 @@ impl Plan {
         if let (Some(duration), Some(_)) = (self.resolved.duration, offset) {
             end = end.min(begin.saturating_add(duration));
         }
-        let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
-            start: plan.start.draw(seed, index),
-            ..plan.flow.clone()
+        let length = end.since(begin);
+        let flows = self.flows.iter().enumerate().flat_map(|(number, plan)| {
+            let flow = Flow {
+                start: plan.start.draw(seed, number),
+                ..plan.flow.clone()
+            };
+            let site = Site {
+                number,
+                seed,
+                packet: self.resolved.packet(),
+                rate_bps: self.link_rate_bps,
+                length,
+            };
+            let traffic = plan.traffic.as_ref();
+            match traffic.and_then(|traffic| traffic.flows(&flow, &site)) {
+                None => vec![flow],
+                Some(flows) => {
+                    let part_of = Some(number);
+                    let flows = flows.into_iter();
+                    flows.map(|flow| Flow { part_of, ..flow }).collect()
+                }
+            }
         });
         Setup {
             flows: flows.collect(),
@@ -393,6 +421,9 @@ impl Plan {
             let classes = setup.flows.iter().map(|flow| flow.class.to_string());
             set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
         }
+        if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
+            set("flow_datagrams", &described_datagrams(&self.flows, setup));
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
@@ -455,8 +486,8 @@ impl Plan {
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);
         }
-        // All flows have the same settings but for congestion control, start and size.
-        if let Some(Flow { endpoint, .. }) = setup.flows.first() {
+        // All flows of TCP have the same settings but for congestion control, start and size.
+        if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
             self.describe_acks(head, endpoint);
         }
         head.set("flows", setup.flows.len().to_string());
@@ -487,6 +518,24 @@ impl Plan {
             head.set("sack_compression_ns", nanos(held_back));
         }
     }
+}
+
+/// The datagrams of each flow, for the auditor: sizes in bytes, rate in bit/s, and whether there are pauses; `-` for TCP.
+fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
+    let entries = simulation::entries(&setup.flows);
+    let flows = entries.into_iter().filter_map(|entry| flows.get(entry));
+    let flows = flows.map(|flow| {
+        let Some(form) = flow.datagrams else {
+            return "-".to_owned();
+        };
+        let pauses = if form.share < 1.0 { "on" } else { "off" };
+        let (payload, headers) = (form.payload.0, form.headers.0);
+        format!(
+            "payload={payload},headers={headers},rate={},pauses={pauses}",
+            form.rate_bps
+        )
+    });
+    flows.collect::<Vec<_>>().join(" ")
 }
 
 /// What is done with the link of a run, whose type its model decides.

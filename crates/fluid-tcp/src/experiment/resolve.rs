@@ -1,5 +1,6 @@
 //! Resolution of an experiment to a plan: defaults, refusals and notes.
 
+mod applications;
 mod contradictions;
 mod coupled;
 mod endpoint;
@@ -27,7 +28,6 @@ use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
 use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
-use crate::simulation::Flow;
 use link::Link;
 use packing::is_from_mahimahi;
 
@@ -99,27 +99,16 @@ impl Experiment {
             );
             return refused(key, message);
         }
-        let plan = |flow: &FlowSpec| {
-            let endless = Flow::new(flow.cc.clone().unwrap_or_else(|| self.cc()), endpoint);
-            let sized = flow.bytes;
-            let sized = sized.and_then(|bytes| endless.clone().of_bytes(bytes, self.packet()));
-            FlowPlan {
-                flow: Flow {
-                    terrestrial_rtt: flow.terrestrial_rtt,
-                    class: flow.class.unwrap_or(0),
-                    ..sized.unwrap_or(endless)
-                },
-                start: flow.start.unwrap_or_else(|| self.start()),
-            }
-        };
+        let plan = |spec: &FlowSpec| self.flow_plan(spec, endpoint);
         let alike = FlowSpec {
             bytes: self.bytes,
             ..FlowSpec::default()
         };
         let flows: Vec<FlowPlan> = match &self.flow {
-            Some(flows) => flows.iter().map(plan).collect(),
-            None => (0..self.flows().0).map(|_| plan(&alike)).collect(),
+            Some(flows) => flows.iter().map(plan).collect::<Result<_>>()?,
+            None => vec![plan(&alike)?; usize::try_from(self.flows().0).unwrap_or(usize::MAX)],
         };
+        self.check_datagrams(&flows)?;
         self.check_controls(&endpoint, &flows)?;
         Ok((endpoint, flows))
     }
@@ -144,16 +133,20 @@ impl Experiment {
         let end = self.end(&facts, latest, &mut notes)?;
         let length = end.since(facts.begin);
         self.check_size(&facts, &endpoint, &flows, buffer, length)?;
+        notes.extend(applications::check_rates(&facts, &flows)?);
+        let loads = applications::check_loads(&facts, &flows, self.packet(), length);
+        notes.extend(loads?);
         notes.extend(self.contradictions(&endpoint, &flows));
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, length));
         notes.extend(self.path_notes().map(Note::from));
-        notes.extend(self.window_warning(&facts, &endpoint, flows.len()));
+        let of_tcp = flows.iter().filter(|flow| flow.datagrams.is_none());
+        notes.extend(self.window_warning(&facts, &endpoint, of_tcp.count()));
         let return_trace = self.return_link(storage, (endpoint.bare_ack(), end), &mut notes)?;
         let return_buffer = self.return_queue(return_trace.as_ref(), facts.rtt, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone().into());
         let mut plan = Plan {
-            resolved: self.resolved(facts.resolved, &link, &endpoint, size),
+            resolved: self.resolved(facts.resolved, &link, &endpoint, size, &flows),
             params: Params::new(),
             link,
             flows,
@@ -208,6 +201,7 @@ impl Experiment {
         link: &LinkPlan,
         endpoint: &Endpoint,
         buffer: BufferSize,
+        flows: &[FlowPlan],
     ) -> Self {
         let mut resolved = Self {
             link: Some(link.kind()),
@@ -217,10 +211,7 @@ impl Experiment {
             buffer: Some(buffer),
             queue: Some(self.queue()),
             looped: Some(self.looped()),
-            profile: Some(self.profile()),
             seed: Some(self.seed()),
-            rwnd: Some(self.receiver_window()),
-            first_rwnd: Some(self.first_receiver_window()),
             ..resolved
         };
         if self.path() == PathKind::Split {
@@ -229,14 +220,21 @@ impl Experiment {
         if self.offsets.is_none() {
             resolved.seeds = Some(self.seeds());
         }
-        resolved.read_endpoint(endpoint);
+        if flows.iter().any(|flow| flow.datagrams.is_none()) {
+            resolved.profile = Some(self.profile());
+            resolved.rwnd = Some(self.receiver_window());
+            resolved.first_rwnd = Some(self.first_receiver_window());
+            resolved.read_endpoint(endpoint);
+        }
         if self.flow.is_none() {
             resolved.flows = Some(self.flows());
             resolved.cc = Some(self.cc());
             resolved.start = Some(self.start());
         }
-        for flow in resolved.flow.iter_mut().flatten() {
-            flow.cc.get_or_insert_with(|| self.cc());
+        for (flow, plan) in resolved.flow.iter_mut().flatten().zip(flows) {
+            if plan.datagrams.is_none() {
+                flow.cc.get_or_insert_with(|| self.cc());
+            }
             flow.start.get_or_insert_with(|| self.start());
         }
         resolved
@@ -290,7 +288,9 @@ impl Experiment {
     ) -> Vec<Note> {
         let mut warnings = Vec::new();
         // On a split path the proxy advertises its buffer before the first window is sent.
-        if buffer < u64::from(endpoint.initial_window) && self.path() != PathKind::Split {
+        let has_tcp = flows.iter().any(|flow| flow.datagrams.is_none());
+        let is_small = has_tcp && buffer < u64::from(endpoint.initial_window);
+        if is_small && self.path() != PathKind::Split {
             let iw = endpoint.initial_window;
             warnings.push(Note::warning(format!(
                 "the queue of {} is smaller than the initial window of {iw}",
@@ -319,7 +319,9 @@ impl Experiment {
         let drawn = on_link
             || is_random(&self.queue_loss)
             || is_random(&self.return_loss)
-            || flows.iter().any(|flow| flow.start.is_drawn());
+            || flows
+                .iter()
+                .any(|flow| flow.start.is_drawn() || flow.is_random);
         if self.seeds().0 > 1 && !drawn && !self.compares() {
             warnings.push(Note::warning(
                 "nothing in these runs is random: every seed gives the same result",

@@ -22,6 +22,8 @@ struct FlowState {
     above: BTreeSet<u64>,
     /// The same number at the begin of the interval.
     before: u64,
+    /// Payload of datagrams in the interval, bytes.
+    datagrams: u64,
     /// Retransmissions in the interval.
     retransmissions: u64,
     /// Congestion window, segments.
@@ -54,6 +56,7 @@ impl Intervals {
             next: 0,
             above: BTreeSet::new(),
             before: 0,
+            datagrams: 0,
             retransmissions: 0,
             cwnd: 0.0,
         };
@@ -111,7 +114,8 @@ impl Intervals {
         let (mut all, mut again) = (0, 0);
         for (number, flow) in self.flows.iter_mut().enumerate() {
             let payload = |packets| flow.flow.payload_of(packets, self.packet);
-            let bytes = payload(flow.next) - payload(flow.before);
+            let in_order = payload(flow.next) - payload(flow.before);
+            let bytes = in_order + std::mem::take(&mut flow.datagrams);
             let cwnd = adaptive(
                 flow.cwnd * to_f64(flow.flow.payload(self.packet).0),
                 1024.0,
@@ -159,6 +163,10 @@ impl Probe for Intervals {
     fn on_delivered(&mut self, now: Time, transmission: Transmission) {
         self.advance(now);
         let flow = &mut self.flows[transmission.flow];
+        if flow.flow.hosts.is_some() {
+            flow.datagrams += flow.flow.payload(transmission.size).0;
+            return;
+        }
         if transmission.packet >= flow.next {
             flow.above.insert(transmission.packet);
         }

@@ -115,8 +115,8 @@ pub struct PacketLog<W: Write + Send> {
     end: Time,
     /// Whether a proxy keeps packets until the link has acknowledged them.
     proxied: bool,
-    /// Whether it observes the ACKs of the hosts.
-    acknowledged: bool,
+    /// Whether it observes the ACKs of the hosts of each flow: those of TCP.
+    acknowledged: Vec<bool>,
 }
 
 impl<W: Write + Send> PacketLog<W> {
@@ -153,7 +153,7 @@ impl<W: Write + Send> PacketLog<W> {
         head.set("hosts", "real");
         let log = Self::of_columns(SIZED, output, form, &head, setup)?;
         Ok(Self {
-            acknowledged: false,
+            acknowledged: vec![false; setup.flows.len()],
             ..log
         })
     }
@@ -166,7 +166,11 @@ impl<W: Write + Send> PacketLog<W> {
         setup: &Setup,
     ) -> io::Result<Self> {
         Ok(Self {
-            acknowledged: true,
+            acknowledged: setup
+                .flows
+                .iter()
+                .map(|flow| flow.hosts.is_none())
+                .collect(),
             table: Table::new(output, form, &COLUMNS[..columns], head)?,
             columns,
             rows: VecDeque::new(),
@@ -196,9 +200,9 @@ impl<W: Write + Send> PacketLog<W> {
         {
             change(row);
         }
-        while let Some(row) = self
-            .rows
-            .pop_front_if(|row| row.is_complete(self.acknowledged))
+        while let Some(row) = self.rows.front()
+            && row.is_complete(self.acknowledged[row.copy.flow])
+            && let Some(row) = self.rows.pop_front()
         {
             self.first += 1;
             self.write(&row);
@@ -250,7 +254,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
             sent: now,
             ..Row::default()
         });
-        if self.acknowledged {
+        if self.acknowledged[copy.flow] {
             let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
             copies.push(copy.ordinal);
         }

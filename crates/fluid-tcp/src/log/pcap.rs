@@ -14,6 +14,7 @@
 //!   transfer has the payload that is left.
 //! - Sequence numbers count bytes from 1. Packet n begins at 1 + n · payload modulo 2^32.
 //! - The payload is zeros. It is not stored, but it is part of the length on the wire and of the checksums.
+//! - Datagrams are UDP (RFC 768) between the same addresses and ports as a connection would be.
 //! - The receiver's window is that of its settings, limited by 16 bits and the largest window scale.
 //!
 //! Wireshark shows a retransmission within the round-trip time of the handshake after the highest packet as "out of
@@ -27,8 +28,8 @@ use std::ops::RangeInclusive;
 use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
 use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
 
-use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
+use crate::endpoint::{Transmission, UDP_HEADERS};
 use crate::simulation::probe::Probe;
 use crate::simulation::{Flow, Setup};
 
@@ -74,6 +75,8 @@ struct Connection {
     /// Payload of a finite transfer of a given size, bytes.
     bytes: Option<u64>,
     begun: bool,
+    /// Whether it is UDP, which has no connection.
+    datagrams: bool,
 }
 
 /// A segment to be written.
@@ -203,8 +206,9 @@ impl<W: Write> Pcap<W> {
     /// # Errors
     /// A packet that no capture holds ([`check_packet`]), or an error of the output.
     pub fn new(sender: W, receiver: W, setup: &Setup) -> io::Result<Self> {
-        // All flows have the same headers.
-        let headers = setup.flows.first().map(|flow| flow.endpoint.headers);
+        // All flows of TCP have the same headers.
+        let headers = setup.flows.iter().find(|flow| flow.hosts.is_none());
+        let headers = headers.map(|flow| flow.endpoint.headers);
         let headers = headers.unwrap_or(Bytes(HEADERS));
         let (payload, padding) = check_packet(setup.packet, headers)
             .map_err(|found| io::Error::new(io::ErrorKind::InvalidInput, found))?;
@@ -281,6 +285,13 @@ impl<W: Write> Pcap<W> {
 
     /// Writes a data packet; the first of a flow follows its handshake.
     fn data(&mut self, at: Time, file: usize, copy: Transmission) {
+        if self.flows[copy.flow].datagrams {
+            self.write_handshakes(at);
+            if self.error.is_none() {
+                self.error = datagram(at, copy, &mut self.files[file]).err();
+            }
+            return;
+        }
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
             self.write_handshakes(at);
@@ -381,6 +392,7 @@ impl Connection {
             packets: flow.packets(),
             bytes: flow.bytes().map(|bytes| bytes.0),
             begun: flow.endpoint.handshake,
+            datagrams: flow.hosts.is_some(),
         }
     }
 }
@@ -392,7 +404,7 @@ fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
         let terrestrial = setup.terrestrial_rtt(flow);
         let there = terrestrial.half().saturating_add(setup.rtt.half());
         let rtt = setup.rtt.saturating_add(terrestrial);
-        if of.endpoint.handshake && of.packets() != Some(0) {
+        if of.hosts.is_none() && of.endpoint.handshake && of.packets() != Some(0) {
             let syn = setup.begin.saturating_add(of.start);
             let syn_ack = syn.saturating_add(there);
             let ack = syn.saturating_add(rtt);
@@ -411,16 +423,36 @@ fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
     segments.into()
 }
 
+/// Addresses and ports of a flow, the sender's first.
+fn ends(flow: usize) -> io::Result<[([u8; 4], u16); 2]> {
+    let ports = usize::from(PORTS);
+    let port = FIRST_PORT + u16::try_from(flow % ports).unwrap_or(0);
+    let network = u8::try_from(flow / ports).map_err(io::Error::other)?;
+    Ok([
+        ([10, 0, network, 1], port),
+        ([10, 0, network, 2], SERVER_PORT),
+    ])
+}
+
+/// Writes the record of a datagram: its IPv4 and UDP headers, and its length. Headers above those, such as RTP, are zeros and
+/// part of what UDP carries.
+fn datagram(at: Time, copy: Transmission, file: &mut impl Write) -> io::Result<()> {
+    let [(source, from), (destination, to)] = ends(copy.flow)?;
+    let carried = copy.size.0.saturating_sub(UDP_HEADERS.0);
+    let payload = vec![0; usize::try_from(carried).map_err(io::Error::other)?];
+    let mut packet = Vec::new();
+    PacketBuilder::ipv4(source, destination, 64)
+        .udp(from, to)
+        .write(&mut packet, &payload)
+        .map_err(io::Error::other)?;
+    let headers = &packet[..packet.len() - payload.len()];
+    record(at, headers, packet.len() as u64, file)
+}
+
 impl Segment<'_> {
     /// Writes the record of a packet: its IPv4 and TCP headers, and its length with the payload.
     fn write(&self, at: Time, payload: &[u8], file: &mut impl Write) -> io::Result<()> {
-        let ports = usize::from(PORTS);
-        let port = FIRST_PORT + u16::try_from(self.flow % ports).unwrap_or(0);
-        let network = u8::try_from(self.flow / ports).map_err(io::Error::other)?;
-        let mut ends = [
-            ([10, 0, network, 1], port),
-            ([10, 0, network, 2], SERVER_PORT),
-        ];
+        let mut ends = ends(self.flow)?;
         if !self.from_sender {
             ends.reverse();
         }

@@ -11,6 +11,7 @@ pub use tmt_core::types::Show;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::simulation::Setup;
+use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally, Observed};
 use tmt_link::Usage;
 
@@ -29,6 +30,8 @@ pub struct Metric<T> {
     pub value: fn(&T) -> Option<f64>,
     /// Row of the table; `None` if it is not in the table.
     pub row: Option<Row>,
+    /// Whether it is one of an application. JSON and table have it only where it applies.
+    pub of_application: bool,
 }
 
 impl<T> Metric<T> {
@@ -37,7 +40,10 @@ impl<T> Metric<T> {
     pub fn unit(&self) -> &'static str {
         const SUFFIXES: [(&str, &str); 3] =
             [("_bps", "bit/s"), ("_packets", "packets"), ("_s", "s")];
-        const COUNTED: [(&str, &str); 7] = [
+        const COUNTED: [(&str, &str); 10] = [
+            ("requests_", "requests"),
+            ("pages_", "pages"),
+            ("transfers_", "transfers"),
             ("packets_", "packets"),
             ("acks_", "ACKs"),
             ("lldus_", "LLDUs"),
@@ -126,6 +132,7 @@ macro_rules! metrics {
         $(
             $(#[doc = $doc:literal])+
             $(#[serde($($serde:tt)*)])?
+            $(#[of $application:ident])?
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
         )+
     ) => {
@@ -146,6 +153,7 @@ macro_rules! metrics {
                     nullable: <$type as Typed>::NULLABLE,
                     value: |metrics| number(&metrics.$name),
                     row: metrics!(row $($place $label $show)?),
+                    of_application: metrics!(is $($application)?),
                 },
             )+];
 
@@ -166,6 +174,8 @@ macro_rules! metrics {
             }
         }
     };
+    (is) => { false };
+    (is application) => { true };
     (row) => { None };
     (row $place:literal $label:literal $show:expr) => {
         Some(Row { place: $place, label: $label, show: $show })
@@ -279,6 +289,88 @@ metrics! {
     reordering_extent_mean_packets: Option<f64> = o.extents().mean(), 38 "reordering extent mean packets" Show::Decimals(3);
     /// Largest extent; 0 if nothing was reordered.
     reordering_extent_max_packets: u64 = o.extents().max, 39 "reordering extent max packets" Show::Count;
+    /// Payload that the application supplied over the flow's own time. Null if that follows the network, as in a bulk
+    /// transfer. Total: sum over the flows that have it, over the time of all.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    offered_bps: Option<f64> = o.offered_rate(), 40 "offered kbps" Show::Kilo;
+    /// Datagrams that were dropped at the queue or lost on the link, over those that were sent.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    datagram_loss_ratio: Option<f64> = o.datagram_loss(), 41 "datagrams lost / sent" Show::Decimals(6);
+    /// Interarrival jitter of the datagrams at the end of the run (RFC 3550, Sec. 6.4.1). Total: mean over the flows.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    jitter_s: Option<f64> = o.application(|outcome| outcome.jitter_s.value()), 42 "jitter ms" Show::Milli;
+    /// Largest value of the interarrival jitter.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    jitter_max_s: Option<f64> = o.application(|outcome| outcome.jitter_max_s), 43 "jitter max ms" Show::Milli;
+    /// Delay of a call from mouth to ear: packetisation, look-ahead of the codec, network and playout buffer. Total: mean
+    /// over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    mouth_to_ear_delay_s: Option<f64> = o.call(|heard| heard.delay_s.value()), 44 "mouth-to-ear delay ms" Show::Milli;
+    /// Datagrams of a call that arrived after the time to play them, over those that were due until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    late_ratio: Option<f64> = o.call(|heard| ratio(heard.late, heard.due)), 45 "datagrams late / due" Show::Decimals(6);
+    /// Datagrams of a call that were not played, because they were late or never arrived, over those that were due.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    voice_loss_ratio: Option<f64> = o.call(|heard| ratio(heard.missing, heard.due)),
+        46 "datagrams not played / due" Show::Decimals(6);
+    /// Mean length of the runs of datagrams that were not played, over that of random ones, within 1 and 8 (ITU-T G.107).
+    /// Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    burst_ratio: Option<f64> = o.call(|heard| heard.burst_ratio.value()), 47 "burst ratio" Show::Decimals(3);
+    /// Rating of a call by the E-model, R (ITU-T G.107). Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    voice_rating: Option<f64> = o.call(|heard| heard.rating.value()), 48 "rating R" Show::Decimals(2);
+    /// Mean opinion score of a call by the E-model (ITU-T G.107, Annex B), 1 to 4.5. Total: mean over the calls.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    mos: Option<f64> = o.call(|heard| heard.mos.value()), 49 "MOS" Show::Decimals(2);
+    /// Requests that have been answered.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    requests_answered: Option<u64> = o.number(|outcome| &outcome.responses),
+        50 "requests answered" Show::Count;
+    /// Mean time from a request to the last byte of its answer.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_mean_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.mean),
+        51 "response time mean s" Show::Decimals(6);
+    /// Median of the response time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_p50_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p50),
+        52 "response time p50 s" Show::Decimals(6);
+    /// 95th percentile of the response time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    response_time_p95_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p95),
+        53 "response time p95 s" Show::Decimals(6);
+    /// Pages that have been loaded.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    pages_loaded: Option<u64> = o.number(|outcome| &outcome.pages),
+        54 "pages loaded" Show::Count;
+    /// Mean page load time: from the request of a page to the last byte of its last object.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_mean_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.mean),
+        55 "page time mean s" Show::Decimals(6);
+    /// Median of the page load time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_p50_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p50),
+        56 "page time p50 s" Show::Decimals(6);
+    /// 95th percentile of the page load time.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    page_time_p95_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p95),
+        57 "page time p95 s" Show::Decimals(6);
+    /// Transfers of a load that are complete.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfers_complete: Option<u64> = o.number(|outcome| &outcome.transfers),
+        58 "transfers complete" Show::Count;
+    /// Mean time of these transfers, from the start of each to its last byte.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_mean_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.mean),
+        59 "transfer time mean s" Show::Decimals(6);
+    /// Median of the time of these transfers.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_p50_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p50),
+        60 "transfer time p50 s" Show::Decimals(6);
+    /// 95th percentile of the time of these transfers.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfer_time_p95_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p95),
+        61 "transfer time p95 s" Show::Decimals(6);
 }
 
 metrics! {
@@ -378,9 +470,13 @@ impl RunReport {
         let capacity = link.usage.capacity_packets;
         let (flows, total) = Observed::all(setup, duration, capacity, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
-        let shared = tallies
-            .iter()
-            .map(|tally| tally.shared_payload().map(to_f64));
+        let entries = entries(&setup.flows);
+        let numbered: Vec<_> = entries.iter().zip(tallies).collect();
+        let shared = numbered.chunk_by(|one, other| one.0 == other.0);
+        let shared = shared.map(|parts| {
+            let each = parts.iter().map(|(_, tally)| tally.shared_payload());
+            each.sum::<Option<u64>>().map(to_f64)
+        });
         let source = TotalSource {
             link,
             shared: shared.collect(),
@@ -457,7 +553,11 @@ mod tests {
         let json = json.as_object().unwrap();
         let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());
         let names = metrics.map(|m| m.name).chain(total.map(|m| m.name));
-        assert_eq!(names.clone().count(), json.len());
+        let of_applications = Metrics::ALL.iter().filter(|metric| metric.of_application);
+        let absent = of_applications.clone().count();
+        assert_eq!(names.clone().count(), json.len() + absent);
+        assert!(of_applications.clone().all(|metric| metric.nullable));
+        let names = names.filter(|name| of_applications.clone().all(|metric| metric.name != *name));
         for name in names {
             let listed = report.total.numbers().find(|(known, _)| *known == name);
             let number = listed.map(|(_, number)| number);

@@ -21,11 +21,12 @@ use tmt_link::hop::{
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
-use crate::endpoint::{Context, Endpoint, Ends, Other, Outgoing, Source, Transmission};
+use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, Transmission};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
+use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
@@ -206,26 +207,34 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     {
         return Err(RunError::NotTcp { flow });
     }
-    let mut endpoints = Endpoints::default();
-    let tallies = FlowTally::all(setup.flows.len(), gateway.keeps_order() && side.is_empty());
+    let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
+    let keeps_order = gateway.keeps_order() && side.is_empty();
+    let tallies = FlowTally::all(&entries(&setup.flows), keeps_order);
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
         .collect();
     let connections = setup.flows.iter().zip(&terrestrial).zip(tallies);
     let connections = connections.enumerate();
     let connections = connections.map(|(number, ((flow, [_, back]), tally))| {
+        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
+        let start = setup.begin.saturating_add(flow.start);
+        let shakes_hands = flow.endpoint.handshake && flow.hosts.is_none();
+        let handshake = setup.rtt.saturating_add(setup.terrestrial_rtt(number));
+        let handshake = if shakes_hands { handshake } else { Span::ZERO };
         let context = Context {
             flow: number,
             packet: setup.packet,
             seed: setup.seed,
-            start: setup.begin.saturating_add(flow.start),
+            start,
+            open: start.saturating_add(handshake),
+            back: return_delay.saturating_add(*back),
+            return_rate: setup.return_path.rate,
         };
-        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
         Connection {
-            ends: ends(flow, &context, &mut endpoints),
+            ends: ends(flow, &context, &mut endpoints, &mut groups),
             start: context.start,
             terrestrial_back: *back,
-            ack_delay: return_delay.saturating_add(*back),
+            ack_delay: context.back,
             far_event: None,
             timer_event: None,
             near_event: None,
@@ -286,13 +295,14 @@ impl Endpoints {
 }
 
 /// The hosts of a flow.
-fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints) -> Ends {
+fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints, groups: &mut Groups) -> Ends {
     let Some(make) = &flow.hosts else {
         let endpoint = endpoints.share(flow.endpoint);
-        return Ends::Tcp(Tcp::new(&flow.algorithm, endpoint, &flow.source, context));
+        let tcp = Tcp::new(&flow.algorithm, endpoint, &flow.source, context, groups);
+        return Ends::Tcp(tcp);
     };
     let [near, far] = (make.0)(context);
-    let socket = flow.source.socket(context, context.packet);
+    let socket = flow.source.socket(context, context.packet, groups);
     Ends::Other(Box::new(Other { near, far, socket }))
 }
 
@@ -556,9 +566,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         if self.proxy.is_some() {
             // The proxy has acknowledged it.
-            return;
+            return self.wake_flows(now, flow);
         }
         let number = u32::try_from(flow).unwrap_or(u32::MAX);
+        let streams = tcp.stream.is_some();
         let delays = tcp.receiver.deadline().is_some();
         if let Some(ack) = arrival.ack {
             if self.return_path.is_none() {
@@ -580,6 +591,22 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         if delays {
             self.watch_far(number);
+        }
+        if streams {
+            self.wake_flows(now, flow);
+        }
+    }
+
+    /// Asks the near hosts again for which a delivery to `flow` has changed something.
+    #[inline(never)]
+    fn wake_flows(&mut self, now: Time, flow: usize) {
+        while let Ends::Tcp(tcp) = &mut self.connections[flow].ends
+            && let Some(stream) = &mut tcp.stream
+            && let Some(woken) = stream.socket.woken()
+        {
+            if let Ok(woken) = u32::try_from(woken) {
+                self.after_sender(now, woken, SenderEvent::Pace);
+            }
         }
     }
 
@@ -696,7 +723,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.mark_shared(1);
         for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
             let payload = |packets| flow.payload_of(packets, self.setup.packet);
-            connection.tally.end(&connection.ends, payload);
+            let is_part = flow.part_of.is_some() && flow.packets().is_some();
+            connection
+                .tally
+                .end(&mut connection.ends, end, is_part, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         let link = LinkUse {

@@ -33,6 +33,9 @@ pub struct Flow {
     pub source: Source,
     /// Class of its packets, from 0, the lowest, to 7 (RFC 2474, Sec. 4.2.2). A queue with priorities serves by it.
     pub class: u8,
+    /// Number of the load of which it is a part: flows that follow each other with the same number are one in the results.
+    /// `None` for a flow of its own.
+    pub part_of: Option<usize>,
 }
 
 impl Flow {
@@ -50,6 +53,7 @@ impl Flow {
                 bytes: None,
             },
             class: 0,
+            part_of: None,
         }
     }
 
@@ -58,13 +62,22 @@ impl Flow {
     pub fn between<N: Host + 'static, F: Host + 'static>(
         make: impl Fn(&Context) -> (N, F) + Send + Sync + 'static,
     ) -> Self {
+        Self::new(Algorithm::default(), Endpoint::default()).over(make)
+    }
+
+    /// The same flow between hosts of one's own instead of those of TCP.
+    #[must_use]
+    pub fn over<N: Host + 'static, F: Host + 'static>(
+        self,
+        make: impl Fn(&Context) -> (N, F) + Send + Sync + 'static,
+    ) -> Self {
         let make = move |context: &Context| -> [Box<dyn Host>; 2] {
             let (near, far) = make(context);
             [Box::new(near), Box::new(far)]
         };
         Self {
             hosts: Some(Arc::new(Make(Box::new(make)))),
-            ..Self::new(Algorithm::default(), Endpoint::default())
+            ..self
         }
     }
 
@@ -133,7 +146,7 @@ impl Flow {
     pub const fn packets(&self) -> Option<u64> {
         match self.source {
             Source::Bulk { packets, .. } => packets,
-            Source::Application(_) => None,
+            Source::Application(_) | Source::Group(_) => None,
         }
     }
 
@@ -142,7 +155,7 @@ impl Flow {
     pub const fn bytes(&self) -> Option<Bytes> {
         match self.source {
             Source::Bulk { bytes, .. } => bytes,
-            Source::Application(_) => None,
+            Source::Application(_) | Source::Group(_) => None,
         }
     }
 
@@ -153,6 +166,20 @@ impl Flow {
             _ => packets.saturating_mul(self.payload(packet).0),
         }
     }
+}
+
+/// Number in the results of each flow: flows that follow each other and are part of one load share one.
+pub(crate) fn entries(flows: &[Flow]) -> Vec<usize> {
+    let (mut number, mut last) = (0, None);
+    let mut entries = Vec::with_capacity(flows.len());
+    for (at, flow) in flows.iter().enumerate() {
+        if at > 0 && (flow.part_of.is_none() || flow.part_of != last) {
+            number += 1;
+        }
+        last = flow.part_of;
+        entries.push(number);
+    }
+    entries
 }
 
 /// All parameters of a run except for its link.

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
-use tmt_core::types::{Span, to_f64};
+use tmt_core::stats::ratio;
+use tmt_core::types::{Span, Time, to_f64};
 
-use crate::endpoint::Ends;
+use crate::endpoint::{Ends, Heard, Outcome};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
+use crate::simulation::setup::entries;
 use crate::simulation::{Flow, Setup};
 
 /// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
@@ -100,6 +102,10 @@ pub(super) struct Counts {
     /// Reordered transmissions.
     extents: Extents,
     completion: Option<Span>,
+    /// Transmissions to hosts that are not TCP, and those that were dropped or lost; `None` if there are no such hosts.
+    datagrams: Option<[u64; 2]>,
+    /// Observations of applications; `None` for bulk transfers.
+    outcome: Option<Box<Outcome>>,
 }
 
 impl Counts {
@@ -134,6 +140,14 @@ impl Counts {
         self.extents = self.extents.and(other.extents);
         let both = self.completion.zip(other.completion);
         self.completion = both.map(|(one, other)| one.max(other));
+        self.datagrams = match (self.datagrams, other.datagrams) {
+            (Some(one), Some(other)) => Some([one[0] + other[0], one[1] + other[1]]),
+            (one, other) => one.or(other),
+        };
+        self.outcome = match (self.outcome, &other.outcome) {
+            (Some(one), Some(other)) => Some(Box::new(one.and(other))),
+            (one, other) => one.or_else(|| other.clone()),
+        };
         self
     }
 }
@@ -155,7 +169,8 @@ pub(crate) struct FlowTally {
     /// `None` if there can be none.
     reordering: Option<Box<Reordering>>,
     counts: Counts,
-    distributions: Box<DelayDistributions>,
+    /// Those of a load are shared by its flows.
+    distributions: Rc<RefCell<DelayDistributions>>,
     /// Payload delivered at the begin and at the end of the time that all flows share.
     shared: [Option<u64>; 2],
     /// Delays of all flows; `None` if there is only one flow.
@@ -178,11 +193,16 @@ fn settle(
 impl FlowTally {
     /// Tallies for the flows of a run, whose network may keep the order of their packets. Their memory is limited and
     /// shared.
-    pub(crate) fn all(flows: usize, keeps_order: bool) -> impl Iterator<Item = Self> {
-        let total = (flows > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
+    pub(crate) fn all(entries: &[usize], keeps_order: bool) -> impl Iterator<Item = Self> + use<> {
+        let flows = entries.len();
+        let alone = entries.last().map_or(0, |last| last + 1);
+        let of_entry = |_| Rc::new(RefCell::new(DelayDistributions::of(alone)));
+        let distributions: Vec<_> = (0..alone).map(of_entry).collect();
+        let total = (alone > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
         let waiting = (WAITING / flows.max(1)).clamp(LEAST_WAITING, MOST_WAITING);
-        (0..flows).map(move |_| Self {
-            distributions: Box::new(DelayDistributions::of(flows)),
+        let entries = Vec::from(entries);
+        entries.into_iter().map(move |entry| Self {
+            distributions: Rc::clone(&distributions[entry]),
             total: total.clone(),
             shared: [None; 2],
             counts: Counts::default(),
@@ -238,7 +258,8 @@ impl FlowTally {
     fn settle_queueing(&mut self) {
         let mut total = self.total.as_ref().map(|total| total.borrow_mut());
         let total = total.as_mut().map(|total| &mut total.queueing);
-        settle(&mut self.queueing, &mut self.distributions.queueing, total);
+        let own = &mut self.distributions.borrow_mut().queueing;
+        settle(&mut self.queueing, own, total);
     }
 
     /// A sender takes an RTT sample.
@@ -254,14 +275,16 @@ impl FlowTally {
     fn settle_rtt(&mut self) {
         let mut total = self.total.as_ref().map(|total| total.borrow_mut());
         let total = total.as_mut().map(|total| &mut total.rtt);
-        settle(&mut self.rtt, &mut self.distributions.rtt, total);
+        let own = &mut self.distributions.borrow_mut().rtt;
+        settle(&mut self.rtt, own, total);
     }
 
     #[inline(never)]
     fn settle_delay(&mut self) {
         let mut total = self.total.as_ref().map(|total| total.borrow_mut());
         let total = total.as_mut().map(|total| &mut total.delay);
-        settle(&mut self.delay, &mut self.distributions.delay, total);
+        let own = &mut self.distributions.borrow_mut().delay;
+        settle(&mut self.delay, own, total);
     }
 
     /// Transmission `ordinal` will not reach the receiver.
@@ -307,7 +330,14 @@ impl FlowTally {
     }
 
     /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer.
-    pub(crate) fn end(&mut self, ends: &Ends, bulk: impl Fn(u64) -> u64) {
+    /// One of a transfer that `is_part` of a load.
+    pub(crate) fn end(
+        &mut self,
+        ends: &mut Ends,
+        end: Time,
+        is_part: bool,
+        bulk: impl Fn(u64) -> u64,
+    ) {
         self.settle_queueing();
         self.settle_delay();
         self.settle_rtt();
@@ -315,7 +345,7 @@ impl FlowTally {
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         let values = &mut self.counts.values;
         let mut set = |what: Count, count| values[what as usize] = count;
-        match ends {
+        match &*ends {
             Ends::Tcp(tcp) => {
                 let (delivered, events) = (tcp.receiver.rcv_nxt(), tcp.sender.events());
                 set(Count::Delivered, delivered);
@@ -331,6 +361,16 @@ impl FlowTally {
             }
         }
         values[Count::Payload as usize] = ends.delivered(bulk);
+        if let Ends::Other(_) = ends {
+            let of = |what: Count| values[what as usize];
+            let gone = of(Count::Dropped) + of(Count::Lost);
+            self.counts.datagrams = Some([of(Count::Sent), gone]);
+        }
+        let of_transfer = is_part.then(|| Outcome {
+            transfers: self.counts.completion.into_iter().collect(),
+            ..Outcome::default()
+        });
+        self.counts.outcome = ends.outcome(end).or(of_transfer).map(Box::new);
     }
 }
 
@@ -393,14 +433,21 @@ impl<'a> Observed<'a> {
             time,
             delays,
         };
-        let flows: Vec<Self> = tallies
-            .iter()
-            .zip(&setup.flows)
-            .map(|(tally, flow)| {
+        let entries = entries(&setup.flows);
+        let flows = tallies.iter().zip(&setup.flows);
+        let numbered: Vec<_> = entries.iter().zip(flows).collect();
+        let flows: Vec<Self> = numbered
+            .chunk_by(|one, other| one.0 == other.0)
+            .map(|parts| {
+                let each = parts.iter().map(|(_, (tally, _))| tally.counts.clone());
+                let counts = each.reduce(|sum, counts| sum.and(&counts));
+                let times = parts.iter();
+                let times = times.map(|(_, (tally, flow))| own_time(flow, duration, &tally.counts));
+                let (_, (first, _)) = &parts[0];
                 observed(
-                    tally.counts.clone(),
-                    Some(own_time(flow, duration, &tally.counts)),
-                    DelayStatistics::from(tally.distributions.as_ref()),
+                    counts.unwrap_or_default(),
+                    times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))),
+                    DelayStatistics::from(&*first.distributions.borrow()),
                 )
             })
             .collect();
@@ -469,6 +516,41 @@ impl<'a> Observed<'a> {
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
     }
 
+    /// Share of the transmissions to hosts that are not TCP which were dropped or lost; `None` without any.
+    pub(super) fn datagram_loss(&self) -> Option<f64> {
+        let [sent, gone] = self.counts.datagrams?;
+        ratio(gone, sent)
+    }
+
+    /// A value of what the applications observed.
+    pub(super) fn application<T>(&self, value: impl Fn(&Outcome) -> Option<T>) -> Option<T> {
+        self.counts.outcome.as_deref().and_then(value)
+    }
+
+    /// Number of times that applications measured; `None` if there are none.
+    pub(super) fn number(&self, of: impl Fn(&Outcome) -> &Vec<Span>) -> Option<u64> {
+        let number = of(self.counts.outcome.as_deref()?).len() as u64;
+        (number > 0).then_some(number)
+    }
+
+    /// Order statistics of times that applications measured; `None` if there are none.
+    pub(super) fn times(&self, of: impl Fn(&Outcome) -> &Vec<Span>) -> Option<Quantiles> {
+        let times = of(self.counts.outcome.as_deref()?);
+        let mut distribution = Distribution::within(times.len().max(1), 1);
+        distribution.push_all(times);
+        (!times.is_empty()).then(|| distribution.quantiles(Span::ZERO))
+    }
+
+    /// A value of what the listeners of calls heard.
+    pub(super) fn call<T>(&self, value: impl Fn(&Heard) -> Option<T>) -> Option<T> {
+        self.application(|outcome| outcome.voice.as_ref().and_then(&value))
+    }
+
+    /// Rate of the payload that applications supplied over the own time, bit/s; `None` without any.
+    pub(super) fn offered_rate(&self) -> Option<f64> {
+        self.rate(self.application(|outcome| outcome.offered)?.0)
+    }
+
     /// Time from the start of the flow to the in-order delivery of its last packet, s; `None` if it is not complete.
     pub(super) fn completion(&self) -> Option<f64> {
         self.counts.completion.map(Span::as_secs_f64)
@@ -485,7 +567,7 @@ mod tests {
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
-        let mut tally = FlowTally::all(1, false).next().unwrap();
+        let mut tally = FlowTally::all(&[0], false).next().unwrap();
         for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
             tally.on_sent(ordinal, copy);
         }
@@ -496,7 +578,7 @@ mod tests {
 
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
-        let mut tallies = FlowTally::all(2, false);
+        let mut tallies = FlowTally::all(&[0, 1], false);
         let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
@@ -515,7 +597,7 @@ mod tests {
     /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
     /// after the begin of the run.
     fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
-        let mut tally = FlowTally::all(1, false).next().unwrap();
+        let mut tally = FlowTally::all(&[0], false).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
         tally.counts.values[Count::Payload as usize] = flow.payload_of(packets, Bytes(1500));
         tally.counts.completion =

@@ -68,7 +68,8 @@ impl Experiment {
         let rtt = rtt.saturating_add(self.terrestrial_rtt());
         let product = link.rate_bps? * rtt.as_secs_f64() / 8.0 / to_f64(self.packet().0);
         let window = endpoint.receiver_window()?;
-        let short = self.rwnd.is_none() && to_f64(window) * to_f64(flows as u64) < product;
+        let short =
+            flows > 0 && self.rwnd.is_none() && to_f64(window) * to_f64(flows as u64) < product;
         short.then(|| {
             let product = floor_u64(product.ceil());
             Note::warning(format!(
@@ -212,7 +213,16 @@ impl Experiment {
 
     /// Congestion control and settings of both hosts, as one line of text.
     pub(super) fn settings_note(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> String {
+        let applications = super::applications::words(flows);
         let controls: BTreeSet<String> = controls(flows).map(ToString::to_string).collect();
+        if controls.is_empty()
+            && let Some(applications) = applications
+        {
+            return format!("applications {applications}, over UDP");
+        }
+        let applications =
+            applications.map(|applications| format!(", applications {applications}"));
+        let applications = applications.unwrap_or_default();
         let control = controls.into_iter().collect::<Vec<_>>().join(" and ");
         let mut delayed_ack = DelayedAck(endpoint.delayed_ack).text();
         if endpoint.delayed_ack > 1 {
@@ -226,7 +236,7 @@ impl Experiment {
             "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
              limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, \
-             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}",
+             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}{applications}",
             self.profile(),
             endpoint.headers,
             endpoint.sack.text(),
@@ -260,6 +270,10 @@ impl Experiment {
 
 /// The congestion controls, each once per group of successive flows that share it.
 fn controls(flows: &[FlowPlan]) -> impl Iterator<Item = &Algorithm> {
-    let runs = flows.chunk_by(|one, other| one.flow.algorithm == other.flow.algorithm);
+    let runs = flows.chunk_by(|one, other| {
+        one.flow.algorithm == other.flow.algorithm
+            && one.flow.hosts.is_none() == other.flow.hosts.is_none()
+    });
+    let runs = runs.filter(|run| run[0].flow.hosts.is_none());
     runs.map(|run| &run[0].flow.algorithm)
 }

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tmt_core::types::{Metadata, Time};
 
+use crate::application::App;
+use crate::endpoint::Endpoint;
 use crate::experiment::parameters::PARAMETERS;
 use crate::experiment::plan::{FlowPlan, LinkPlan, Params, Plan};
 use crate::experiment::setting::Setting as _;
@@ -23,6 +25,13 @@ impl Plan {
             });
         }
         params
+    }
+
+    /// Settings of the hosts of TCP; `None` if no flow has any.
+    fn tcp(&self) -> Option<Endpoint> {
+        let mut flows = self.flows.iter();
+        let of_tcp = flows.find(|plan| plan.datagrams.is_none())?;
+        Some(of_tcp.flow.endpoint)
     }
 
     /// Adds the values that follow the parameter `key`.
@@ -66,26 +75,41 @@ impl Plan {
                 add("end_s", json!(seconds(self.end)));
             }
             ("rwnd", _) => {
-                let endpoint = self.flows.first().map(|plan| plan.flow.endpoint);
-                let window = endpoint.and_then(|endpoint| endpoint.receiver_window());
+                let Some(endpoint) = self.tcp() else { return };
+                let window = endpoint.receiver_window();
                 add("rwnd_packets", json!(window));
             }
             ("first_rwnd", _) => {
-                let endpoint = self.flows.first().map(|plan| plan.flow.endpoint);
-                let grows = endpoint.filter(|it| it.first_rwnd < it.rwnd);
+                let Some(endpoint) = self.tcp() else { return };
+                let grows = Some(endpoint).filter(|it| it.first_rwnd < it.rwnd);
                 add("first_rwnd_packets", json!(grows.map(|it| it.first_rwnd)));
             }
-            ("handshake", _) => add("flows", self.flows.iter().map(shown).collect()),
+            ("handshake", _) => {
+                let with_apps = self.flows.iter().any(|plan| plan.app.is_some());
+                let flows = self.flows.iter().map(|plan| shown(plan, with_apps));
+                add("flows", flows.collect());
+            }
             _ => {}
         }
     }
 }
 
-/// JSON of a flow.
-fn shown(plan: &FlowPlan) -> Value {
-    json!({
-        "cc": plan.flow.algorithm.to_string(),
+/// JSON of a flow, with its application if any flow of the run has one.
+fn shown(plan: &FlowPlan, with_app: bool) -> Value {
+    let control = plan.datagrams.is_none();
+    let control = control.then(|| plan.flow.algorithm.to_string());
+    let mut shown = json!({
+        "cc": control,
         "start": plan.start.text(),
         "packets": plan.flow.packets(),
-    })
+    });
+    if with_app {
+        let usual = match plan.flow.bytes() {
+            None => "bulk".to_owned(),
+            Some(bytes) => format!("bytes({bytes})"),
+        };
+        let app = plan.app.as_ref();
+        shown["app"] = json!(app.map_or(usual, App::in_parentheses));
+    }
+    shown
 }

@@ -99,17 +99,24 @@ impl Experiment {
             let data = plan.flow.packets().unwrap_or(u64::MAX);
             (first, to_f64(endpoint.rwnd.min(data)))
         };
-        let windows: Vec<(f64, f64)> = flows.iter().map(window).collect();
+        let of_tcp = flows.iter().filter(|plan| plan.datagrams.is_none());
+        let windows: Vec<(f64, f64)> = of_tcp.clone().map(window).collect();
         let rtt = link.rtt.saturating_add(link.decode_delay);
         let rtt = rtt.saturating_add(self.terrestrial_rtt());
-        let estimate = Estimate::of(Limits {
+        let mut estimate = Estimate::of(Limits {
             rate: rate_bps / 8.0 / to_f64(self.packet().0),
             rtt: rtt.as_secs_f64(),
             length: length.as_secs_f64(),
             buffer: to_f64(buffer),
-            data: flows.iter().map(data).sum(),
+            data: of_tcp.map(data).sum(),
             flows: &windows,
         });
+        for form in flows.iter().filter_map(|plan| plan.datagrams) {
+            let per_second = form.mean_rate_bps() / 8.0 / to_f64(form.size().0);
+            let sent = per_second * length.as_secs_f64();
+            estimate.sent += sent;
+            estimate.in_flight += sent.min(per_second * rtt.as_secs_f64() + to_f64(buffer));
+        }
         let bytes = estimate.in_flight * PACKET_BYTES;
         if bytes > MOST_BYTES {
             let (packets, gigabytes) = (estimate.in_flight, bytes / 1e9);

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use fluid_tcp::application::App;
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::experiment::{Experiment, Fallback, Group, Kind, PARAMETERS, Parameter};
@@ -291,16 +292,19 @@ fn after_help() -> String {
 
 fn after_long_help() -> String {
     format!(
-        "Profiles:\n{}\nCongestion controls:\n  {}\n\n{EXAMPLES}
+        "Profiles:\n{}\nCongestion controls:\n  {}\nApplications (--flow app=…):\n  {}\n\n{EXAMPLES}
   tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --rate 1Mbps --rtt 500ms \\
     --channel bernoulli:0.01 --lldu 25B --lldu-header 0B --duration 400s
+  tmt tcp --link synthetic --rate 10Mbps --rtt 40ms --duration 60s --queue fq-codel \\
+    --flow app=cbr:codec=g729 --flow cc=cubic --flow cc=bbr
   tmt tcp --compare-links --scheme harq:10/12 --buffer 100pkt phy.csv
   tmt tcp --profile rfc --save-params run.toml timeline.csv
   tmt tcp --params run.toml --cc bbr
   tmt tcp --packets packets.parquet --series series.csv.gz timeline.csv
   tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv",
         profiles(),
-        Algorithm::forms().join("\n  ")
+        Algorithm::forms().join("\n  "),
+        App::forms().join("\n  ")
     )
 }
 

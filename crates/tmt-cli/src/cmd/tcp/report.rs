@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::experiment::{Params, Plan, RunId};
+use fluid_tcp::experiment::{FlowPlan, Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
-use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
+use fluid_tcp::simulation::metrics::{Metric, Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate, overlap};
 use serde::Serialize;
 use tmt_core::format::records::Records;
@@ -133,7 +133,12 @@ impl<'a> Report<'a> {
                 mean: self.results.mean.get(name).copied(),
             }
         };
-        let metrics = Metrics::rows().into_iter().map(|(row, m)| (row, m.name));
+        // Those of applications are shown where there is one.
+        let applies = |(_, metric): &(_, &Metric<Metrics>)| {
+            !metric.of_application || self.results.mean.contains_key(metric.name)
+        };
+        let metrics = Metrics::rows().into_iter().filter(applies);
+        let metrics = metrics.map(|(row, m)| (row, m.name));
         let total = Total::rows().into_iter().map(|(row, m)| (row, m.name));
         let mut lines: Vec<Line> = metrics.map(named).collect();
         let durations = self.results.runs.iter();
@@ -212,30 +217,37 @@ impl<'a> Report<'a> {
     /// A second table, with a row per flow, if there are a few.
     fn flows(&self) -> String {
         const SHOWN_FLOWS: usize = 20;
-        const SHOWN: [(&str, &str, Show); 5] = [
+        const SHOWN: [(&str, &str, Show); 8] = [
             ("goodput kbps", "goodput_bps", Show::Kilo),
             ("sent", "packets_sent", Show::Count),
             ("retransmitted", "packets_retransmitted", Show::Count),
             ("delay mean ms", "delay_mean_s", Show::Milli),
             ("completion s", "completion_time_s", Show::Decimals(3)),
+            ("lost %", "datagram_loss_ratio", Show::Percent(3)),
+            ("jitter ms", "jitter_s", Show::Milli),
+            ("MOS", "mos", Show::Decimals(2)),
         ];
+        /// Columns that are always there.
+        const ALWAYS: usize = 4;
         let flows = self.plan.flows.len();
         if !(2..=SHOWN_FLOWS).contains(&flows) {
             return String::new();
         }
-        let is_shown = |(_, name, _): &&(&str, &str, Show)| {
+        let is_known = |(_, name, _): &&(&str, &str, Show)| {
             let runs = self.results.runs.iter();
             let mut all = runs.flat_map(|run| run.report.flows.iter());
-            *name != "completion_time_s" || all.any(|flow| flow.completion_time_s.is_some())
+            all.any(|flow| flow.numbers().any(|(known, _)| known == *name))
         };
-        let shown: Vec<_> = SHOWN.iter().filter(is_shown).collect();
+        let (always, others) = SHOWN.split_at(ALWAYS);
+        let others = others.iter().filter(is_known);
+        let shown: Vec<_> = always.iter().chain(others).collect();
         let flows = self.plan.flows.iter().enumerate().map(|(number, flow)| {
             let mut columns = Columns::default();
             for run in &self.results.runs {
                 columns.add(run.report.flows[number].numbers());
             }
             // Only the means are shown, which need no bootstrap.
-            (flow.flow.algorithm.to_string(), columns.estimates())
+            (carried(flow), columns.estimates())
         });
         let flows: Vec<(String, Means)> = flows.collect();
         // Parameters of a control would widen the table, so they follow it, once each.
@@ -261,6 +273,14 @@ impl<'a> Report<'a> {
             text += &format!("flow {}: {control}\n", flows.join(", "));
         }
         text
+    }
+}
+
+/// The congestion control of a flow, or the application that sends its datagrams.
+fn carried(flow: &FlowPlan) -> String {
+    match (&flow.app, flow.datagrams) {
+        (Some(app), Some(_)) => app.to_string(),
+        _ => flow.flow.algorithm.to_string(),
     }
 }
 

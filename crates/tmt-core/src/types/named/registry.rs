@@ -227,6 +227,19 @@ impl<M> Choice<M> {
         self.text(|parameter, value| parameter.default.as_ref() != Some(value))
     }
 
+    /// The text with its parameters in parentheses, as a value inside of another text: `cbr(rate=64kbps,packet=160B)`.
+    #[must_use]
+    pub fn in_parentheses(&self) -> String {
+        let text = self.to_string();
+        match text
+            .strip_prefix(self.entry.name)
+            .and_then(|rest| rest.strip_prefix(':'))
+        {
+            Some(parameters) => format!("{}({parameters})", self.entry.name),
+            None => text,
+        }
+    }
+
     /// The name, with the parameters that are shown.
     fn text(&self, is_shown: impl Fn(&Parameter, &Value) -> bool) -> String {
         let mut text = self.entry.name.to_owned();

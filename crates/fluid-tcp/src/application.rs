@@ -1,0 +1,155 @@
+//! Applications by name: what a flow carries, and over which transport.
+//!
+//! An entry turns the values of its parameters into [`Traffic`], which gives a flow its application, and its hosts if they
+//! are not TCP. To add one, write one file in `application/` and add one line to [`ENTRIES`].
+
+mod bulk;
+mod cbr;
+mod datagrams;
+mod law;
+mod on_off;
+mod pages;
+mod poisson;
+mod spacing;
+mod voice;
+
+use std::fmt::Debug;
+
+use tmt_core::named::{self, Family, Own, ParseError, Values};
+use tmt_core::types::{Bytes, Span};
+
+use crate::simulation::Flow;
+
+pub use law::{Law, Unit};
+pub use voice::{CODECS, Codec};
+
+/// What an application sends and how.
+pub trait Traffic: Debug + Send + Sync {
+    /// Its datagrams; `None` if it runs over TCP.
+    fn datagrams(&self) -> Option<Form> {
+        None
+    }
+
+    /// The flow with its application, and with its hosts if they are not TCP. `packet` is the size of a packet of TCP; `None`
+    /// if the headers leave no room in it.
+    fn flow(&self, flow: Flow, packet: Bytes) -> Option<Flow>;
+
+    /// The flows of a run, each made of `flow`, which is that of [`Self::flow`]; `None` if it is this one.
+    fn flows(&self, _flow: &Flow, _site: &Site) -> Option<Vec<Flow>> {
+        None
+    }
+
+    /// Load that it offers, as a share of the rate of the link; `None` if it is not given so.
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    /// Mean number of the flows of a load.
+    fn most_flows(&self, _flow: &Flow, _site: &Site) -> f64 {
+        1.0
+    }
+
+    /// Whether it draws random numbers.
+    fn is_random(&self) -> bool {
+        false
+    }
+}
+
+/// Most flows of a load, in the mean.
+pub const MOST_FLOWS: f64 = 1e5;
+
+/// The run for which flows are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Site {
+    /// Number of the flow in the results, from 0.
+    pub number: usize,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Size of a packet of TCP.
+    pub packet: Bytes,
+    /// Rate of the link for packets, bit/s; `None` if it is unknown.
+    pub rate_bps: Option<f64>,
+    /// Length of the run.
+    pub length: Span,
+}
+
+/// The datagrams of an application, which have one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Form {
+    /// Size without headers.
+    pub payload: Bytes,
+    /// Headers of each.
+    pub headers: Bytes,
+    /// Rate of the payload while it sends, bit/s.
+    pub rate_bps: u64,
+    /// Share of the time in which it sends, 0 to 1.
+    pub share: f64,
+}
+
+impl Form {
+    /// Size on the link, headers included.
+    #[must_use]
+    pub const fn size(&self) -> Bytes {
+        Bytes(self.payload.0 + self.headers.0)
+    }
+
+    /// Mean rate on the link, headers included, bit/s.
+    #[must_use]
+    pub fn mean_rate_bps(&self) -> f64 {
+        use tmt_core::types::to_f64;
+        to_f64(self.rate_bps) * self.share * to_f64(self.size().0) / to_f64(self.payload.0)
+    }
+}
+
+/// Makes the traffic of an application from the values of its parameters. The error says what was found and expected.
+#[derive(Debug, Clone, Copy)]
+pub struct Make(pub fn(&Values) -> Result<Box<dyn Traffic>, ParseError>);
+
+/// A registered application: name, description, parameters, examples and constructor.
+pub type Entry = named::Entry<Make>;
+
+/// An application selected by name, with its parameters: `cbr(rate=64kbps,packet=160B)`.
+///
+/// ```
+/// use fluid_tcp::application::{App, traffic};
+///
+/// let call: App = "cbr(codec=g729)".parse()?;
+/// let form = traffic(&call)?.datagrams().ok_or("no datagrams")?;
+/// assert_eq!((form.payload.0, form.headers.0, form.rate_bps), (20, 40, 8000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type App = named::Choice<Make>;
+
+/// All applications. A new one is a file in `application/` and a line here.
+pub static ENTRIES: &[&Entry] = &[
+    &bulk::BULK,
+    &bulk::BYTES,
+    &cbr::ENTRY,
+    &on_off::ENTRY,
+    &pages::REQUEST,
+    &pages::ENTRY,
+    &poisson::ENTRY,
+];
+
+impl Family for Make {
+    const KIND: &'static str = "application";
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
+    /// A transfer without end.
+    const DEFAULT: &'static Entry = &bulk::BULK;
+
+    fn own() -> &'static Own<Entry> {
+        static OWN: Own<Entry> = Own::new();
+        &OWN
+    }
+}
+
+/// The traffic of an application.
+///
+/// # Errors
+/// Values of its parameters that do not fit each other.
+pub fn traffic(app: &App) -> Result<Box<dyn Traffic>, ParseError> {
+    (app.entry().make.0)(app.values())
+}
+
+#[cfg(test)]
+mod tests;

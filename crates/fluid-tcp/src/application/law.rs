@@ -1,0 +1,195 @@
+//! Sizes and durations that are constant or drawn from a distribution: `100kB`, `exponential(1s)`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tmt_core::math::num::{self, floor_u64};
+use tmt_core::named::{Entry, Kind, Parameter, ParseError, Values, head, unknown_of};
+use tmt_core::types::{Bytes, Span, to_f64};
+
+/// What a law is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Durations. A number of the law is of ns.
+    Span,
+    /// Sizes. A number of the law is of bytes.
+    Bytes,
+}
+
+impl Unit {
+    fn read(self, text: &str) -> Result<f64, ParseError> {
+        let value = match self {
+            Self::Span => Span::from_str(text).map(Span::as_nanos).ok(),
+            Self::Bytes => Bytes::from_str(text).map(|bytes| bytes.0).ok(),
+        };
+        let value = value.filter(|value| *value > 0);
+        let value = value.ok_or_else(|| ParseError::mismatch(text, self.expected()))?;
+        Ok(to_f64(value))
+    }
+
+    fn expected(self) -> String {
+        let (what, example) = match self {
+            Self::Span => ("duration", "1s"),
+            Self::Bytes => ("size", "100kB"),
+        };
+        let forms: Vec<String> = FORMS.iter().map(|entry| entry.form()).collect();
+        format!(
+            "a {what} above zero, such as {example}, or a distribution: {}",
+            forms.join(", ")
+        )
+    }
+}
+
+/// The form of a law, and its parameters.
+type Read = fn(Unit, &Values) -> Result<Form, ParseError>;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Constant(f64),
+    Exponential { mean: f64 },
+    LogNormal { median: f64, sigma: f64 },
+    Pareto { least: f64, shape: f64 },
+}
+
+/// Distributions by name.
+static FORMS: &[&Entry<Read>] = &[
+    &Entry {
+        name: "exponential",
+        about: "exponential with this mean",
+        parameters: &[Parameter::required("mean", Kind::Text("a mean")).without_name()],
+        examples: &["exponential(mean=1s)"],
+        make: |unit, values| {
+            Ok(Form::Exponential {
+                mean: unit.read(values.text("mean"))?,
+            })
+        },
+    },
+    &Entry {
+        name: "lognormal",
+        about: "lognormal with this median; sigma is the standard deviation of the logarithm",
+        parameters: &[
+            Parameter::required("median", Kind::Text("a median")),
+            Parameter::required("sigma", Kind::Number(0.0, 10.0)),
+        ],
+        examples: &["lognormal(median=10kB,sigma=1.5)"],
+        make: |unit, values| {
+            Ok(Form::LogNormal {
+                median: unit.read(values.text("median"))?,
+                sigma: values.number("sigma"),
+            })
+        },
+    },
+    &Entry {
+        name: "pareto",
+        about: "Pareto from this value on; the mean is infinite up to a shape of 1",
+        parameters: &[
+            Parameter::required("least", Kind::Text("the smallest value")),
+            Parameter::required("shape", Kind::Number(0.0, 1000.0)),
+        ],
+        examples: &["pareto(least=1kB,shape=1.2)"],
+        make: |unit, values| {
+            let shape = values.number("shape");
+            if shape <= 1.0 {
+                return Err(ParseError::mismatch(
+                    format!("pareto with shape {shape}, which has no mean"),
+                    "a shape above 1",
+                ));
+            }
+            Ok(Form::Pareto {
+                least: unit.read(values.text("least"))?,
+                shape,
+            })
+        },
+    },
+];
+
+/// A constant, or a distribution with a finite mean, of positive durations or sizes.
+///
+/// ```
+/// use fluid_tcp::application::{Law, Unit};
+///
+/// let law = Law::read("exponential(100kB)", Unit::Bytes)?;
+/// assert_eq!(law.mean(), 100_000.0);
+/// assert_eq!(law.draw(0.5), 69_314); // 100 kB · ln 2
+/// assert!(Law::read("pareto(least=1kB,shape=0.9)", Unit::Bytes).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Law {
+    form: Form,
+    text: String,
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Law {
+    /// Reads a law.
+    ///
+    /// # Errors
+    /// Neither a value nor a distribution with a finite mean; the message has found and expected.
+    pub fn read(text: &str, unit: Unit) -> Result<Self, ParseError> {
+        let form = match head(text) {
+            (_, None) if !FORMS.iter().any(|entry| entry.name == text) => {
+                Form::Constant(unit.read(text)?)
+            }
+            (name, rest) => {
+                let entry = FORMS.iter().find(|entry| entry.name == name);
+                let names = FORMS.iter().map(|entry| entry.name);
+                let entry = entry.ok_or_else(|| unknown_of("distribution", name, names))?;
+                (entry.make)(unit, &entry.read(rest)?)?
+            }
+        };
+        Ok(Self {
+            form,
+            text: text.to_owned(),
+        })
+    }
+
+    /// The exponential distribution with this mean.
+    pub(super) fn exponential(mean: f64) -> Self {
+        Self {
+            form: Form::Exponential { mean },
+            text: String::new(),
+        }
+    }
+
+    /// The mean, in ns or bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self.form {
+            Form::Constant(value) => value,
+            Form::Exponential { mean } => mean,
+            Form::LogNormal { median, sigma } => median * num::exp(sigma * sigma / 2.0),
+            Form::Pareto { least, shape } => least * shape / (shape - 1.0),
+        }
+    }
+
+    /// The value at which the distribution function is `u`, which is in [0, 1): a draw, if `u` is uniform. In ns or bytes,
+    /// rounded down, at least 1.
+    #[must_use]
+    pub fn draw(&self, u: f64) -> u64 {
+        let value = match self.form {
+            Form::Constant(value) => value,
+            Form::Exponential { mean } => -mean * num::log1p(-u),
+            Form::LogNormal { median, sigma } => median * num::exp(sigma * num::normal_quantile(u)),
+            Form::Pareto { least, shape } => least * num::pow(1.0 - u, -1.0 / shape),
+        };
+        floor_u64(value).max(1)
+    }
+
+    /// As [`Self::draw`], for durations.
+    #[must_use]
+    pub fn draw_span(&self, u: f64) -> Span {
+        Span::from_nanos(self.draw(u)).unwrap_or(Span::MAX)
+    }
+
+    /// Whether draws differ.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        !matches!(self.form, Form::Constant(_))
+    }
+}

@@ -1,0 +1,102 @@
+//! Short transfers that arrive at random, by the load that they offer to the link.
+//!
+//! Arrivals are a Poisson process: the gaps are exponential. Transfer k takes numbers 2 k (gap before it) and 2 k + 1 (size) of the
+//! load. Each is a flow of its own for TCP, and all are one in the results.
+
+use tmt_core::math::rng::Uniform;
+use tmt_core::named::{Kind, Parameter, ParseError, Values};
+use tmt_core::types::{Bytes, to_f64};
+
+use super::law::{Law, Unit};
+use super::{Entry, Make, Site, Traffic};
+use crate::simulation::Flow;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "poisson",
+    about: "transfers that arrive at random, by the load that they offer to the link",
+    parameters: &[
+        Parameter::required("load", Kind::Number(1e-6, 100.0))
+            .described("LOAD", "mean rate with headers over the rate of the link"),
+        Parameter::required("size", Kind::Text("a size or a distribution"))
+            .described("SIZE", "payload of a transfer, fixed or drawn"),
+    ],
+    examples: &[
+        "poisson(load=0.5,size=100kB)",
+        "poisson(load=0.8,size=pareto(least=10kB,shape=1.5))",
+    ],
+    make: Make(|values| Ok(Box::new(Poisson::of(values)?))),
+};
+
+#[derive(Debug)]
+struct Poisson {
+    load: f64,
+    size: Law,
+}
+
+impl Poisson {
+    fn of(values: &Values) -> Result<Self, ParseError> {
+        Ok(Self {
+            load: values.number("load"),
+            size: Law::read(values.text("size"), Unit::Bytes)?,
+        })
+    }
+
+    /// Mean number of packets of a transfer, which all have full size on the link: mean size over payload, and the mean of what
+    /// the last packet lacks, which is below one packet and needs no tail of the distribution.
+    fn packets(&self, payload: f64) -> f64 {
+        const GRID: u32 = 10_000;
+        let lacks = (0..GRID).map(|at| {
+            let u = (f64::from(at) + 0.5) / f64::from(GRID);
+            let packets = to_f64(self.size.draw(u)) / payload;
+            packets.ceil() - packets
+        });
+        self.size.mean() / payload + lacks.sum::<f64>() / f64::from(GRID)
+    }
+
+    /// Mean time between transfers, ns; `None` if the rate of the link is unknown.
+    fn gap_ns(&self, flow: &Flow, site: &Site) -> Option<f64> {
+        let payload = to_f64(flow.payload(site.packet).0);
+        let on_link = self.packets(payload) * to_f64(site.packet.0);
+        Some(1e9 * 8.0 * on_link / (self.load * site.rate_bps?))
+    }
+}
+
+impl Traffic for Poisson {
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(self.load)
+    }
+
+    fn flow(&self, flow: Flow, _packet: Bytes) -> Option<Flow> {
+        Some(flow)
+    }
+
+    fn most_flows(&self, flow: &Flow, site: &Site) -> f64 {
+        let gap_ns = self.gap_ns(flow, site);
+        gap_ns.map_or(0.0, |gap_ns| to_f64(site.length.as_nanos()) / gap_ns)
+    }
+
+    fn flows(&self, flow: &Flow, site: &Site) -> Option<Vec<Flow>> {
+        let gap = Law::exponential(self.gap_ns(flow, site)?);
+        let lane = u32::try_from(site.number).unwrap_or(u32::MAX);
+        let mut numbers = Uniform::named(site.seed, ENTRY.name, lane);
+        let mut flows = Vec::new();
+        let mut start = flow.start;
+        for transfer in 0.. {
+            start = start.saturating_add(gap.draw_span(numbers.at(2 * transfer)));
+            if start > site.length {
+                break;
+            }
+            let bytes = Bytes(self.size.draw(numbers.at(2 * transfer + 1)));
+            flows.extend(flow.clone().starting(start).of_bytes(bytes, site.packet));
+        }
+        if flows.is_empty() {
+            // One that begins after the run, so that the load is in the results.
+            flows.push(flow.clone().starting(start.max(site.length)));
+        }
+        Some(flows)
+    }
+}

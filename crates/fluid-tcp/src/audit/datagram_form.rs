@@ -1,0 +1,41 @@
+//! The datagrams of a flow in the head of a log.
+
+use tmt_core::types::{NANOS_PER_SECOND, Span};
+
+use super::text::number;
+
+/// The datagrams of a flow, as the head describes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) payload: u64,
+    pub(super) headers: u64,
+    pub(super) rate_bps: u64,
+    pub(super) pauses: bool,
+}
+
+impl Form {
+    /// Reads `payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on`.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
+        let mut value = |key: &str| parts.next()?.strip_prefix(key)?.strip_prefix('=');
+        let form = Self {
+            payload: number(value("payload")?.as_bytes()).filter(|payload| *payload > 0)?,
+            headers: number(value("headers")?.as_bytes())?,
+            rate_bps: number(value("rate")?.as_bytes()).filter(|rate| *rate > 0)?,
+            pauses: match value("pauses")? {
+                "on" => true,
+                "off" => false,
+                _ => return None,
+            },
+        };
+        parts.next().is_none().then_some(form)
+    }
+
+    /// Time from the first datagram of a burst to the one `number` after it, rounded down.
+    pub(super) fn after(&self, number: u64) -> Span {
+        let bits = u128::from(number) * u128::from(self.payload) * 8;
+        let nanos = bits.saturating_mul(u128::from(NANOS_PER_SECOND)) / u128::from(self.rate_bps);
+        let nanos = u64::try_from(nanos).ok().and_then(Span::from_nanos);
+        nanos.unwrap_or(Span::MAX)
+    }
+}

@@ -1,0 +1,192 @@
+//! Applications of flows: their plans, and what datagrams refuse and warn of.
+
+use std::sync::Arc;
+
+use tmt_core::types::{Bytes, Note, Span};
+
+use super::link::Link;
+use crate::application::{Form, MOST_FLOWS, Site, traffic};
+use crate::endpoint::Endpoint;
+use crate::experiment::error::{Result, refused};
+use crate::experiment::parameters::{Experiment, Group, PARAMETERS};
+use crate::experiment::plan::FlowPlan;
+use crate::experiment::values::FlowSpec;
+use crate::simulation::Flow;
+
+/// Groups of settings that only TCP has.
+const OF_TCP: [Group; 4] = [
+    Group::Hosts,
+    Group::Acks,
+    Group::Timeouts,
+    Group::LossRecovery,
+];
+
+impl Experiment {
+    /// The plan of a flow between hosts of TCP with these settings, or of datagrams.
+    pub(super) fn flow_plan(&self, spec: &FlowSpec, endpoint: Endpoint) -> Result<FlowPlan> {
+        let control = spec.cc.clone().unwrap_or_else(|| self.cc());
+        let endless = Flow {
+            terrestrial_rtt: spec.terrestrial_rtt,
+            class: spec.class.unwrap_or(0),
+            ..Flow::new(control, endpoint)
+        };
+        let traffic = spec.app.as_ref().map(traffic).transpose();
+        let traffic = match traffic {
+            Ok(traffic) => traffic,
+            Err(error) => return refused("flow", format!("`flow`: {error}")),
+        };
+        let packet = self.packet();
+        let flow = match (&traffic, spec.bytes) {
+            (Some(traffic), _) => traffic.flow(endless.clone(), packet),
+            (None, Some(bytes)) => endless.clone().of_bytes(bytes, packet),
+            (None, None) => None,
+        };
+        Ok(FlowPlan {
+            flow: flow.unwrap_or(endless),
+            start: spec.start.unwrap_or_else(|| self.start()),
+            app: spec.app.clone(),
+            datagrams: traffic.as_ref().and_then(|traffic| traffic.datagrams()),
+            is_random: traffic.as_ref().is_some_and(|traffic| traffic.is_random()),
+            traffic: traffic.map(Arc::from),
+        })
+    }
+
+    /// Refuses datagrams where only TCP goes, and settings of TCP where there are only datagrams.
+    pub(super) fn check_datagrams(&self, flows: &[FlowPlan]) -> Result<()> {
+        for (number, (name, form)) in named_datagrams(flows) {
+            if self.is_split() {
+                return refused(
+                    "path",
+                    format!(
+                        "`path` split: found flow {number} with datagrams (app={name}), expected TCP, which the proxy speaks; use `path` e2e"
+                    ),
+                );
+            }
+            if form.size() > self.packet() {
+                return refused(
+                    "flow",
+                    format!(
+                        "`flow` {number}: found datagrams of {} with headers of {} (app={name}), expected at most `packet`, {}, in all: nothing is fragmented",
+                        form.payload,
+                        form.headers,
+                        self.packet()
+                    ),
+                );
+            }
+        }
+        if flows.iter().any(|flow| flow.datagrams.is_none()) {
+            return Ok(());
+        }
+        let of_tcp = |key: &str, group: Group| key == "headers" || OF_TCP.contains(&group);
+        let mut given = PARAMETERS
+            .iter()
+            .filter(|parameter| self.gives(parameter.key));
+        match given.find(|parameter| of_tcp(parameter.key, parameter.group)) {
+            Some(parameter) => refused(
+                parameter.key,
+                format!(
+                    "`{key}` is a setting of TCP: found flows of datagrams only, expected a flow of TCP (`flow` cc=…), or no `{key}`",
+                    key = parameter.key
+                ),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses a flow of datagrams that is faster than the link, and warns of several that are together.
+pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note>> {
+    let Some(rate_bps) = link.rate_bps else {
+        return Ok(None);
+    };
+    let kbps = |rate: f64| format!("{:.1} kbps", rate / 1e3);
+    let mut all = 0.0;
+    for (number, (name, form)) in named_datagrams(flows) {
+        let own = form.mean_rate_bps();
+        if own > rate_bps {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found {} with headers (app={name}), expected at most the rate of the link, {}",
+                    kbps(own),
+                    kbps(rate_bps)
+                ),
+            );
+        }
+        all += own;
+    }
+    Ok((all > rate_bps).then(|| {
+        Note::warning(format!(
+            "datagrams of {} with headers on a link of {}: its queue overflows",
+            kbps(all),
+            kbps(rate_bps)
+        ))
+    }))
+}
+
+/// Refuses loads of which the rate of the link or the number of transfers is not known or too large, and warns of those above
+/// the rate of the link.
+pub(super) fn check_loads(
+    link: &Link,
+    flows: &[FlowPlan],
+    packet: Bytes,
+    length: Span,
+) -> Result<Vec<Note>> {
+    let mut notes = Vec::new();
+    for (number, plan) in flows.iter().enumerate() {
+        let Some(traffic) = plan.traffic.as_ref() else {
+            continue;
+        };
+        let Some(load) = traffic.load() else { continue };
+        let Some(rate_bps) = link.rate_bps else {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found a load of {load} on a link of unknown rate, expected a rate in the head of the trace"
+                ),
+            );
+        };
+        let site = Site {
+            number,
+            seed: 0,
+            packet,
+            rate_bps: Some(rate_bps),
+            length,
+        };
+        let most = traffic.most_flows(&plan.flow, &site);
+        if most > MOST_FLOWS {
+            return refused(
+                "flow",
+                format!(
+                    "`flow` {number}: found a load of some {most:.1e} transfers, expected at most {MOST_FLOWS:.0e}; reduce `duration` or the load, or enlarge the size"
+                ),
+            );
+        }
+        if load > 1.0 {
+            notes.push(Note::warning(format!(
+                "`flow` {number} offers {load} times the rate of the link: its queue overflows, and transfers pile up"
+            )));
+        }
+    }
+    Ok(notes)
+}
+
+/// Flows of datagrams by their number, each with the name of its application.
+fn named_datagrams(flows: &[FlowPlan]) -> impl Iterator<Item = (usize, (&'static str, Form))> {
+    flows.iter().enumerate().filter_map(|(number, flow)| {
+        let name = flow.app.as_ref()?.entry().name;
+        Some((number, (name, flow.datagrams?)))
+    })
+}
+
+/// The applications of the flows in words, each once; `None` if all are transfers without a name.
+pub(super) fn words(flows: &[FlowPlan]) -> Option<String> {
+    let mut words: Vec<String> = Vec::new();
+    for app in flows.iter().filter_map(|flow| flow.app.as_ref()) {
+        let text = app.in_parentheses();
+        if !words.contains(&text) {
+            words.push(text);
+        }
+    }
+    (!words.is_empty()).then(|| words.join(" and "))
+}

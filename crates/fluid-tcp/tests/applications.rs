@@ -1,0 +1,458 @@
+//! Applications beside each other: queues, logs, audits.
+
+use fluid_tcp::application::{App, traffic};
+use fluid_tcp::audit::audit;
+use fluid_tcp::experiment::{Experiment, InMemory, ParameterFile, Plan};
+use fluid_tcp::log::PacketLog;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
+use tmt_core::format::table::TableForm;
+use tmt_core::types::{Bytes, Metadata, to_f64};
+
+fn plan(file: &str) -> Plan {
+    let file = ParameterFile::parse(file).unwrap_or_else(|error| panic!("{error}:\n{file}"));
+    let experiment: Experiment = file.experiment;
+    experiment
+        .resolve(&InMemory)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Report of the first run, and its packet log.
+fn logged(plan: &Plan) -> (RunReport, String) {
+    let run = plan.runs()[0];
+    let setup = plan.setup(run);
+    let mut head = Metadata::new();
+    head.set("tool", "test");
+    plan.describe(&mut head, &setup, run.seed);
+    let mut log = PacketLog::new(Vec::new(), TableForm::Text(None), &head, &setup).unwrap();
+    let report = plan.run(run, &mut log).unwrap();
+    assert_eq!(report, plan.run(run, &mut NoProbe).unwrap());
+    (report, String::from_utf8(log.finish().unwrap()).unwrap())
+}
+
+/// Rules that a log breaks.
+fn broken(log: &str) -> Vec<&'static str> {
+    let report = audit(log.as_bytes(), None).unwrap();
+    let broken = report.rules.iter().filter(|rule| rule.violations_total > 0);
+    broken.map(|rule| rule.rule).collect()
+}
+
+/// p95 of the queueing delay of a call and its MOS, beside four transfers without end at 10 Mbit/s.
+fn call(queue: &str, rtt: &str) -> (f64, f64) {
+    let plan = plan(&format!(
+        "link = \"synthetic\"\nrate = \"10Mbps\"\nrtt = \"{rtt}\"\nduration = \"60s\"\nbuffer = \"200pkt\"\nqueue = \"{queue}\"\n\
+         flow = [\"app=cbr\", \"cc=cubic\", \"cc=cubic\", \"cc=cubic\", \"cc=cubic\"]\n"
+    ));
+    let report = plan.run(plan.runs()[0], &mut NoProbe).unwrap();
+    let call = &report.flows[0];
+    assert_eq!(call.packets_sent, 3001);
+    (call.queueing_delay_p95_s.unwrap(), call.mos.unwrap())
+}
+
+#[test]
+fn fair_queueing_spares_a_call_the_queue_of_four_transfers() {
+    for rtt in ["20ms", "60ms", "100ms"] {
+        let (fair, good) = call("fq-codel", rtt);
+        let (shared, bad) = call("drop-tail", rtt);
+        assert!(fair <= 0.003, "{rtt}: {fair}");
+        assert!(shared > 0.050, "{rtt}: {shared}");
+        assert!(good > 4.3 && bad < 2.0, "{rtt}: {good}, {bad}");
+    }
+    // A transfer whose queue was empty is as new as the call (RFC 8290, Sec. 4.2): one of them may be before it, besides the rest
+    // of the packet in service. Each takes 1.2 ms.
+    let (fair, _) = call("fq-codel", "40ms");
+    assert!(fair <= 0.0036, "{fair}");
+}
+
+/// Calls, bursts over both transports and transfers on one link.
+const MIXED: &str = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"20s\"\nbuffer = \"20pkt\"\nloss = \"bernoulli:0.02\"\n\
+    [[flow]]\napp = \"cbr(codec=g729)\"\n[[flow]]\ncc = \"cubic\"\nstart = \"1s\"\n\
+    [[flow]]\napp = \"on-off(on=exponential(700ms),off=exponential(300ms),rate=300kbps,packet=500B)\"\nstart = \"500ms\"\n\
+    [[flow]]\ncc = \"bbr\"\napp = \"on-off(on=1s,off=1s,rate=400kbps,packet=700B,over=tcp)\"\n\
+    [[flow]]\napp = \"bytes(300kB)\"\ncc = \"newreno\"\n[[flow]]\napp = \"cbr(rate=100kbps,packet=64B)\"\n";
+
+#[test]
+fn mixed_traffic_is_audited_and_each_fault_in_a_datagram_is_found() {
+    let plan = plan(MIXED);
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    let audited = audit(log.as_bytes(), None).unwrap().totals;
+    for (flow, metrics) in audited.flows.iter().zip(&report.flows) {
+        assert_eq!(flow.counts.copies_sent, metrics.packets_sent);
+        assert_eq!(
+            flow.counts.packets_delivered_in_order,
+            metrics.packets_delivered
+        );
+        assert_eq!(flow.counts.dropped_at_queue, metrics.packets_dropped);
+        assert_eq!(flow.counts.lost_on_link, metrics.packets_lost);
+    }
+    // By name of the column, in the middle row of each flow of datagrams that was delivered.
+    let header = log.lines().find(|line| line.starts_with("flow,")).unwrap();
+    let column = |name: &str| header.split(',').position(|known| known == name).unwrap();
+    for flow in [0, 2, 5] {
+        let rows: Vec<usize> = log
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| {
+                line.starts_with(&format!("{flow},")) && line.contains(",delivered,")
+            })
+            .map(|(place, _)| place)
+            .collect();
+        let row = rows[rows.len() / 2];
+        let fields: Vec<&str> = log.lines().nth(row).unwrap().split(',').collect();
+        let number: u64 = fields[1].parse().unwrap();
+        let size: u64 = fields[column("size_bytes")].parse().unwrap();
+        let edits = [
+            ("packet", (number + 1).to_string(), "causality"),
+            ("packet", (number - 1).to_string(), "causality"),
+            ("copy", "2".to_owned(), "causality"),
+            ("acked_s", fields[column("delivered_s")].to_owned(), "acked"),
+            ("size_bytes", (size + 1).to_string(), "form"),
+            ("fate", "duplicate".to_owned(), "form"),
+            ("sent_s", earlier(fields[column("sent_s")]), "causality"),
+            ("enqueued_s", earlier(fields[column("enqueued_s")]), "story"),
+            (
+                "delivered_s",
+                earlier(fields[column("delivered_s")]),
+                "early",
+            ),
+        ];
+        for (name, value, rule) in edits {
+            let mut edited = fields.clone();
+            edited[column(name)] = &value;
+            let lines = log.lines().enumerate();
+            let lines = lines.map(|(place, line)| match place {
+                place if place == row => edited.join(",") + "\n",
+                _ => format!("{line}\n"),
+            });
+            let found = broken(&without_crc(&lines.collect::<String>()));
+            assert!(
+                found.contains(&rule),
+                "flow {flow}, {name} = {value}: {found:?}"
+            );
+        }
+        // A row that is missing.
+        let lines = log.lines().enumerate().filter(|(place, _)| *place != row);
+        let cut: Vec<&str> = lines.map(|(_, line)| line).collect();
+        let found = broken(&without_crc(&cut.join("\n")));
+        assert!(found.contains(&"causality"), "flow {flow}: {found:?}");
+    }
+    // Another rate or size in the head does not explain the log.
+    for (good, bad) in [
+        ("payload=20,", "payload=10,"),
+        ("headers=40,", "headers=28,"),
+        ("rate=100000,", "rate=100001,"),
+        ("pauses=on", "pauses=off"),
+        ("flow_datagrams: payload", "flow_datagrams: - payload"),
+    ] {
+        assert!(log.contains(good), "{good}");
+        let found = broken(&without_crc(&log.replacen(good, bad, 1)));
+        assert!(!found.is_empty(), "{good}");
+    }
+}
+
+/// A time one microsecond before.
+fn earlier(seconds: &str) -> String {
+    let seconds: f64 = seconds.parse().unwrap();
+    format!("{:.9}", seconds - 1e-6)
+}
+
+/// A log whose end line fits its rows, in the version without a checksum.
+fn without_crc(log: &str) -> String {
+    let rows = log.lines().filter(|line| !line.starts_with('#')).count() - 1;
+    let lines = log.lines().map(|line| match line {
+        line if line.starts_with("# end: ") => format!("# end: rows={rows}\n"),
+        line if line.starts_with("# log: ") => "# log: packets\n".to_owned(),
+        line => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+#[test]
+fn bytes_of_packets_of_any_size_add_up_on_the_link() {
+    // Sizes of 64 B to 1500 B with headers of 28 B, 200 kbit/s each: the link of 2 Mbit/s is never empty for long.
+    let sizes = [36, 100, 172, 572, 972, 1272, 1472];
+    let flows = sizes.map(|size| {
+        let rate = 200_000 * size / (size + 28);
+        format!("\"app=cbr(rate={rate}bps,packet={size}B,headers=28B)\"")
+    });
+    let file = format!(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"20ms\"\nduration = \"30s\"\nflow = [{}]\n",
+        flows.join(", ")
+    );
+    let plan = plan(&file);
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    let mut bits = 0.0;
+    for (size, flow) in sizes.into_iter().zip(&report.flows) {
+        let whole = 8.0 * to_f64((size + 28) * flow.packets_arrived) / 30.0;
+        assert!((flow.throughput_bps.unwrap() - whole).abs() < 1e-6);
+        assert!(
+            (flow.goodput_bps.unwrap() - 8.0 * to_f64(size * flow.packets_arrived) / 30.0).abs()
+                < 1e-6
+        );
+        bits += 8.0 * to_f64((size + 28) * flow.packets_arrived);
+    }
+    // What has arrived was sent on the link; the last of it has not.
+    let used = report.total.link_utilisation.unwrap() * 30.0 * 2e6;
+    assert!(used >= bits && used - bits < 0.02 * 1.4e6, "{used}, {bits}");
+}
+
+#[test]
+fn what_an_application_cannot_have_is_refused_with_the_remedy() {
+    let base = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"1s\"\n";
+    for (more, parts) in [
+        (
+            "flow = [\"app=cbr\"]\niw = 10\n",
+            ["`iw` is a setting of TCP", "flows of datagrams only"],
+        ),
+        (
+            "flow = [\"app=cbr\"]\ncc = \"bbr\"\n",
+            ["`cc` is a setting of TCP", "a flow of TCP"],
+        ),
+        (
+            "flow = [\"app=cbr\"]\nprofile = \"rfc\"\n",
+            ["`profile` is a setting of TCP", ""],
+        ),
+        (
+            "flow = [\"app=cbr\", \"cc=cubic\"]\npath = \"split\"\n",
+            ["flow 0 with datagrams (app=cbr)", "`path` e2e"],
+        ),
+        (
+            "flow = [\"app=cbr(rate=2Mbps,packet=1kB)\"]\n",
+            ["2056.0 kbps with headers", "the link, 2000.0 kbps"],
+        ),
+        (
+            "flow = [\"app=cbr(rate=1Mbps,packet=1480B)\"]\n",
+            ["1480B with headers of 28B", "`packet`, 1500B"],
+        ),
+    ] {
+        let file = ParameterFile::parse(&format!("{base}{more}")).unwrap();
+        let error = file.experiment.resolve(&InMemory).unwrap_err().to_string();
+        assert!(
+            parts.iter().all(|part| error.contains(part)),
+            "{more}: {error}"
+        );
+    }
+    // Beside TCP, settings of TCP are those of the other flows.
+    plan(&format!(
+        "{base}flow = [\"app=cbr\", \"cc=cubic\"]\niw = 10\n"
+    ));
+    let several = plan(&format!(
+        "{base}flow = [\"app=cbr(rate=1Mbps,packet=1kB)\", \"app=cbr(rate=1Mbps,packet=1kB)\"]\n"
+    ));
+    assert!(
+        several
+            .notes
+            .iter()
+            .any(|note| note.text.contains("its queue overflows"))
+    );
+}
+
+#[test]
+fn a_saved_run_of_datagrams_reads_back() {
+    let plan = plan(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nduration = \"5s\"\nflow = [\"app=cbr(codec=g729)\", \"app=cbr\"]\n",
+    );
+    let saved = plan.resolved.to_file("1");
+    let again = ParameterFile::parse(&saved).unwrap().experiment;
+    let again = again
+        .resolve(&InMemory)
+        .unwrap_or_else(|error| panic!("{error}:\n{saved}"));
+    let run = |plan: &Plan| plan.run(plan.runs()[0], &mut NoProbe).unwrap();
+    assert_eq!(run(&again), run(&plan));
+    assert!(!saved.contains("cc"), "{saved}");
+}
+
+#[test]
+fn transfers_by_their_application_are_those_without() {
+    let base = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"20s\"\n";
+    let runs = [
+        "cc=cubic",
+        "cc=cubic,app=bulk",
+        "cc=cubic,bytes=1MB",
+        "cc=cubic,app=bytes(1MB)",
+    ];
+    let runs = runs.map(|flow| {
+        let plan = plan(&format!("{base}flow = [\"{flow}\"]\n"));
+        plan.run(plan.runs()[0], &mut NoProbe).unwrap()
+    });
+    assert_eq!(runs[0], runs[1]);
+    assert_eq!(runs[2], runs[3]);
+    assert!(runs[2].flows[0].completion_time_s.is_some());
+    let app: App = "bytes(1MB)".parse().unwrap();
+    let flow = fluid_tcp::simulation::Flow::new(
+        "cubic".parse().unwrap(),
+        fluid_tcp::endpoint::Endpoint::default(),
+    );
+    let flow = traffic(&app).unwrap().flow(flow, Bytes(1500)).unwrap();
+    assert_eq!(flow.bytes(), Some(Bytes(1_000_000)));
+}
+
+/// Report of the first run of `flows` on a synthetic link of 2 Mbit/s with a round trip of 100 ms.
+fn run_of(flows: &[&str], more: &str) -> RunReport {
+    let flows: Vec<String> = flows.iter().map(|flow| format!("\"{flow}\"")).collect();
+    let plan = plan(&format!(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"100ms\"\n{more}flow = [{}]\n",
+        flows.join(", ")
+    ));
+    plan.run(plan.runs()[0], &mut NoProbe).unwrap()
+}
+
+fn near(found: Option<f64>, expected: f64, tolerance: f64) {
+    let found = found.unwrap();
+    assert!((found - expected).abs() <= tolerance, "{found}, {expected}");
+}
+
+#[test]
+fn a_page_of_single_packets_takes_a_round_trip_and_their_service() {
+    // A packet takes 6 ms. With a handshake the first page waits for it.
+    for (objects, connections, handshake) in [(1, 1, false), (6, 6, true), (4, 6, false)] {
+        let flow =
+            format!("app=pages(size=1kB,objects={objects},connections={connections},think=1s)");
+        let more = format!("duration = \"30s\"\nhandshake = {handshake}\n");
+        let report = run_of(&[&flow], &more);
+        let page = &report.flows[0];
+        let later = 0.1 + 0.006 * f64::from(objects);
+        let first = if handshake { later + 0.1 } else { later };
+        let pages = page.pages_loaded.unwrap();
+        near(page.page_time_p50_s, later, 1e-9);
+        near(
+            page.page_time_mean_s,
+            (first + later * to_f64(pages - 1)) / to_f64(pages),
+            1e-9,
+        );
+        let expected = ((30.0 - first) / (1.0 + later)).floor() + 1.0;
+        near(page.pages_loaded.map(to_f64), expected, 1e-9);
+        assert_eq!(page.requests_answered, None);
+        assert_eq!(
+            page.packets_delivered,
+            pages * u64::try_from(objects).unwrap()
+        );
+        assert_eq!(report.flows.len(), 1);
+    }
+    // Objects one after the other: a round trip each.
+    let report = run_of(
+        &["app=pages(size=1kB,objects=5,connections=1,think=1s)"],
+        "duration = \"30s\"\n",
+    );
+    near(report.flows[0].page_time_p50_s, 5.0 * 0.106, 1e-9);
+}
+
+#[test]
+fn requests_are_answered_in_their_period_or_one_after_the_other() {
+    // 10 packets within the first window: 60 ms of service.
+    let slow = run_of(
+        &["app=request(up=1kB,down=14480B,every=1s)"],
+        "duration = \"20s\"\n",
+    );
+    near(slow.flows[0].requests_answered.map(to_f64), 20.0, 1e-9);
+    near(slow.flows[0].response_time_p50_s, 0.16, 1e-9);
+    assert_eq!(slow.flows[0].pages_loaded, None);
+    // Sooner than an answer takes: each follows the one before it.
+    let fast = run_of(
+        &["app=request(down=1kB,every=10ms)"],
+        "duration = \"10s\"\n",
+    );
+    near(
+        fast.flows[0].requests_answered.map(to_f64),
+        ((10.0 - 0.1) / 0.106_f64).floor(),
+        1.0,
+    );
+    // A request takes its time on the return path: 8 kbit at 80 kbit/s.
+    let thin = run_of(
+        &["app=request(up=1kB,down=1kB,every=1s)"],
+        "duration = \"20s\"\nreturn_rate = \"80kbps\"\n",
+    );
+    near(thin.flows[0].response_time_p50_s, 0.206, 1e-9);
+}
+
+#[test]
+fn pages_beside_a_transfer_load_slower_than_alone_and_lose_nothing() {
+    let pages =
+        "cc=cubic,app=pages(size=lognormal(median=8kB,sigma=1),objects=30,think=exponential(1s))";
+    let alone = run_of(&[pages], "duration = \"120s\"\n");
+    let beside = run_of(&[pages, "cc=cubic"], "duration = \"120s\"\n");
+    assert!(alone.flows[0].page_time_p95_s < beside.flows[0].page_time_p95_s);
+    // 30 objects of 8 kB · exp(1/2) = 13.2 kB: at least 1.6 s of the link.
+    assert!(alone.flows[0].page_time_p50_s.unwrap() > 1.0);
+    assert_eq!(beside.flows.len(), 2);
+    assert_eq!(beside.flows[1].pages_loaded, None);
+    let total = &beside.total.metrics;
+    assert_eq!(total.pages_loaded, beside.flows[0].pages_loaded);
+    assert_eq!(
+        total.packets_sent,
+        beside.flows[0].packets_sent + beside.flows[1].packets_sent
+    );
+    // The same seed gives the same pages, another one others.
+    assert_eq!(alone, run_of(&[pages], "duration = \"120s\"\n"));
+    assert_ne!(alone, run_of(&[pages], "duration = \"120s\"\nseed = 2\n"));
+}
+
+#[test]
+fn a_load_of_transfers_offers_its_share_of_the_link() {
+    // 30 kB in 21 packets: 31.5 kB on the link, 0.126 s of it. Half the load: one in 0.252 s.
+    let report = run_of(
+        &["cc=cubic,app=poisson(load=0.5,size=30kB)"],
+        "duration = \"2000s\"\nbuffer = \"500pkt\"\n",
+    );
+    let load = &report.flows[0];
+    let expected: f64 = 2000.0 / 0.252;
+    near(
+        load.transfers_complete.map(to_f64),
+        expected,
+        4.0 * expected.sqrt(),
+    );
+    near(report.total.link_utilisation, 0.5, 0.03);
+    // Alone a transfer takes a round trip for 10 packets, and half of one and its service for the other 11.
+    assert!(
+        load.transfer_time_p50_s.unwrap() >= 0.1 + 0.05 + 11.0 * 0.006,
+        "{load:?}"
+    );
+    assert_eq!(report.flows.len(), 1);
+    // Beside a call, which keeps its number.
+    let report = run_of(
+        &[
+            "cc=cubic,app=poisson(load=0.3,size=exponential(50kB))",
+            "app=cbr",
+        ],
+        "duration = \"60s\"\n",
+    );
+    assert_eq!(report.flows.len(), 2);
+    assert!(report.flows[1].mos.is_some() && report.flows[1].transfers_complete.is_none());
+}
+
+#[test]
+fn logs_of_pages_and_loads_are_audited() {
+    let plan = plan(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"20s\"\nbuffer = \"20pkt\"\nloss = \"bernoulli:0.01\"\n\
+         flow = [\"app=pages(size=exponential(10kB),objects=8,connections=3,think=1s)\", \"app=cbr(codec=g729)\", \
+         \"app=poisson(load=0.2,size=20kB),cc=newreno\", \"cc=cubic\"]\n",
+    );
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    assert_eq!(report.flows.len(), 4);
+    let total = audit(log.as_bytes(), None).unwrap().totals;
+    assert_eq!(total.counts.copies_sent, report.total.metrics.packets_sent);
+    assert!(total.flows.len() > 10);
+}
+
+#[test]
+fn loads_above_the_link_are_warned_of_and_those_too_large_refused() {
+    let base = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\n";
+    let over = plan(&format!(
+        "{base}duration = \"10s\"\nflow = [\"app=poisson(load=1.5,size=20kB)\"]\n"
+    ));
+    assert!(
+        over.notes
+            .iter()
+            .any(|note| note.text.contains("offers 1.5 times the rate of the link"))
+    );
+    over.run(over.runs()[0], &mut NoProbe).unwrap();
+    let many = format!("{base}duration = \"10h\"\nflow = [\"app=poisson(load=0.9,size=1kB)\"]\n");
+    let file = ParameterFile::parse(&many).unwrap();
+    let error = file.experiment.resolve(&InMemory).unwrap_err().to_string();
+    assert!(error.contains("transfers, expected at most 1e5"), "{error}");
+    let none = ParameterFile::parse("flow = [\"app=pages(size=1kB,objects=0)\"]\n");
+    assert!(none.unwrap_err().to_string().contains("objects=0"));
+}
