@@ -6,6 +6,7 @@ pub mod metrics;
 mod path;
 pub mod probe;
 mod proxy;
+mod recorded;
 mod reordering;
 pub mod replications;
 mod run;
@@ -13,5 +14,6 @@ mod setup;
 pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
+pub use recorded::RecordedLosses;
 pub use run::{IntoRoute, Route, RunError, run};
 pub use setup::{Flow, MakeHosts, Setup};

@@ -78,7 +78,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.process_departures(now);
         }
         let losses = self.queue_loss.as_mut();
-        let event = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
+        let is_dropped = losses.is_some_and(|losses| losses.loses(now, Span::ZERO));
+        let recorded = self.recorded.as_ref();
+        let event = if is_dropped || recorded.is_some_and(|losses| losses.drops(&packet)) {
             Some(Event::Refused(packet))
         } else {
             self.gateway.push(now, packet)
@@ -154,7 +156,14 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Served(packet, service) => self.on_service(packet, service),
+            Event::Served(packet, service) => {
+                let recorded = self.recorded.as_mut();
+                let service = match recorded {
+                    None => service,
+                    Some(losses) => losses.service(now, &packet, service),
+                };
+                self.on_service(packet, service);
+            }
             Event::Refused(packet) | Event::Dropped(packet) => {
                 self.parked = packet;
                 self.on_drop(now);
@@ -254,8 +263,11 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.probe.on_slot(&used);
         }
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
+        let recorded = &mut self.recorded;
         self.gateway.departed(now, |departure| {
             if let Some(served) = departure.served() {
+                let repeated = recorded.as_mut().map(|losses| losses.departure(served));
+                let served = repeated.as_ref().unwrap_or(served);
                 self.served += 1;
                 let left = served.left.unwrap_or(served.service.end);
                 let lost = served.service.arrival.is_none();

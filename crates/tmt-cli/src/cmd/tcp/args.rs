@@ -82,6 +82,12 @@ pub(crate) struct Args {
     /// Write recovery metrics and losses of the senders as qlog (JSON-SEQ)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) qlog: Option<String>,
+    /// Print the model beside a packet log, with the losses of the log
+    ///
+    /// LOG is of `tmt replay --packets` or `tmt tcp --packets`. Its head has the link; flags have the hosts, and where the link has
+    /// one, the trace. --series writes both runs over time.
+    #[arg(long, value_name = "LOG", hide_short_help = true)]
+    pub(crate) compare_log: Option<String>,
     /// List all metrics with unit and definition, and exit
     ///
     /// With --json as JSON.
