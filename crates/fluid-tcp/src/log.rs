@@ -21,7 +21,7 @@ pub use intervals::Intervals;
 pub use packets::PacketLog;
 pub use pcap::{Capture, Pcap, check_packet};
 pub use qlog::Qlog;
-pub use recording::{Recording, RecordingError};
+pub use recording::{Drops, Recording, RecordingError};
 pub use series::{HostSample, HostSeries, Series};
 pub use slots::SlotLog;
 

@@ -8,7 +8,7 @@ use tmt_core::types::{Metadata, Span, Time};
 use super::Fate;
 use crate::experiment::{BufferSize, Experiment, Parameter, Plan, RunId};
 use crate::simulation::{RecordedLosses, Setup};
-use tmt_link::queue::{Buffer, Discipline};
+use tmt_link::queue::Discipline;
 
 /// What a log lacks, or what its run had that no model can repeat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +28,7 @@ pub(super) struct Sent {
     pub(super) packet: u64,
     pub(super) copy: u32,
     pub(super) at: Time,
+    pub(super) enqueued: Option<Time>,
     pub(super) delivered: Option<Time>,
     pub(super) fate: Fate,
 }
@@ -48,7 +49,7 @@ pub struct Recording {
 type Key = (&'static str, &'static str, &'static str);
 
 /// What the head of a log says of the link, by the parameters of an experiment.
-const KEYS: [Key; 20] = [
+const KEYS: [Key; 22] = [
     ("link", "link", ""),
     ("rtt_ns", "rtt", "ns"),
     ("packet_bytes", "packet", "B"),
@@ -68,8 +69,20 @@ const KEYS: [Key; 20] = [
     ("return_rate_bps", "return_rate", "bps"),
     ("looped", "looped", ""),
     ("flows", "flows", ""),
+    ("buffer", "buffer", ""),
+    ("queue", "queue", ""),
     ("seed", "seed", ""),
 ];
+
+/// How the drops of the queue are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drops {
+    /// The model has the queue of the log, which drops by itself.
+    #[default]
+    Own,
+    /// The packets with the numbers of those that were dropped are dropped, and the queue has no limit of its own.
+    Recorded,
+}
 
 /// Parameters that the log decides.
 const DECIDED: [&str; 7] = [
@@ -178,16 +191,24 @@ impl Recording {
         self.packets.is_empty()
     }
 
-    /// The losses by the numbers of the packets among those of data, in the order of sending, from 0. Retransmissions count: a
-    /// log has no sequence numbers, and one that is lost again is lost in the repetition, too.
+    /// The losses, by the numbers of the packets of data in the order of their arrival at the queue. Retransmissions count: a log
+    /// has no sequence numbers, and one that is lost again is lost in the repetition, too.
     #[must_use]
-    pub fn losses(&self) -> RecordedLosses {
-        let of = |fate| {
-            let numbered = (0..).zip(&self.packets);
-            let lost = numbered.filter(|(_, packet)| packet.fate == fate);
-            lost.map(|(number, _)| number).collect()
+    pub fn losses(&self, drops: Drops) -> RecordedLosses {
+        let mut arrived: Vec<&Sent> = self.packets.iter().collect();
+        arrived.retain(|packet| packet.enqueued.is_some());
+        arrived.sort_by_key(|packet| packet.enqueued);
+        let numbers = |packets: &[&Sent], fate| {
+            let numbered = (0..).zip(packets);
+            let found = numbered.filter(|(_, packet)| packet.fate == fate);
+            found.map(|(number, _)| number).collect()
         };
-        RecordedLosses::new(of(Fate::Queue), of(Fate::Link))
+        let dropped = match drops {
+            Drops::Own => Vec::new(),
+            Drops::Recorded => numbers(&arrived, Fate::Queue),
+        };
+        arrived.retain(|packet| packet.fate != Fate::Queue);
+        RecordedLosses::new(dropped, numbers(&arrived, Fate::Link))
     }
 
     /// The experiment over the link of the log. `given` says what the head does not: the hosts, and where they are needed, the
@@ -195,7 +216,7 @@ impl Recording {
     ///
     /// # Errors
     /// A parameter that the log decides, one that is missing, or a log of a run that cannot be repeated by its losses.
-    pub fn experiment(&self, given: Experiment) -> Result<Experiment> {
+    pub fn experiment(&self, given: Experiment, drops: Drops) -> Result<Experiment> {
         for key in DECIDED {
             if given.gives(key) {
                 return refused(format!(
@@ -247,28 +268,29 @@ impl Recording {
             experiment.duration = Some(self.end().since(Time::ZERO));
         }
         experiment.override_with(given);
-        experiment.buffer = Some(BufferSize::Unlimited);
+        if drops == Drops::Recorded {
+            (experiment.buffer, experiment.queue) = (Some(BufferSize::Unlimited), None);
+        }
         Ok(experiment)
     }
 
-    /// The setup of a run of `plan` that repeats the losses: a queue without limit, flows that begin when those of the log did,
+    /// The setup of a run of `plan` that repeats the losses: flows that begin when those of the log did,
     /// and an end at that of the log.
     ///
     /// # Errors
     /// Hosts that use ECN over a queue that marks, since a log has no marks.
-    pub fn setup(&self, plan: &Plan, run: RunId) -> Result<Setup> {
+    pub fn setup(&self, plan: &Plan, run: RunId, drops: Drops) -> Result<Setup> {
         let mut setup = plan.setup(run);
         let queue = self.head.get("queue").unwrap_or_default();
-        let drops_only = queue == Discipline::default().to_string();
-        if !drops_only && setup.flows.iter().any(|flow| flow.endpoint.ecn) {
+        let marks = queue != Discipline::default().to_string();
+        let has_ecn = setup.flows.iter().any(|flow| flow.endpoint.ecn);
+        if drops == Drops::Recorded && marks && has_ecn {
             return refused(format!(
-                "`ecn`: found it over the queue {queue}, expected none: a packet log has no marks"
+                "`ecn`: found it over the queue {queue} with its recorded drops, expected none: a packet log has no marks"
             ));
         }
-        setup.discipline = Discipline::default();
-        setup.buffer = Buffer::UNLIMITED;
         setup.queue_loss = None;
-        setup.recorded = Some(self.losses());
+        setup.recorded = Some(self.losses(drops));
         setup.end = self.end();
         if let (true, Some(first), [flow]) = (
             self.is_of_real_hosts(),
@@ -335,6 +357,7 @@ impl Row<'_> {
             packet: self.value("packet", |cell| cell.parse().ok())?,
             copy: self.value("copy", |cell| cell.parse().ok())?,
             at: at.map_or_else(|| self.value("sent_s", |_| None), Ok)?,
+            enqueued: self.time("enqueued"),
             delivered: self.time("delivered"),
             fate: self.value("fate", |cell| cell.parse().ok())?,
         })

@@ -79,8 +79,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         let losses = self.queue_loss.as_mut();
         let is_dropped = losses.is_some_and(|losses| losses.loses(now, Span::ZERO));
-        let recorded = self.recorded.as_ref();
-        let event = if is_dropped || recorded.is_some_and(|losses| losses.drops(&packet)) {
+        let is_dropped = is_dropped || self.is_recorded_drop(&packet);
+        let event = if is_dropped {
             Some(Event::Refused(packet))
         } else {
             self.gateway.push(now, packet)
@@ -98,6 +98,18 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.on_event(now, event);
         }
         self.wake_gateway(now);
+    }
+
+    /// Whether a packet that arrives at the queue is dropped, as it was in the run that is repeated.
+    fn is_recorded_drop(&mut self, packet: &Packet) -> bool {
+        let Some(losses) = &mut self.recorded else {
+            return false;
+        };
+        let is_dropped = losses.drops();
+        if !is_dropped {
+            losses.accept(packet);
+        }
+        is_dropped
     }
 
     /// A proxy offers a packet, which the queue after it has dropped, to the queue again.
@@ -165,6 +177,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 self.on_service(packet, service);
             }
             Event::Refused(packet) | Event::Dropped(packet) => {
+                if let Some(losses) = &mut self.recorded {
+                    losses.on_drop(&packet);
+                }
                 self.parked = packet;
                 self.on_drop(now);
             }

@@ -1,6 +1,7 @@
 //! `--compare-log`: a run beside a packet log whose losses it repeats (docs/simulator.md, Sec. 14).
 
 use fluid_tcp::log::{Course, PacketLog, Recording, RecordingError, Stretch, Totals};
+use fluid_tcp::simulation::probe::{All, Probe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tmt_core::format::records::{Records, cells};
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
         Failure::failed(format!("{name}: {}", source.named(&error.to_string())))
     };
     let recording = Recording::read(reader).map_err(refused)?;
-    let experiment = recording.experiment(source.experiment.clone());
+    let experiment = recording.experiment(source.experiment.clone(), args.compare_drops.into());
     let experiment = experiment.map_err(refused)?;
     let plan = experiment.resolve(&Files);
     let plan = plan.map_err(|error| source.failure(error))?;
@@ -78,15 +79,21 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let series = series.transpose()?;
     let first = plan.runs().into_iter().next();
     let run = first.ok_or_else(|| Failure::failed("found no run, expected one"))?;
-    let setup = recording.setup(&plan, run).map_err(refused)?;
+    let setup = recording.setup(&plan, run, args.compare_drops.into()).map_err(refused)?;
     let mut head = new_head("tmt tcp");
     plan.describe(&mut head, &setup, run.seed);
     let log = PacketLog::new(Vec::new(), TableForm::Text(None), &head, &setup);
     let mut log = log.map_err(Failure::failed)?;
+    let packets = args.packets.as_ref().map(|path| {
+        let log = PacketLog::new(Output::create(Some(path))?, table_form(path)?, &head, &setup);
+        log.map_err(|error| Failure::io(path, &error))
+    });
+    let mut packets = packets.transpose()?;
     let work = Simulated::of(&plan, 1);
     let ran = work.watch(|clock| {
-        use fluid_tcp::simulation::probe::All;
-        plan.run_with(run, &setup, &mut All(vec![&mut log, clock]))
+        let mut probes: Vec<&mut dyn Probe> = vec![&mut log, clock];
+        probes.extend(packets.as_mut().map(|log| log as &mut dyn Probe));
+        plan.run_with(run, &setup, &mut All(probes))
     });
     ran.map_err(|error| source.failure(error))?;
     let log = log.finish().map_err(Failure::failed)?;
@@ -119,6 +126,7 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let document = Document::new(SCHEMA, &plan.params, &results);
     write(&mut output, args.json, &document, |results| text(results))?;
     let mut outputs = vec![output];
+    outputs.extend(packets.map(PacketLog::finish).transpose().map_err(Failure::failed)?);
     if let Some((mut output, form)) = series {
         let step = args.series_interval.or(given).or(part(WRITTEN));
         let mut table = Records::default();
@@ -135,7 +143,6 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
 /// Refuses outputs of a usual run, and files that would be shared.
 fn check(args: &Args, path: &str, source: &Source) -> Outcome {
     for (flag, given) in [
-        ("--packets", args.packets.is_some()),
         ("--delays", args.delays.is_some()),
         ("--slots", args.slots.is_some()),
         ("--qlog", args.qlog.is_some()),
@@ -147,7 +154,7 @@ fn check(args: &Args, path: &str, source: &Source) -> Outcome {
     ] {
         if given {
             return Err(Failure::usage(format!(
-                "{flag} cannot be combined with --compare-log, which prints a run beside its log; --series writes both over time"
+                "{flag} cannot be combined with --compare-log, which prints a run beside its log; --series writes both over time, --packets the packets of the model"
             )));
         }
     }
@@ -161,6 +168,7 @@ fn check(args: &Args, path: &str, source: &Source) -> Outcome {
         trace,
         args.output.as_deref(),
         args.series.as_deref(),
+        args.packets.as_deref(),
     ];
     refuse_shared_files(files.into_iter().flatten())
 }
