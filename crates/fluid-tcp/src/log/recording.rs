@@ -367,3 +367,6 @@ impl Row<'_> {
 fn unreadable(error: csv::Error) -> RecordingError {
     RecordingError(error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,7 +87,11 @@ impl Repeated {
             return service;
         };
         let (Ok(before) | Err(before)) = self.dropped.binary_search(&number);
-        let is_lost = self.losses.lost.binary_search(&(number - before as u64)).is_ok();
+        let is_lost = self
+            .losses
+            .lost
+            .binary_search(&(number - before as u64))
+            .is_ok();
         let arrival = match service.arrival {
             _ if is_lost => None,
             None => Some(service.end.saturating_add(service.propagation).max(now)),

@@ -1,4 +1,4 @@
-//! `--compare-log`: a run beside a packet log whose losses it repeats (docs/simulator.md, Sec. 14).
+//! `--compare-log`: a run beside a packet log whose losses it repeats (docs/replay.md, Sec. 5).
 
 use fluid_tcp::log::{Course, PacketLog, Recording, RecordingError, Stretch, Totals};
 use fluid_tcp::simulation::probe::{All, Probe};
@@ -79,13 +79,20 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let series = series.transpose()?;
     let first = plan.runs().into_iter().next();
     let run = first.ok_or_else(|| Failure::failed("found no run, expected one"))?;
-    let setup = recording.setup(&plan, run, args.compare_drops.into()).map_err(refused)?;
+    let setup = recording
+        .setup(&plan, run, args.compare_drops.into())
+        .map_err(refused)?;
     let mut head = new_head("tmt tcp");
     plan.describe(&mut head, &setup, run.seed);
     let log = PacketLog::new(Vec::new(), TableForm::Text(None), &head, &setup);
     let mut log = log.map_err(Failure::failed)?;
     let packets = args.packets.as_ref().map(|path| {
-        let log = PacketLog::new(Output::create(Some(path))?, table_form(path)?, &head, &setup);
+        let log = PacketLog::new(
+            Output::create(Some(path))?,
+            table_form(path)?,
+            &head,
+            &setup,
+        );
         log.map_err(|error| Failure::io(path, &error))
     });
     let mut packets = packets.transpose()?;
@@ -126,7 +133,12 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let document = Document::new(SCHEMA, &plan.params, &results);
     write(&mut output, args.json, &document, |results| text(results))?;
     let mut outputs = vec![output];
-    outputs.extend(packets.map(PacketLog::finish).transpose().map_err(Failure::failed)?);
+    outputs.extend(
+        packets
+            .map(PacketLog::finish)
+            .transpose()
+            .map_err(Failure::failed)?,
+    );
     if let Some((mut output, form)) = series {
         let step = args.series_interval.or(given).or(part(WRITTEN));
         let mut table = Records::default();
