@@ -128,13 +128,16 @@ impl Recording {
         let mut rows = ReaderBuilder::new()
             .comment(Some(b'#'))
             .from_reader(text.as_bytes());
-        let columns = rows.headers().map_err(unreadable)?.clone();
+        let columns = rows.headers().map_err(|error| unreadable(&error))?.clone();
         let mut row = StringRecord::new();
-        while rows.read_record(&mut row).map_err(unreadable)? {
+        while rows
+            .read_record(&mut row)
+            .map_err(|error| unreadable(&error))?
+        {
             let line = row.position().map_or(0, csv::Position::line);
             let row = Row {
                 columns: &columns,
-                row: &row,
+                cells: &row,
                 line,
             };
             let sent = row.sent()?;
@@ -320,7 +323,7 @@ impl Recording {
 /// A row of a log, and the names of its columns.
 struct Row<'a> {
     columns: &'a StringRecord,
-    row: &'a StringRecord,
+    cells: &'a StringRecord,
     line: u64,
 }
 
@@ -328,7 +331,7 @@ impl Row<'_> {
     /// A cell; `None` if it is empty, or if there is no such column.
     fn cell(&self, name: &str) -> Option<&str> {
         let column = self.columns.iter().position(|column| column == name)?;
-        self.row.get(column).filter(|cell| !cell.is_empty())
+        self.cells.get(column).filter(|cell| !cell.is_empty())
     }
 
     /// A value that every row has.
@@ -364,7 +367,7 @@ impl Row<'_> {
     }
 }
 
-fn unreadable(error: csv::Error) -> RecordingError {
+fn unreadable(error: &csv::Error) -> RecordingError {
     RecordingError(error.to_string())
 }
 

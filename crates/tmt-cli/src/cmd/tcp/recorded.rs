@@ -12,7 +12,7 @@ use super::args::Args;
 use super::given::Source;
 use super::simulated::Simulated;
 use super::spool::Files;
-use crate::exit::{Failure, Outcome, headline, note, warning};
+use crate::exit::{Failure, Outcome, headline, warning};
 use crate::input::{Input, open_table};
 use crate::output::document::{self, Document, object};
 use crate::output::{Output, refuse_shared_files, table_form};
@@ -107,7 +107,7 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let model = Recording::read(&log[..]).map_err(|error| Failure::failed(error.to_string()))?;
     if model.len() > recording.len() {
         let more = model.len() - recording.len();
-        note!(
+        headline!(
             "tcp",
             "the model sends {more} packets more than the log has, without losses"
         );
@@ -189,7 +189,7 @@ fn check(args: &Args, path: &str, source: &Source) -> Outcome {
 fn notes(recording: &Recording, name: &str, settings: &str) {
     let [more, lost] = recording.left_out();
     if more > 0 {
-        note!(
+        headline!(
             "tcp",
             "{name}: {more} packets of other sizes are left out, {lost} of them lost: data are packets of full size"
         );
