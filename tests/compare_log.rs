@@ -20,7 +20,7 @@ fn folder() -> Folder {
 fn rows(folder: &Folder, name: &str) -> String {
     let text = folder.read(name);
     let rows = text.lines().filter(|line| !line.starts_with('#'));
-    rows.map(|row| format!("{row}\n")).collect()
+    rows.collect::<Vec<_>>().join("\n")
 }
 
 /// Every difference of a comparison that has one.

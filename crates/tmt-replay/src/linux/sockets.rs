@@ -34,6 +34,9 @@ const INFINITE: u32 = 0x7fff_ffff;
 /// A connection, named as the kernel names it: ports, addresses, device and cookie.
 type Name = Vec<u8>;
 
+/// A connection and its `tcp_info`.
+type Connection<'a> = (Name, &'a [u8]);
+
 /// Connection to the sock_diag of the namespace of the thread that opened it.
 #[derive(Debug)]
 pub(super) struct Sockets {
@@ -117,7 +120,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// The connections of an answer, each with its `tcp_info`, and whether it is the last.
-fn answer(mut bytes: &[u8]) -> io::Result<(Vec<(Name, &[u8])>, bool)> {
+fn answer(mut bytes: &[u8]) -> io::Result<(Vec<Connection<'_>>, bool)> {
     let mut connections = Vec::new();
     while let (Some(length), Some(kind)) = (word(bytes, 0), short(bytes, 4)) {
         let length = length as usize;
