@@ -120,6 +120,7 @@ fn a_faulty_or_cut_trace_leaves_no_file_and_no_output() {
             "mahimahi",
             "netem",
             "ns3",
+            "theaterq",
             "delay-loss --to-delay d --to-loss l",
         ] {
             let ran = tmt(&format!("convert {file} --to {to}"))

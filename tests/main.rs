@@ -14,6 +14,7 @@ mod calibration_tables;
 mod captures;
 mod code;
 mod common;
+mod compare_log;
 mod convert;
 mod corpus;
 mod coverage;

@@ -250,12 +250,113 @@ fn flags_that_contradict_each_other_are_refused() {
     }
 }
 
-/// Namespaces that processes of this machine are in, processes of the runs, and the state of the network.
+/// Devices, addresses, routes, rules, settings and namespaces of the host, a line each. Times of life and counters change by
+/// themselves.
 #[cfg(target_os = "linux")]
-fn state() -> String {
-    let script = "ip -o addr; ip route; ip -6 route | grep -v proto.ra; ip rule; sysctl -a 2>/dev/null | grep '^net\\.' | grep -v -E 'nf_conntrack_count|\\.stable_secret|random|nr_|_mem ='; ls /run/netns 2>/dev/null";
+fn state() -> Vec<String> {
+    let script = "export LC_ALL=C; ip -o link; ip -o addr; ip route show table all; ip -6 route show table all | grep -v proto.ra; ip rule; \
+                  sysctl -a 2>/dev/null | grep '^net\\.' | grep -v -E 'nf_conntrack_count|\\.stable_secret|random|nr_|_mem ='; \
+                  ls /run/netns 2>/dev/null; ls /sys/class/net";
     let shown = Command::new("bash").arg("-c").arg(script).output().unwrap();
-    String::from_utf8_lossy(&shown.stdout).into_owned()
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let lines = text.lines().map(|line| {
+        let line = line.split(" valid_lft").next().unwrap_or_default();
+        line.split(" expires").next().unwrap_or_default().to_owned()
+    });
+    lines.collect()
+}
+
+/// Whether `ip` and `sysctl` show the state of the host.
+#[cfg(target_os = "linux")]
+fn state_is_shown() -> bool {
+    let shown = state().iter().any(|line| line.contains("LOOPBACK"));
+    if !shown {
+        skipped("`ip` shows no devices of this machine");
+    }
+    shown
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_of_the_host_changes_during_a_run_or_after_it() {
+    if !is_possible() || !state_is_shown() {
+        return;
+    }
+    let folder = folder();
+    let before = state();
+    let flags = "--down phy.csv --scheme harq:10/12 --up-rate 10Mbps --packets log.csv --pcap cap --series series.csv";
+    let script = format!(
+        "tmt replay {flags} --rtt 20ms --max-lateness 10s --far 'exec python3 server.py' -- sh -c 'python3 client.py 100000; sleep 2'"
+    );
+    let during = std::thread::scope(|scope| {
+        let run = scope.spawn(|| bash(&folder, &script));
+        std::thread::sleep(Duration::from_millis(1500));
+        let during = state();
+        assert!(run.join().unwrap().ok().text().contains("received 100000"));
+        during
+    });
+    // Other programs may change something meanwhile, but nothing that names what the run made.
+    let is_of_run = |line: &&String| line.contains("tmt0") || line.contains("198.18.");
+    assert_eq!(during.iter().find(is_of_run), None);
+    let after = state();
+    let gone: Vec<&String> = before.iter().filter(|line| !after.contains(line)).collect();
+    let left: Vec<&String> = after.iter().filter(|line| !before.contains(line)).collect();
+    assert!(
+        gone.is_empty() && left.is_empty(),
+        "gone {gone:?}, left {left:?}"
+    );
+}
+
+#[test]
+fn the_series_has_the_senders_of_both_ends_as_the_kernel_reports_them() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder();
+    let flags = "--down phy.csv --scheme harq:10/12 --series series.csv --series-interval 20ms";
+    transfer(&folder, flags).ok();
+    let far = rows(&folder.read("series-far.csv"));
+    let number = |row: &std::collections::BTreeMap<String, String>, name: &str| -> f64 {
+        row[name].parse().unwrap()
+    };
+    assert!(far.len() > 5, "{far:?}");
+    let last = far.last().unwrap();
+    // 200 kB are 139 segments of 1448 B; the last sample may be before the last ACK.
+    assert!(number(last, "delivered") > 50.0 && number(last, "delivered") <= 139.0);
+    assert!(
+        far.iter()
+            .all(|row| row["flow"] == "0" && row["event"] == "sample")
+    );
+    let srtt = number(last, "srtt_s");
+    assert!(srtt > 0.02 && srtt < 5.0, "{srtt}");
+    let times: Vec<f64> = far.iter().map(|row| number(row, "time_s")).collect();
+    assert!(times.is_sorted());
+    assert!(number(&far[0], "cwnd") >= 10.0);
+    // The near end has sent a request of a few bytes.
+    let near = rows(&folder.read("series-near.csv"));
+    assert!(near.iter().all(|row| number(row, "delivered") <= 1.0));
+    tmt("plot series-far.csv").within(&folder).run().ok();
+    tmt("replay --rtt 1ms --series s.csv --series-interval 0s -- true")
+        .run()
+        .fails(2, &["--series-interval", "1ms"]);
+}
+
+#[test]
+fn the_model_runs_on_the_losses_of_a_replay() {
+    if !is_possible() {
+        return;
+    }
+    let folder = folder();
+    let flags = "--down-rate 2Mbps --down-loss bernoulli:0.03 --packets log.csv";
+    transfer(&folder, flags).ok();
+    let compared = tmt("tcp --cc cubic --compare-log log-down.csv --json").within(&folder);
+    let results = compared.run().ok().results();
+    assert_eq!(results["hosts"], "real");
+    let lost = |run: &str| results[run]["packets_lost"].as_u64().unwrap();
+    assert!(lost("recorded") > 0);
+    // The model ends at the same time; what it had not sent by then cannot be lost.
+    assert!(lost("model") <= lost("recorded"), "{results}");
+    assert!(results["model"]["packets_delivered"].as_u64() > Some(50));
 }
 
 /// Number of processes whose command line has a word that only the runs have.

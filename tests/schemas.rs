@@ -138,7 +138,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 44] = [
+const COMMANDS: [&str; 45] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -148,6 +148,7 @@ const COMMANDS: [&str; 44] = [
     "tcp --json --packet 200B --rtt 20ms --replace-head --path split --overlap shift --loop --duration 5s slots.csv",
     "tcp --json --packet 200B --rtt 20ms --replace-head --return-trace phy.csv --lldu 30B timeline.csv",
     "tcp --json --packet 200B --compare-links --scheme harq:3/5 --seeds 2 phy.csv",
+    "tcp --json --compare-log packets.csv --flows 2 --packet 200B timeline.csv",
     "apply --scheme arq --scheme none --summary-only --summary - phy.csv",
     "stats --json timeline.csv",
     "stats --json --rate-window 10ms phy.csv",

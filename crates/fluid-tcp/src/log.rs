@@ -1,15 +1,18 @@
 //! Logs of a run: packet log, slot log, series, delays, captures, qlog, and the history of one packet (docs/simulator.md,
 //! Sec. 11 and 12).
 
+mod course;
 mod delays;
 mod explain;
 mod intervals;
 mod packets;
 mod pcap;
 mod qlog;
+mod recording;
 mod series;
 mod slots;
 
+pub use course::{Course, Stretch, Totals};
 pub use delays::Delays;
 pub use explain::{
     Explain, Lldus, PacketHistory, TransmissionDelay, TransmissionHistory, TransmissionService,
@@ -18,13 +21,14 @@ pub use intervals::Intervals;
 pub use packets::PacketLog;
 pub use pcap::{Capture, Pcap, check_packet};
 pub use qlog::Qlog;
-pub use series::Series;
+pub use recording::{Drops, Recording, RecordingError};
+pub use series::{HostSample, HostSeries, Series};
 pub use slots::SlotLog;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr};
 use tmt_core::format::table::{Cell, Column, TableForm, TableWriter};
 use tmt_core::types::{Metadata, Span, Time};
 
@@ -62,7 +66,7 @@ impl<W: Write + Send> Table<W> {
 }
 
 /// Fate of one transmission of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Fate {

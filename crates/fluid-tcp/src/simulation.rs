@@ -6,6 +6,7 @@ pub mod metrics;
 mod path;
 pub mod probe;
 mod proxy;
+mod recorded;
 mod reordering;
 pub mod replications;
 mod run;
@@ -13,6 +14,7 @@ mod setup;
 pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
+pub use recorded::RecordedLosses;
 pub use run::{IntoRoute, Route, RunError, run};
 pub(crate) use setup::entries;
 pub use setup::{Flow, MakeHosts, Setup};

@@ -1,6 +1,7 @@
 //! The natural picture of each kind of file, one file per kind.
 
 mod advise;
+mod compared;
 mod delays;
 mod packets;
 mod reproduce;
@@ -27,8 +28,9 @@ pub struct Kind {
 }
 
 /// Every kind; the first that fits is drawn.
-pub static KINDS: [&Kind; 9] = [
+pub static KINDS: [&Kind; 10] = [
     &advise::KIND,
+    &compared::KIND,
     &summary::KIND,
     &reproduce::KIND,
     &sweep::KIND,
@@ -91,7 +93,7 @@ mod tests {
     use crate::render::{Size, svg, text};
 
     /// Columns of all kinds, so that every kind is met.
-    const NAMES: [&str; 26] = [
+    const NAMES: [&str; 27] = [
         "time_s",
         "cwnd",
         "srtt_ns",
@@ -118,6 +120,7 @@ mod tests {
         "seed",
         "scope",
         "total_goodput_bps",
+        "in_flight_packets",
     ];
 
     fn value() -> impl Strategy<Value = Option<Value>> {

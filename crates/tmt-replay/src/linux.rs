@@ -8,11 +8,14 @@ mod capture;
 mod end;
 mod namespace;
 mod netlink;
+mod sampler;
 mod session;
+mod sockets;
 mod tun;
 
 pub use capture::{Captures, Tap, Tapped};
 pub use end::{Addresses, End};
 pub use namespace::{NamespaceError, as_first_process, follow_parent};
+pub use sampler::{Sampler, Samples};
 pub use session::{Ended, Session, SessionError};
 pub use tun::TunPort;

@@ -294,6 +294,7 @@ impl Plan {
                 .queue_loss
                 .as_ref()
                 .map(|process| Losses::new(process, seed, Use::Queue)),
+            recorded: None,
             return_path: ReturnPath {
                 loss: self
                     .resolved
@@ -320,6 +321,19 @@ impl Plan {
     /// A trace that can no longer be read, or that is too short for a packet.
     pub fn run<P: Probe>(&self, run: RunId, probe: &mut P) -> Result<RunReport> {
         self.run_over(&self.link, run, &self.setup(run), probe)
+    }
+
+    /// Simulates one run with another setup than [`Self::setup`], for example one that repeats recorded losses.
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub fn run_with<P: Probe>(
+        &self,
+        run: RunId,
+        setup: &Setup,
+        probe: &mut P,
+    ) -> Result<RunReport> {
+        self.run_over(&self.link, run, setup, probe)
     }
 
     /// Simulates one run over `link`.

@@ -1,5 +1,6 @@
 //! `--series`: the state of each sender, one row per event or interval.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
@@ -129,5 +130,134 @@ impl<W: Write + Send> Probe for Series<W> {
             Cell::Count(delivered),
             goodput,
         ]);
+    }
+}
+
+/// Columns of the series of real hosts: those of [`COLUMNS`], and retransmissions. The queue is the link's, not the host's.
+const HOST_COLUMNS: &[Column] = &[
+    Column::always("time", Kind::Time),
+    Column::always("flow", Kind::Count),
+    Column::always("event", Kind::Word),
+    Column::always("cwnd", Kind::Real),
+    Column::maybe("ssthresh", Kind::Real),
+    Column::maybe("srtt", Kind::Time),
+    Column::always("rto", Kind::Time),
+    Column::always("in_flight", Kind::Count),
+    Column::maybe("queue", Kind::Count),
+    Column::always("delivered", Kind::Count),
+    Column::maybe("goodput_bps", Kind::Real),
+    Column::always("retransmitted", Kind::Count),
+];
+
+/// State of a sender that a real host reports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostSample {
+    /// Number of the connection, from 0, in the order in which connections were seen.
+    pub flow: u64,
+    /// Windows and times, as the simulator's series has them.
+    pub state: Snapshot,
+    /// Segments acknowledged.
+    pub delivered: u64,
+    /// Payload acknowledged, bytes.
+    pub acked: Bytes,
+    /// Segments sent again.
+    pub retransmitted: u64,
+}
+
+/// Series of the senders of real hosts, a row per connection and sample, which `tmt plot` draws as those of the simulator.
+#[derive(Debug)]
+pub struct HostSeries<W: Write + Send> {
+    table: Table<W>,
+    /// The last sample of each connection: its time, and the payload acknowledged.
+    last: BTreeMap<u64, (Time, Bytes)>,
+}
+
+impl<W: Write + Send> HostSeries<W> {
+    /// Creates the series and writes its head.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn new(output: W, form: TableForm, head: &Metadata) -> io::Result<Self> {
+        let mut head = head.clone();
+        head.set("log", "series");
+        head.set("hosts", "real");
+        Ok(Self {
+            table: Table::new(output, form, HOST_COLUMNS, &head)?,
+            last: BTreeMap::new(),
+        })
+    }
+
+    /// Writes the sample of a connection.
+    pub fn sample(&mut self, now: Time, sample: &HostSample) {
+        let last = self.last.insert(sample.flow, (now, sample.acked));
+        let goodput = last.and_then(|(time, acked)| {
+            let since = Some(now.since(time)).filter(|since| !since.is_zero())?;
+            let bits = to_f64(8 * sample.acked.0.saturating_sub(acked.0));
+            Some(bits / since.as_secs_f64())
+        });
+        self.table.row(&[
+            Cell::Time(now.as_nanos()),
+            Cell::Count(sample.flow),
+            Cell::Word("sample"),
+            Cell::Real(sample.state.cwnd),
+            sample.state.ssthresh.map_or(Cell::None, Cell::Real),
+            span(sample.state.srtt),
+            span(Some(sample.state.rto)),
+            Cell::Count(sample.state.in_flight),
+            Cell::None,
+            Cell::Count(sample.delivered),
+            goodput.map_or(Cell::None, Cell::Real),
+            Cell::Count(sample.retransmitted),
+        ]);
+    }
+
+    /// Writes the end line.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(self) -> io::Result<W> {
+        self.table.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_of_hosts_have_the_columns_of_the_simulator() {
+        let names = |columns: &[Column]| columns.iter().map(Column::full_name).collect::<Vec<_>>();
+        assert_eq!(names(&HOST_COLUMNS[..COLUMNS.len()]), names(COLUMNS));
+    }
+
+    #[test]
+    fn goodput_is_what_was_acknowledged_since_the_last_sample_of_the_connection() {
+        let mut series =
+            HostSeries::new(Vec::new(), TableForm::Text(None), &Metadata::new()).unwrap();
+        let second = Span::from_secs(1);
+        for (number, flow, acked) in [(0, 0, 0), (0, 1, 5), (1, 0, 1000), (2, 1, 255)] {
+            let sample = HostSample {
+                flow,
+                state: Snapshot {
+                    cwnd: 10.0,
+                    ssthresh: None,
+                    srtt: None,
+                    rto: second,
+                    in_flight: 3,
+                },
+                delivered: acked / 100,
+                acked: Bytes(acked),
+                retransmitted: 2,
+            };
+            let now = Time::ZERO.saturating_add(second.checked_mul(number).unwrap());
+            series.sample(now, &sample);
+        }
+        let text = String::from_utf8(series.finish().unwrap()).unwrap();
+        let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        let goodputs = rows[1..].iter().map(|row| row.split(',').nth(10).unwrap());
+        assert_eq!(
+            goodputs.collect::<Vec<_>>(),
+            ["", "", "8000.000000", "1000.000000"]
+        );
     }
 }

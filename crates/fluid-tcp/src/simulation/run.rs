@@ -26,6 +26,7 @@ use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
+use crate::simulation::recorded::Repeated;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{Flow, Setup};
@@ -103,6 +104,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
+    recorded: Option<Box<Repeated>>,
     sent: u64,
     /// Packet and ACK passed to a rare path. Passed here, and not by reference, they stay in registers on the common path.
     parked: Packet,
@@ -176,7 +178,11 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
         let is_bulk =
             |flow: &Flow| flow.hosts.is_none() && matches!(flow.source, Source::Bulk { .. });
         let can_be = keeps_order && !self.probe.watches() && self.side.is_empty();
-        can_be && flows.clone().all(is_bulk) && flows.any(|flow| flow.packets().is_none())
+        let is_open = self.setup.recorded.is_none();
+        can_be
+            && is_open
+            && flows.clone().all(is_bulk)
+            && flows.any(|flow| flow.packets().is_none())
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
@@ -208,7 +214,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return Err(RunError::NotTcp { flow });
     }
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
-    let keeps_order = gateway.keeps_order() && side.is_empty();
+    let keeps_order = gateway.keeps_order() && side.is_empty() && setup.recorded.is_none();
     let tallies = FlowTally::all(&entries(&setup.flows), keeps_order);
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
@@ -262,6 +268,10 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
+        recorded: setup
+            .recorded
+            .clone()
+            .map(|losses| Box::new(Repeated::new(losses))),
         sent: 0,
         parked: Packet::default(),
         parked_ack: Ack::default(),

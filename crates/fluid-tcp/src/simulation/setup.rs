@@ -6,6 +6,7 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::path::Path;
+use super::recorded::RecordedLosses;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
 use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath};
@@ -213,6 +214,8 @@ pub struct Setup {
     pub path: Path,
     /// Process that drops packets on their arrival at the queue, regardless of the room there; each is there for an instant.
     pub queue_loss: Option<Losses>,
+    /// Fates of packets that are known before, for a run without a proxy; the queue and the link then lose no others.
+    pub recorded: Option<RecordedLosses>,
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
     /// Seed of the random numbers that queues draw.
@@ -236,6 +239,7 @@ impl Setup {
             discipline: Discipline::default(),
             path: Path::default(),
             queue_loss: None,
+            recorded: None,
             return_path: ReturnPath::default(),
             seed: 1,
             begin: Time::ZERO,

@@ -6,6 +6,7 @@ mod explain;
 mod given;
 mod logs;
 mod metrics;
+mod recorded;
 mod report;
 mod simulated;
 mod spool;
@@ -37,6 +38,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return metrics::run(args);
     }
     let source = Source::of(args)?;
+    if let Some(path) = &args.compare_log {
+        return recorded::run(args, path, &source);
+    }
     logs::check(args, &source.experiment)?;
     if source.experiment.compares() {
         return compare::run(args, &source);

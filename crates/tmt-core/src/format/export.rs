@@ -11,6 +11,7 @@ pub mod netem;
 pub mod ns3;
 mod opportunities;
 mod seen;
+pub mod theaterq;
 
 use std::io::{self, Write};
 
@@ -26,6 +27,7 @@ pub static FORMATS: &[&Exporter] = &[
     &delay_loss::FORMAT,
     &netem::FORMAT,
     &ns3::FORMAT,
+    &theaterq::FORMAT,
 ];
 
 /// The output of a format that writes one file, for [`Outputs::create`].

@@ -12,6 +12,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use tun_rs::DeviceBuilder;
 
 use super::netlink::Netlink;
+use super::sockets::Sockets;
 
 /// Name of the device at either end.
 const DEVICE: &str = "tmt0";
@@ -95,6 +96,11 @@ impl End {
     /// There is no such command, or it cannot be started.
     pub fn start(&self, mut command: Command) -> io::Result<Child> {
         self.within(move || command.spawn())
+    }
+
+    /// The state of the TCP connections in the namespace.
+    pub(super) fn sockets(&self) -> io::Result<Sockets> {
+        self.within(Sockets::open)
     }
 
     /// Whether a socket in the namespace waits for connections or datagrams.

@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 use tmt_core::types::Time;
 
 use super::end::End;
+use super::sampler::Sampler;
 use super::tun::{TunPort, instant};
 use crate::carrier::Carried;
 use crate::port::Port as _;
@@ -67,6 +68,8 @@ pub struct Session {
     pub near: Command,
     /// The command at the far end.
     pub far: Option<Command>,
+    /// Samples the connections at both ends.
+    pub sampler: Option<Sampler>,
 }
 
 impl Session {
@@ -82,7 +85,12 @@ impl Session {
     where
         F: FnOnce(TunPort) -> Result<Carried, String> + Send,
     {
-        let Self { ends, near, far } = self;
+        let Self {
+            ends,
+            near,
+            far,
+            sampler,
+        } = self;
         let signals = [SIGTERM, SIGHUP].map(|signal| (signal, Arc::new(AtomicBool::new(false))));
         for (signal, flag) in &signals {
             signal_hook::flag::register(*signal, Arc::clone(flag))?;
@@ -99,6 +107,7 @@ impl Session {
         let over = Arc::new(AtomicBool::new(false));
         let start = instant();
         let port = |from, to, begin| TunPort::new(from, to, start, begin, &over);
+        let begins = [up.0, down.0];
         let mut ports = [
             port(far_end, near_end, down.0),
             port(near_end, far_end, up.0),
@@ -121,6 +130,9 @@ impl Session {
                     carried
                 })
             };
+            let over = &over;
+            let sampling =
+                sampler.map(|sampler| scope.spawn(move || sampler.run(start, begins, over)));
             let directions = [direct(0, down.1, down_port), direct(1, up.1, up_port)];
             let ended = started(near_end, near).and_then(|mut near| {
                 let ended = loop {
@@ -148,6 +160,15 @@ impl Session {
             let carried = directions.map(|direction| {
                 let carried = direction.join();
                 carried.unwrap_or_else(|_| Err("the thread of a direction failed".to_owned()))
+            });
+            let sampled = sampling.map(|thread| {
+                let sampled = thread.join();
+                sampled
+                    .unwrap_or_else(|_| Err(io::Error::other("the thread of the samples failed")))
+            });
+            let ended = ended.and_then(|ended| {
+                sampled.transpose()?;
+                Ok(ended)
             });
             (ended, carried)
         });

@@ -142,6 +142,21 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(super) slots: Option<String>,
+    /// Write the state of the TCP senders over time: FILE-near.csv and FILE-far.csv
+    ///
+    /// As the kernel reports it (`ss -ti`), with the columns of `tmt tcp --series`. CSV, or the format of the extension.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) series: Option<String>,
+    /// Time between two rows of a connection
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "100ms",
+        requires = "series",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    pub(super) series_interval: Span,
     /// Write packet captures at both ends: PREFIX-near.pcap and PREFIX-far.pcap
     #[arg(long, value_name = "PREFIX", help_heading = "Output")]
     pub(super) pcap: Option<String>,
@@ -240,6 +255,12 @@ impl Args {
             return Err(Failure::usage(
                 "--max-lateness 0s: expected a duration above 0",
             ));
+        }
+        if self.series_interval < Span::from_millis(1) {
+            return Err(Failure::usage(format!(
+                "--series-interval {}: expected at least 1ms",
+                self.series_interval
+            )));
         }
         let shared = self.links.shared.read()?;
         let [down, up] = &self.links.own;

@@ -4,11 +4,11 @@ use std::io;
 use std::thread::JoinHandle;
 
 use fluid_tcp::experiment::{LinkPlan, Plan, RunId};
-use fluid_tcp::log::{PacketLog, SlotLog};
+use fluid_tcp::log::{HostSeries, PacketLog, SlotLog};
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
 use tmt_replay::Recorder;
-use tmt_replay::linux::{Captures, Tap};
+use tmt_replay::linux::{Captures, End, Sampler, Tap};
 
 use super::args::Args;
 use crate::exit::{Failure, Outcome};
@@ -97,6 +97,25 @@ pub(super) fn open(
     };
     let writing = spawned(format!("log of {direction}"), write)?;
     Ok((recorder, Some(writing)))
+}
+
+/// Starts to sample the connections at both ends.
+pub(super) fn series(args: &Args, ends: &[End; 2]) -> Outcome<(Option<Sampler>, Option<Writing>)> {
+    let Some(path) = &args.series else {
+        return Ok((None, None));
+    };
+    let head = new_head("tmt replay");
+    let open = |end: &str| {
+        let name = name_of(path, end);
+        let series = HostSeries::new(Output::create(Some(&name))?, table_form(&name)?, &head);
+        series.map_err(|error| Failure::io(&name, &error))
+    };
+    let files = [open("near")?, open("far")?];
+    let sampler = Sampler::new(ends.each_ref(), args.series_interval);
+    let (sampler, samples) = sampler.map_err(|error| Failure::io("--series", &error))?;
+    let write = move || Ok(samples.write(files)?.into());
+    let writing = spawned("--series".to_owned(), write)?;
+    Ok((Some(sampler), Some(writing)))
 }
 
 /// Opens the captures. Returns what passes packets to them.

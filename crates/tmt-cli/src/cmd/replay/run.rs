@@ -144,8 +144,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (taps, writing) = logs::captures(args)?;
     writings.extend(writing);
     let end = |addresses| End::new(addresses, mtu).map_err(Failure::failed);
+    let ends = [end(Addresses::NEAR)?, end(Addresses::FAR)?];
+    let (sampler, writing) = logs::series(args, &ends)?;
+    writings.extend(writing);
     let session = Session {
-        ends: [end(Addresses::NEAR)?, end(Addresses::FAR)?],
+        ends,
+        sampler,
         near: near(args),
         far: args.far.as_ref().map(|text| {
             let mut command = Command::new("/bin/sh");

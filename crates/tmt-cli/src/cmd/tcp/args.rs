@@ -8,10 +8,30 @@ use fluid_tcp::application::App;
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::experiment::{Experiment, Fallback, Group, Kind, PARAMETERS, Parameter};
+use fluid_tcp::log::Drops;
 use tmt_core::channel::FAMILIES;
 use tmt_core::types::Span;
 
 use super::explain::PacketFlag;
+
+/// How the drops of the queue of a packet log are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum CompareDrops {
+    /// By the same queue.
+    #[default]
+    Own,
+    /// By the numbers of the packets.
+    Recorded,
+}
+
+impl From<CompareDrops> for Drops {
+    fn from(drops: CompareDrops) -> Self {
+        match drops {
+            CompareDrops::Own => Self::Own,
+            CompareDrops::Recorded => Self::Recorded,
+        }
+    }
+}
 
 /// Flags of `tmt tcp`.
 #[derive(Debug, Clone, clap::Args)]
@@ -83,6 +103,25 @@ pub(crate) struct Args {
     /// Write recovery metrics and losses of the senders as qlog (JSON-SEQ)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) qlog: Option<String>,
+    /// Print the model beside a packet log, with the losses of the log
+    ///
+    /// LOG is of `tmt replay --packets` or `tmt tcp --packets`. Its head has the link; flags have the hosts, and where the link has
+    /// one, the trace. --series writes both runs over time.
+    #[arg(long, value_name = "LOG", hide_short_help = true)]
+    pub(crate) compare_log: Option<String>,
+    /// Drops of the queue beside a packet log: own or recorded
+    ///
+    /// own: the model has the queue of the log, which drops by itself. recorded: packets are dropped by their numbers in the log. A
+    /// model that is one packet apart then loses retransmissions where the log lost a burst.
+    #[arg(
+        long,
+        value_name = "own|recorded",
+        default_value = "own",
+        requires = "compare_log",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    pub(crate) compare_drops: CompareDrops,
     /// List all metrics with unit and definition, and exit
     ///
     /// With --json as JSON.

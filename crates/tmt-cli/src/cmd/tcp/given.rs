@@ -112,7 +112,7 @@ impl Source {
     }
 
     /// `text` with every key in backticks replaced by the name as given: key of the file, or flag.
-    fn named(&self, text: &str) -> String {
+    pub(super) fn named(&self, text: &str) -> String {
         let named = named(text, |key| match key {
             key if self.is_of_file(key) => key.to_owned(),
             key => typed(key),
