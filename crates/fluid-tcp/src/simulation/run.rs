@@ -59,6 +59,9 @@ pub enum RunError {
         /// Number of the packets.
         packets: u64,
     },
+    /// The probe has ended the run ([`Probe::stops`]).
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// A flow of a split path is not TCP, whose packets its proxy acknowledges.
     #[error("flow {flow}: found hosts that are not TCP on a split path, expected TCP")]
     NotTcp {
@@ -328,6 +331,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 }
             }
             now = at;
+            if self.probe.stops(now) {
+                self.failure = Some(RunError::Stopped);
+                return now;
+            }
             if self.probe.watches() {
                 self.process_departures(now);
             }
