@@ -222,6 +222,7 @@ pub fn call(host: &Arc<Host>, arguments: Vec<String>) -> Result<Answer, CallErro
     let complaint = match outcome {
         Ok(()) | Err(Failure::ClosedPipe | Failure::Odd | Failure::Different | Failure::Exit(_)) => None,
         Err(Failure::Usage(message)) => return Err(CallError::Usage(message)),
+        Err(Failure::Io(std::io::ErrorKind::Other, message)) => Some(message),
         Err(Failure::Io(kind, message)) => return Err(CallError::Io(kind, message)),
         Err(Failure::Failed { message, help } | Failure::Trouble { message, help }) => {
             Some(with_help(message, help))

@@ -137,12 +137,17 @@ fn named(text: &str, known: &[Argument]) -> String {
     named
 }
 
+/// Words of Python that no argument can have for a name.
+const RESERVED: [&str; 32] = [
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
+    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
+    "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
 /// The keyword of Python for the name of a flag.
 fn keyword(name: &str) -> String {
-    match name {
-        "from" => "from_".to_owned(),
-        name => name.replace('-', "_"),
-    }
+    let end = if RESERVED.contains(&name) { "_" } else { "" };
+    name.replace('-', "_") + end
 }
 
 /// The arguments of a command, each as a dictionary.

@@ -159,7 +159,14 @@ def written(value):
         has_flows = compute.any(compute.is_valid(rows["flow"])).as_py()
         is_kept = compute.fill_null(compute.not_equal(rows["scope"], "total"), True)
         rows = (rows.filter(is_kept) if has_flows else rows).drop_columns(["scope"])
-    return rows
+    return rows.cast(pa.schema([_plain(each) for each in rows.schema], rows.schema.metadata))
+
+
+def _plain(column):
+    """A column of texts as the program writes it; any other as it is."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_large_string(kind) or pa.types.is_string(kind) or str(kind) == "string_view"
+    return column.with_type(pa.string()) if is_text else column
 
 
 def document(value):

@@ -156,7 +156,10 @@ def call(name, first, given, jobs):
 
 def model(name, keys, jobs):
     """Evaluates a closed form."""
+    if not isinstance(name, str) or name.startswith("-"):
+        raise UsageError(f"`name`: found {name!r}, expected the name of a closed form; tmt.models() lists them")
     asked = Call("model")
+    asked.arguments += [name, "--json"]
     pairs = []
     for key, value in keys.items():
         if value is None:
@@ -167,7 +170,7 @@ def model(name, keys, jobs):
             asked.arguments.append(f"--sweep={key}={','.join(_arguments.text(key, each) for each in values)}")
         else:
             pairs.append(f"{key}={_arguments.text(key, values[0])}")
-    asked.arguments += ["--json", "--", _arguments.text("name", name), *pairs]
+    asked.arguments += ["--", *pairs]
     return asked.document(jobs)
 
 

@@ -1,6 +1,7 @@
 """Docstrings and signatures, from the registries of the native half."""
 
 import inspect
+import keyword
 import re
 import textwrap
 
@@ -16,7 +17,7 @@ def in_python(text, keys=PARAMETERS):
     """A text of the command line's help with the names of arguments in place of flags. A command of the shell stays as it is."""
 
     def key_of(flag):
-        key = {"from": "from_"}.get(flag, flag.replace("-", "_"))
+        key = flag.replace("-", "_") + "_" * keyword.iskeyword(flag)
         return key if key in keys else None
 
     def name(flag):
@@ -118,7 +119,7 @@ _ABOUT = {
     ),
     "advise": (
         "Find the best scheme for a link, as `tmt advise --json` does.",
-        "Returns a Document; `results[\"scheme\"]` is the winner.",
+        "Returns a Document; `results[\"winner\"]` is the winner.",
     ),
     "reproduce": (
         "Run tables or figures of papers, published beside ours, as `tmt reproduce --json` does.",
