@@ -220,7 +220,8 @@ pub fn call(host: &Arc<Host>, arguments: Vec<String>) -> Result<Answer, CallErro
         None => message,
     };
     let complaint = match outcome {
-        Ok(()) | Err(Failure::ClosedPipe | Failure::Odd | Failure::Different | Failure::Exit(_)) => None,
+        Ok(())
+        | Err(Failure::ClosedPipe | Failure::Odd | Failure::Different | Failure::Exit(_)) => None,
         Err(Failure::Usage(message)) => return Err(CallError::Usage(message)),
         Err(Failure::Io(std::io::ErrorKind::Other, message)) => Some(message),
         Err(Failure::Io(kind, message)) => return Err(CallError::Io(kind, message)),

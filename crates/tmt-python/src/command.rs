@@ -152,10 +152,7 @@ fn keyword(name: &str) -> String {
 
 /// The arguments of a command, each as a dictionary.
 #[pyfunction]
-pub(crate) fn arguments<'py>(
-    py: Python<'py>,
-    command: &str,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+pub(crate) fn arguments<'py>(py: Python<'py>, command: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let all = tmt_cli::arguments(command).unwrap_or_default();
     all.iter()
         .map(|argument| {

@@ -61,7 +61,9 @@ pub(crate) fn tcp<'py>(
 fn numbered(batch: &RecordBatch, runs: Vec<i64>) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
     let run = Arc::new(Field::new("run", DataType::Int64, true));
-    let fields: Vec<_> = std::iter::once(run).chain(schema.fields().iter().cloned()).collect();
+    let fields: Vec<_> = std::iter::once(run)
+        .chain(schema.fields().iter().cloned())
+        .collect();
     let run: ArrayRef = Arc::new(Int64Array::from(runs));
     let columns = std::iter::once(run).chain(batch.columns().iter().cloned());
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect())
@@ -144,7 +146,10 @@ impl Plans {
                 let run = |id| Ok::<_, Failure>((id, watched(plan, id, host)?));
                 let runs = plan.runs();
                 let length_s = whole_seconds(plan.end.since(plan.begin()));
-                host.begin(length_s.saturating_mul(runs.len() as u64), "simulated seconds");
+                host.begin(
+                    length_s.saturating_mul(runs.len() as u64),
+                    "simulated seconds",
+                );
                 let runs: Result<Vec<_>, _> = runs.into_par_iter().map(run).collect();
                 let runs = runs?;
                 plan.add_rows(runs.iter().map(|(id, report)| (*id, report)), &mut table);

@@ -169,7 +169,11 @@ fn in_common(flows: &[Fields]) -> Fields {
     let first = flows.first().into_iter().flatten();
     let common = first.map(|(name, value)| {
         let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));
-        let value = if is_common { value.clone() } else { Value::Null };
+        let value = if is_common {
+            value.clone()
+        } else {
+            Value::Null
+        };
         (name.clone(), value)
     });
     common.collect()

@@ -139,7 +139,12 @@ impl Comparison {
         let (timeline, coupled) = (&self.timeline, &self.coupled);
         Ok([
             timeline.run_over(&own, run, &on_timeline, &mut Until(|_| storage.stopped()))?,
-            coupled.run_over(&coupled.link, run, &on_coupled, &mut Until(|_| storage.stopped()))?,
+            coupled.run_over(
+                &coupled.link,
+                run,
+                &on_coupled,
+                &mut Until(|_| storage.stopped()),
+            )?,
         ])
     }
 

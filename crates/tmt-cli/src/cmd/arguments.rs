@@ -29,7 +29,10 @@ pub struct Argument {
 #[must_use]
 pub fn arguments(name: &str) -> Option<Vec<Argument>> {
     let tmt = Cli::command();
-    let global: Vec<&str> = tmt.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+    let global: Vec<&str> = tmt
+        .get_arguments()
+        .map(|arg| arg.get_id().as_str())
+        .collect();
     let command = tmt.find_subcommand(name)?;
     let own = command
         .get_arguments()
@@ -41,8 +44,13 @@ fn argument(arg: &Arg) -> Argument {
     let takes_value = arg.get_action().takes_values();
     let value = arg.get_value_names().and_then(|names| names.first());
     let words = arg.get_possible_values();
-    let words = words.iter().filter(|_| takes_value && !arg.is_hide_possible_values_set());
-    let default = arg.get_default_values().iter().map(|value| value.to_string_lossy());
+    let words = words
+        .iter()
+        .filter(|_| takes_value && !arg.is_hide_possible_values_set());
+    let default = arg
+        .get_default_values()
+        .iter()
+        .map(|value| value.to_string_lossy());
     let default = default.collect::<Vec<_>>().join(" ");
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     Argument {
@@ -50,7 +58,9 @@ fn argument(arg: &Arg) -> Argument {
         is_positional: arg.is_positional(),
         takes_value,
         repeats: matches!(arg.get_action(), ArgAction::Append)
-            || arg.get_num_args().is_some_and(|count| count.max_values() > 1),
+            || arg
+                .get_num_args()
+                .is_some_and(|count| count.max_values() > 1),
         is_required: arg.is_required_set(),
         value: value.map_or_else(|| arg.get_id().to_string(), ToString::to_string),
         words: words.map(|word| word.get_name().to_owned()).collect(),

@@ -143,7 +143,8 @@ impl FromStr for Columns {
                         columns.delay.replace(delay).is_some() || columns.names[at].is_some()
                     }
                     _ => {
-                        let before = columns.names[at].replace(name.unwrap_or_else(|| value.to_owned()));
+                        let before =
+                            columns.names[at].replace(name.unwrap_or_else(|| value.to_owned()));
                         before.is_some() || (at == DECODE_DELAY && columns.delay.is_some())
                     }
                 }
@@ -168,7 +169,8 @@ impl FromStr for Columns {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = KEYS.iter().zip(&self.names);
-        let names = names.filter_map(|(key, name)| Some(format!("{key}={}", quoted(name.as_ref()?))));
+        let names =
+            names.filter_map(|(key, name)| Some(format!("{key}={}", quoted(name.as_ref()?))));
         let delay = self
             .delay
             .map(|delay| format!("{}={delay}", KEYS[DECODE_DELAY]));
@@ -506,7 +508,11 @@ mod tests {
         ] {
             let columns: Columns = text.parse().unwrap();
             assert_eq!(columns.names[TX_TIME].as_deref(), Some(tx), "{text}");
-            assert_eq!(columns.names[DECODE_DELAY].as_deref(), Some(delay), "{text}");
+            assert_eq!(
+                columns.names[DECODE_DELAY].as_deref(),
+                Some(delay),
+                "{text}"
+            );
             assert_eq!(columns.to_string(), text);
         }
         assert!("tx=\"\"".parse::<Columns>().is_err());

@@ -69,7 +69,9 @@ impl Source {
                 is_text: true,
             });
         }
-        if let Some(name) = path.filter(|path| here().host().is_some_and(|host| host.has_trace(path))) {
+        if let Some(name) =
+            path.filter(|path| here().host().is_some_and(|host| host.has_trace(path)))
+        {
             return Ok(Self {
                 name: name.to_owned(),
                 content: Content::Trace,
