@@ -33,7 +33,6 @@ type Swept<'py> = (Table<'py>, Option<(Finished, Py<PyAny>)>);
 /// Runs the cells of a plan: the text of the file `file`, if there is one, whose values those of `axes`, also a plan in TOML,
 /// replace. `tables` are the traces that are not files, by the names that the plan has for them; `done` is not run again.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "those of the function of Python")]
 pub(crate) fn sweep<'py>(
     py: Python<'py>,
     file: Option<(String, String)>,

@@ -48,6 +48,11 @@ macro_rules! hooks {
                 false
             }
 
+            /// Whether the run has to call [`Self::stops`].
+            fn can_stop(&self) -> bool {
+                false
+            }
+
             /// Whether the run shall end at `now`, with [`RunError::Stopped`]. Asked before every event.
             ///
             /// [`RunError::Stopped`]: super::RunError::Stopped
@@ -68,6 +73,10 @@ macro_rules! hooks {
 
             fn watches_slots(&self) -> bool {
                 self.0.iter().any(|probe| probe.watches_slots())
+            }
+
+            fn can_stop(&self) -> bool {
+                self.0.iter().any(|probe| probe.can_stop())
             }
 
             fn stops(&self, now: Time) -> bool {
@@ -172,6 +181,10 @@ pub struct Until<F>(pub F);
 impl<F: Fn(Time) -> bool> Probe for Until<F> {
     fn watches(&self) -> bool {
         false
+    }
+
+    fn can_stop(&self) -> bool {
+        true
     }
 
     fn stops(&self, now: Time) -> bool {

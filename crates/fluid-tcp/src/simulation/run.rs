@@ -179,11 +179,15 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
-        simulate(self.setup, gateway, self.side, &mut NoProbe)
+        if self.probe.can_stop() {
+            simulate(self.setup, gateway, self.side, self.probe)
+        } else {
+            simulate(self.setup, gateway, self.side, &mut NoProbe)
+        }
     }
 
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
-        if self.probe.watches() {
+        if self.probe.watches() || self.probe.can_stop() {
             simulate(self.setup, gateway, self.side, self.probe)
         } else {
             // Without the hooks a run is shorter by a tenth.

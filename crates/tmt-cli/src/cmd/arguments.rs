@@ -15,8 +15,6 @@ pub struct Argument {
     pub takes_value: bool,
     /// Whether it may be given more than once.
     pub repeats: bool,
-    /// Whether the command needs it in any case.
-    pub is_required: bool,
     /// Placeholder of its value.
     pub value: String,
     /// Its values, if they are words of a list.
@@ -61,7 +59,6 @@ fn argument(arg: &Arg) -> Argument {
             || arg
                 .get_num_args()
                 .is_some_and(|count| count.max_values() > 1),
-        is_required: arg.is_required_set(),
         value: value.map_or_else(|| arg.get_id().to_string(), ToString::to_string),
         words: words.map(|word| word.get_name().to_owned()).collect(),
         help: if default.is_empty() || !takes_value {
