@@ -217,18 +217,26 @@ fn add(
                 row.all(of_flow);
             }
         }
-        None => row.all(&run.total),
-    }
-    if let (Scope::Total, false) = (scope, run.flows.is_empty()) {
-        for (name, value) in &run.total {
-            row.set(&format!("{TOTAL}{name}"), value.clone());
+        None if scope.name().is_some() && !run.flows.is_empty() => {
+            // The columns of a flow, so that both have the same order.
+            for name in run.flows.iter().flatten().map(|(name, _)| name) {
+                row.set(name, run.total.get(name).cloned().unwrap_or_default());
+            }
+            for (name, value) in &run.total {
+                row.set(&format!("{TOTAL}{name}"), value.clone());
+            }
+            row.all(&in_common(&record.flows));
         }
-        row.all(&in_common(&record.flows));
+        None => row.all(&run.total),
     }
     row.all(&record.params);
     row.all(&settings.fixed);
     row.set("error", run.error.clone());
     row.set("version", version);
+    if let Scope::Total = scope {
+        // Metrics that flows do not have.
+        row.all(&run.total);
+    }
     table.row(row.cells());
 }
 

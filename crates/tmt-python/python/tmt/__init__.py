@@ -316,3 +316,6 @@ tcp.__signature__ = _help.signature()
 
 _help.of_commands(globals())
 _results.register()
+for _name in __all__:
+    if hasattr(globals()[_name], "__module__"):
+        globals()[_name].__module__ = "tmt"

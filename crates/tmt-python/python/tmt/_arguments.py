@@ -158,7 +158,14 @@ def written(value):
     if kind.startswith(b"tmt.sweep/") and {"scope", "flow", "run"} <= set(rows.column_names):
         has_flows = compute.any(compute.is_valid(rows["flow"])).as_py()
         is_kept = compute.fill_null(compute.not_equal(rows["scope"], "total"), True)
-        rows = (rows.filter(is_kept) if has_flows else rows).drop_columns(["scope"])
+        rows = rows.filter(is_kept) if has_flows else rows
+        # After the version are metrics that flows do not have.
+        names = rows.column_names
+        last = names.index("version") + 1 if "version" in names and has_flows else len(names)
+        rows = rows.select([name for name in names[:last] if name != "scope"])
+        # A column without any value is one of doubles.
+        plain = [each.with_type(pa.float64()) if rows[each.name].null_count == len(rows) else each for each in rows.schema]
+        rows = rows.cast(pa.schema(plain, rows.schema.metadata))
     return rows.cast(pa.schema([_plain(each) for each in rows.schema], rows.schema.metadata))
 
 
