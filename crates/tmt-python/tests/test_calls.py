@@ -33,7 +33,7 @@ try:
     print("ended")
 except KeyboardInterrupt as stop:
     print(time.monotonic() - pressed[0])
-    print(type(stop).__name__, getattr(stop, "results", None) and stop.results.num_rows)
+    print(type(stop).__name__)
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.count("\n") == 2, done.stdout + done.stderr
@@ -45,17 +45,17 @@ LONG = '"2000s", link="synthetic", rate="100Mbps", rtt="100ms"'
 
 CALLS = {
     "one run": f"tmt.tcp(duration={LONG})",
-    "both links": 'tmt.tcp(compare_links=True, scheme="arq", channel="bernoulli:0.01", rate="20Mbps", lldu="100B", rtt="100ms", '
-    'duration="500s", seeds=4, feedback_delay="10ms")',
+    "both links": 'tmt.tcp(compare_links=True, scheme="arq", channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", '
+    'duration="300s", seeds=40, feedback_delay="10ms")',
     "a sweep": f"tmt.sweep(duration={LONG}, cc=['cubic', 'reno'])",
-    "advice": 'tmt.advise(channel="bernoulli:0.01", rate="5Mbps", lldu="33B", rtt="100ms", duration="500s", seeds=8)',
+    "advice": 'tmt.advise(channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", duration="100s", seeds=8)',
     "a trace": 'tmt.synth(rate="1Gbps", lldu="33B", duration="1000s", decode_delay="36ms")',
     "points": 'tmt.model("barakat", p="0.001..0.1:300", N="10..200")',
     "a figure": 'tmt.reproduce("kuhn-table3")',
 }
 
 # What 0.2 s may take on a machine that is busy, s.
-SOON_S = 0.2 + float(os.environ.get("TMT_SLACK_S", "0.3"))
+SOON_S = 0.2 + float(os.environ.get("TMT_SLACK_S", "0.8"))
 
 
 @pytest.mark.parametrize("name", CALLS)

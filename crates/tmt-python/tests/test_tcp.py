@@ -37,7 +37,7 @@ def flags(parameters):
 RUNS = {
     "timeline": {"cc": "cubic", "seeds": 2, "start": "0s..2s", "flows": 3},
     "every kind of value": {"bytes": "100kB", "offsets": 20, "sack": False, "profile": "rfc", "iw": 4},
-    "flows of their own": {"flow": ["cc=reno", "cc=bbr,start=1s"], "rtt": "400ms"},
+    "flows of their own": {"flow": ["cc=reno", "cc=bbr,start=1s"], "rtt": "400ms", "replace_head": True},
     "both links": {"compare_links": True, "scheme": "harq:10/12", "feedback_delay": "decode", "in_order": "link"},
     "coupled": {"link": "coupled", "scheme": "harq:10/12,rounds=3", "in_order": "flow", "feedback_delay": "decode"},
     "without a trace": {
@@ -85,10 +85,11 @@ def test_pandas_and_polars_take_the_rows(timeline):
 
 @pytest.mark.filterwarnings("ignore")
 def test_values_may_have_the_types_of_python(timeline):
-    base = tmt.tcp(timeline, rtt="400ms", sack=True, iw=10, loop=True, duration="25s")
+    base = tmt.tcp(timeline, rtt="400ms", replace_head=True, sack=True, iw=10, loop=True, duration="25s")
     alike = tmt.tcp(
         timeline,
         rtt=datetime.timedelta(milliseconds=400),
+        replace_head=True,
         sack=np.True_,
         iw="10",
         loop=True,
