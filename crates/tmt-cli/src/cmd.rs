@@ -2,6 +2,7 @@
 
 mod advise;
 mod apply;
+pub(crate) mod arguments;
 mod audit;
 mod code;
 mod convert;

@@ -27,6 +27,9 @@ pub(crate) enum Failure {
         /// Remedy.
         help: Option<String>,
     },
+    /// A file cannot be read or written.
+    #[error("{1}")]
+    Io(io::ErrorKind, String),
     /// What the command compares differs: no error, and nothing to say.
     #[error("they differ")]
     Different,
@@ -70,6 +73,10 @@ impl Failure {
     pub(crate) fn into_trouble(self) -> Self {
         match self {
             Self::Failed { message, help } => Self::Trouble { message, help },
+            Self::Io(_, message) => Self::Trouble {
+                message,
+                help: None,
+            },
             other => other,
         }
     }
@@ -79,7 +86,7 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            Self::failed(format!("{name}: {error}"))
+            Self::Io(error.kind(), format!("{name}: {error}"))
         }
     }
 
@@ -95,9 +102,16 @@ impl Failure {
 
     /// An error in the input `name`.
     pub(crate) fn input(name: &str, error: &tmt_core::Error) -> Self {
-        Self::Failed {
-            message: error.message_in(name),
-            help: help(error.kind()).map(str::to_owned),
+        let message = error.message_in(name);
+        match error.kind() {
+            // Errors of other libraries have no kind.
+            ErrorKind::Io(error) if error.kind() != io::ErrorKind::Other => {
+                Self::Io(error.kind(), message)
+            }
+            kind => Self::Failed {
+                message,
+                help: help(kind).map(str::to_owned),
+            },
         }
     }
 }
@@ -162,6 +176,16 @@ pub(crate) fn print_usage_error(error: &clap::Error) {
     }
 }
 
+/// The message of an error of clap for a program: without usage and hints of the command line.
+pub(crate) fn reason(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
+    let reason = reason.split("\n\nFor more information").next();
+    let reason = reason.unwrap_or(&text).trim_start_matches("error: ");
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    words.join(" ")
+}
+
 /// The message for a negative number, which looks like a flag, after one of the arguments `given`.
 fn negative_value(error: &clap::Error, given: impl Iterator<Item = String>) -> Option<String> {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
@@ -192,6 +216,7 @@ pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
         Err(Failure::Usage(message)) => (message, None, 2),
         Err(Failure::Trouble { message, help }) => (message, help, 2),
         Err(Failure::Failed { message, help }) => (message, help, 1),
+        Err(Failure::Io(_, message)) => (message, None, 1),
     };
     print_line(format_args!("tmt {name}: {message}"));
     if let Some(help) = help {

@@ -16,6 +16,7 @@ use tmt_core::format::{
 use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
 
 use crate::exit::{Failure, Outcome, headline, warning};
+use crate::host::here;
 use crate::progress;
 use crate::provenance::TOOL;
 pub(crate) use ahead::Ahead;
@@ -131,8 +132,21 @@ pub(crate) fn open_trace(
     path: Option<&str>,
     options: Options,
 ) -> Outcome<(String, TraceReader<'static>)> {
-    let input = open(command, path)?;
-    read_trace(input, path, options)
+    match held_trace(path, options.clone()) {
+        Some(held) => held,
+        None => read_trace(open(command, path)?, path, options),
+    }
+}
+
+/// A trace that the program which calls the command has in memory.
+pub(crate) fn held_trace(
+    path: Option<&str>,
+    options: Options,
+) -> Option<Outcome<(String, TraceReader<'static>)>> {
+    let open = here().host()?.trace(path?)?;
+    let name = shown(path).to_owned();
+    let read = open(options).map_err(|error| Failure::input(&name, &error));
+    Some(read.map(|reader| (name, reader)))
 }
 
 /// Reads the head of the trace that `input` holds, from its start; `path` as typed, for formats that need random access.
@@ -248,9 +262,13 @@ pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
     format::reading_notes(name, reader, flag)
 }
 
-/// Prints how a trace was read.
+/// Says how a trace was read.
 pub(crate) fn note_reading(command: &str, name: &str, reader: &TraceReader<'_>) {
     for Note { severity, text } in reading_notes(name, reader) {
+        if let Some(host) = here().host() {
+            host.tell(severity, text);
+            continue;
+        }
         match severity {
             Severity::Warning => warning!(command, "{text}"),
             Severity::Info | Severity::Notice => headline!(command, "{text}"),
@@ -272,6 +290,14 @@ pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
 
 /// As [`open`], with the error of the operating system.
 pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn Read + Send>> {
+    let here = here();
+    if let Some(host) = here.host() {
+        let path = path.filter(|path| *path != "-");
+        let none = || io::Error::other("found no input, expected a table or the name of a file");
+        if let Some(bytes) = host.file(path.ok_or_else(none)?) {
+            return Ok(here.watched(Box::new(io::Cursor::new(bytes))));
+        }
+    }
     if let Some(path) = path.filter(|path| *path != "-") {
         let file = File::open(path)?;
         let known = file.metadata().ok().filter(std::fs::Metadata::is_file);

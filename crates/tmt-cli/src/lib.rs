@@ -12,7 +12,11 @@
 //! }
 //! ```
 //!
+//! A program in another language calls a command with [`call`], and gets what the command prints: the flags, the defaults and the
+//! digits are those of `tmt`.
+//!
 //! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
+//! - [`host`]: the program that calls a command in place of a shell, if there is one.
 //! - [`provenance`]: name and version of this program, and the heads that it writes.
 //! - [`stderr`], [`progress`], [`exit`]: lines and progress bar on stderr; exit codes and their messages.
 //! - [`input`], [`output`], [`quantity`]: inputs; atomic output files, and the shape of JSON documents and tidy tables; flags
@@ -24,6 +28,7 @@
 
 mod cmd;
 mod exit;
+mod host;
 mod input;
 mod output;
 mod progress;
@@ -35,15 +40,19 @@ mod table;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use fluid_tcp::congestion::Algorithm;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use tmt_core::named::RegisterError;
 use tmt_link::queue::Discipline;
 
 use crate::cmd::Command;
+pub use crate::cmd::arguments::{Argument, arguments};
 use crate::exit::Failure;
+use crate::host::Here;
+pub use crate::host::{Host, OpenTrace, Progress};
 use crate::stderr::Verbosity;
 
 /// Effect of FEC, ARQ and HARQ on TCP over measured links.
@@ -148,4 +157,90 @@ pub fn run(registries: Registries) -> ExitCode {
     };
     progress::clear();
     exit::code(name, outcome)
+}
+
+/// What a command that was called has printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Its stdout: a trace, a document, a page.
+    pub printed: Vec<u8>,
+    /// Why the exit code would be 1 although it has printed its answer: a rule is broken, rows are off, a file was cut.
+    pub complaint: Option<String>,
+}
+
+/// Why a command that was called has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The arguments are wrong or contradict each other.
+    #[error("{0}")]
+    Usage(String),
+    /// A file cannot be read or written.
+    #[error("{1}")]
+    Io(std::io::ErrorKind, String),
+    /// Bad data, with the remedy.
+    #[error("{0}")]
+    Failed(String),
+    /// [`Host::stop`] was called.
+    #[error("stopped before its end")]
+    Stopped,
+}
+
+/// Runs a command for another program: `arguments` are those of `tmt`, the name of the command first, and `host` has its inputs and
+/// gets what it says. It runs on the threads of the pool from which it is called, all of which work for the call until they
+/// end: the pool is to end with it. Nothing is read from stdin or printed.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tmt_cli::{Host, call};
+///
+/// let host = Arc::new(Host::default());
+/// let pool = tmt_cli::pool(&host, Some(1))?;
+/// let arguments = ["model", "pftk", "--csv", "P=0.01"].map(str::to_owned);
+/// let answer = pool.install(|| call(&host, arguments.to_vec()))?;
+/// assert!(answer.printed.starts_with(b"P,"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As the command fails. Flags and remedies are those of the command line.
+pub fn call(host: &Arc<Host>, arguments: Vec<String>) -> Result<Answer, CallError> {
+    let typed = std::iter::once("tmt".to_owned()).chain(arguments);
+    let cli = Cli::read(typed.map(OsString::from).collect());
+    let outcome = match cli {
+        Ok(cli) => Here::of(host).enter(|| cli.command.run()),
+        Err(error) => Err(Failure::usage(exit::reason(&error))),
+    };
+    if host.is_stopped() {
+        return Err(CallError::Stopped);
+    }
+    let printed = host.take_printed();
+    let with_help = |message: String, help: Option<String>| match help {
+        Some(help) => format!("{message}; {help}"),
+        None => message,
+    };
+    let complaint = match outcome {
+        Ok(())
+        | Err(Failure::ClosedPipe | Failure::Odd | Failure::Different | Failure::Exit(_)) => None,
+        Err(Failure::Usage(message)) => return Err(CallError::Usage(message)),
+        Err(Failure::Io(std::io::ErrorKind::Other, message)) => Some(message),
+        Err(Failure::Io(kind, message)) => return Err(CallError::Io(kind, message)),
+        Err(Failure::Failed { message, help } | Failure::Trouble { message, help }) => {
+            Some(with_help(message, help))
+        }
+    };
+    match complaint {
+        Some(message) if printed.is_empty() => Err(CallError::Failed(message)),
+        complaint => Ok(Answer { printed, complaint }),
+    }
+}
+
+/// Threads that work for `host`: `jobs` of them, or one for each core.
+///
+/// # Errors
+/// The operating system has no threads left.
+pub fn pool(host: &Arc<Host>, jobs: Option<usize>) -> Result<ThreadPool, ThreadPoolBuildError> {
+    let here = Here::of(host);
+    let pool = ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0));
+    pool.start_handler(move |_| here.stay()).build()
 }

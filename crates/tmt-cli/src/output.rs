@@ -18,18 +18,27 @@ use tmt_core::format::{Compression, FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
+use crate::host::{Here, STOPPED, here};
 use crate::progress;
 use crate::stderr::{controls, safe};
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
 
-/// An output: a file with a temporary name until [`Output::finish`], or a stream.
+/// An output: a file with a temporary name until [`Output::finish`], a stream, or what the program that calls the command gets.
 pub(crate) struct Output {
     name: String,
+    here: Here,
     /// `None` once the file is complete and closed.
-    writer: Option<BufWriter<File>>,
+    writer: Option<Target>,
     temporary: Option<Temporary>,
+}
+
+/// Where bytes go.
+enum Target {
+    File(BufWriter<File>),
+    /// To the program that calls the command, when they are complete.
+    Memory(Vec<u8>),
 }
 
 /// Temporary and final path of a file.
@@ -147,6 +156,15 @@ impl Output {
     /// the shell has opened (`/dev/stdout`, `/dev/fd/3`). The file that stdin reads is refused.
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
         let name = shown(path).to_owned();
+        let here = here();
+        if here.host().is_some() && path.is_none_or(is_stdout) {
+            return Ok(Self {
+                name,
+                here,
+                writer: Some(Target::Memory(Vec::new())),
+                temporary: None,
+            });
+        }
         // The operating system refuses a directory that is there.
         let path_is_new = |path: &&str| !Path::new(path).is_dir();
         path.filter(path_is_new).map_or(Ok(()), refuse_directory)?;
@@ -175,7 +193,8 @@ impl Output {
         }
         Ok(Self {
             name,
-            writer: Some(BufWriter::with_capacity(BUFFER, target)),
+            here,
+            writer: Some(Target::File(BufWriter::with_capacity(BUFFER, target))),
             temporary,
         })
     }
@@ -188,7 +207,9 @@ impl Output {
     /// Writes all buffered bytes and closes the file, so that only the rename can still fail.
     pub(crate) fn close(&mut self) -> Outcome {
         self.settle()?;
-        self.writer = None;
+        if let (Some(Target::Memory(bytes)), Some(host)) = (self.writer.take(), self.here.host()) {
+            host.print(bytes);
+        }
         Ok(())
     }
 
@@ -392,12 +413,21 @@ fn without_temporary_name(error: io::Error) -> io::Error {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let closed = || io::Error::other("written after it was closed");
-        self.writer.as_mut().ok_or_else(closed)?.write(bytes)
+        if self.here.is_stopped() {
+            return Err(io::Error::other(STOPPED));
+        }
+        match self.writer.as_mut() {
+            Some(Target::File(file)) => file.write(bytes),
+            Some(Target::Memory(all)) => all.write(bytes),
+            None => Err(io::Error::other("written after it was closed")),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.as_mut().map_or(Ok(()), BufWriter::flush)
+        match self.writer.as_mut() {
+            Some(Target::File(file)) => file.flush(),
+            Some(Target::Memory(_)) | None => Ok(()),
+        }
     }
 }
 

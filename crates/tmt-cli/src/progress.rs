@@ -1,4 +1,4 @@
-//! Progress bar, only on a terminal: bytes read or work done, rate, time left.
+//! Progress: for the program that calls a command, or in a bar, only on a terminal: bytes read or work done, rate, time left.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Read};
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::host::{Here, here};
 use crate::stderr::{Verbosity, bar, shows};
 
 /// Refresh rate of the bar, per second.
@@ -18,6 +19,10 @@ pub(crate) fn shown(
     input: impl Read + Send + 'static,
     length: Option<u64>,
 ) -> Box<dyn Read + Send> {
+    let here = here();
+    if here.host().is_some() {
+        return here.watched(Box::new(input));
+    }
     if !shows(Verbosity::Normal) || !io::stderr().is_terminal() {
         return Box::new(input);
     }
@@ -45,18 +50,26 @@ pub(crate) fn shown(
 /// Time before work shows its progress. Work that ends earlier shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Progress of work that is counted: runs, simulated time, points, slots. It shows as a bar on stderr, if that is a
-/// terminal and `--quiet` is off, until it is dropped.
+/// Progress of work that is counted: runs, simulated time, points, slots. The program that calls the command sees it; otherwise it
+/// shows as a bar on stderr, if that is a terminal and `--quiet` is off, until it is dropped.
 pub(crate) struct Work {
+    here: Here,
     progress: Option<ProgressBar>,
 }
 
 impl Work {
     /// Begins work of `total` steps, which `unit` names in the plural. Removes the bar of the input, which has been read.
     pub(crate) fn new(total: u64, unit: &'static str) -> Self {
+        let here = here();
+        if let Some(host) = here.host() {
+            host.begin(total, unit);
+            let progress = None;
+            return Self { here, progress };
+        }
         clear();
         if !shows(Verbosity::Normal) || !io::stderr().is_terminal() {
-            return Self { progress: None };
+            let progress = None;
+            return Self { here, progress };
         }
         let progress = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{msg}}{{left}}");
@@ -65,17 +78,26 @@ impl Work {
         }
         *bar() = Some(progress.clone());
         Self {
+            here,
             progress: Some(progress),
         }
     }
 
     /// Whether the progress is shown, so that it is worth observing.
     pub(crate) fn is_shown(&self) -> bool {
-        self.progress.is_some()
+        self.progress.is_some() || self.here.host().is_some()
+    }
+
+    /// Whether the work shall end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.here.is_stopped()
     }
 
     /// Counts `steps` more steps as done.
     pub(crate) fn advance(&self, steps: u64) {
+        if let Some(host) = self.here.host() {
+            host.advance(steps);
+        }
         let Some(progress) = &self.progress else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Lines on stderr, kept apart from the progress bar, and the settings of `--quiet` and `--verbose`.
+//! What commands say: to the program that calls them, or in lines on stderr, kept apart from the progress bar, and the settings of `--quiet` and `--verbose`.
 //!
 //! Errors and warnings are always printed. A command prints one headline unless `--quiet` is given, and notes only if
 //! `--verbose` is.
@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
+use tmt_core::types::Severity;
+
+use crate::host::here;
 
 /// How much is printed besides errors and warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +72,10 @@ pub(crate) fn controls(c: char) -> bool {
 
 /// Prints a line to stderr. A closed stderr is ignored.
 pub(crate) fn print_line(line: fmt::Arguments<'_>) {
+    if let Some(host) = here().host() {
+        host.tell(Severity::Info, line.to_string());
+        return;
+    }
     // One write per line: the stages of a pipeline share stderr, and their lines must not mix.
     let line = format!("{}\n", safe(&line.to_string()));
     let write = || {
@@ -80,32 +87,60 @@ pub(crate) fn print_line(line: fmt::Arguments<'_>) {
     }
 }
 
-/// Prints the headline of command `name` to stderr: what it did, with the settings that decide the result. One line.
+/// Says something of command `name`: to the program that calls it, with this severity, or on stderr, from this verbosity on.
+pub(crate) fn say(
+    severity: Severity,
+    verbosity: Verbosity,
+    name: &dyn fmt::Display,
+    text: fmt::Arguments<'_>,
+) {
+    if let Some(host) = here().host() {
+        host.tell(severity, text.to_string());
+        return;
+    }
+    match severity {
+        Severity::Warning => print_line(format_args!("tmt {name}: warning: {text}")),
+        Severity::Info | Severity::Notice => {
+            print_at(verbosity, format_args!("tmt {name}: {text}"));
+        }
+    }
+}
+
+/// Says the headline of command `name`: what it did, with the settings that decide the result. One line.
 macro_rules! headline {
     ($name:expr, $($text:tt)*) => {
-        $crate::stderr::print_at(
+        $crate::stderr::say(
+            tmt_core::types::Severity::Info,
             $crate::stderr::Verbosity::Normal,
-            format_args!("tmt {}: {}", $name, format_args!($($text)*)),
+            &$name,
+            format_args!($($text)*),
         )
     };
 }
 pub(crate) use headline;
 
-/// Prints a note of command `name` to stderr, with `--verbose` only: which value is used and where it comes from.
+/// Says a note of command `name`, on stderr with `--verbose` only: which value is used and where it comes from.
 macro_rules! note {
     ($name:expr, $($text:tt)*) => {
-        $crate::stderr::print_at(
+        $crate::stderr::say(
+            tmt_core::types::Severity::Info,
             $crate::stderr::Verbosity::Verbose,
-            format_args!("tmt {}: {}", $name, format_args!($($text)*)),
+            &$name,
+            format_args!($($text)*),
         )
     };
 }
 pub(crate) use note;
 
-/// Prints a warning of command `name` to stderr, with `--quiet` too: without it the result would mislead.
+/// Says a warning of command `name`, on stderr with `--quiet` too: without it the result would mislead.
 macro_rules! warning {
     ($name:expr, $($text:tt)*) => {
-        $crate::stderr::print_line(format_args!("tmt {}: warning: {}", $name, format_args!($($text)*)))
+        $crate::stderr::say(
+            tmt_core::types::Severity::Warning,
+            $crate::stderr::Verbosity::Quiet,
+            &$name,
+            format_args!($($text)*),
+        )
     };
 }
 pub(crate) use warning;

@@ -98,6 +98,7 @@ impl From<experiment::Error> for Failure {
         match error {
             experiment::Error::Refused { message, .. } => Self::Usage(message),
             experiment::Error::Data(message) => Self::Data(message),
+            experiment::Error::Stopped => Self::Interrupted,
             experiment::Error::Storage(error) => match error.downcast::<Self>() {
                 Ok(failure) => *failure,
                 Err(error) => Self::Data(error.to_string()),
@@ -123,15 +124,15 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Passes notes to `tell`, a function of their severity and text.
-pub(crate) fn tell(tell: &Bound<'_, PyAny>, notes: &[Note]) -> PyResult<()> {
+/// Passes notes to the method `tell` of `watcher`, with their severity and text.
+pub(crate) fn tell(watcher: &Bound<'_, PyAny>, notes: &[Note]) -> PyResult<()> {
     for Note { severity, text } in notes {
         let severity = match severity {
             Severity::Info => "info",
             Severity::Notice => "notice",
             Severity::Warning => "warning",
         };
-        tell.call1((severity, text))?;
+        watcher.call_method1("tell", (severity, text))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::sync::Arc;
 
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
@@ -9,6 +10,7 @@ use arrow_pyarrow::FromPyArrow as _;
 use arrow_schema::{ArrowError, SchemaRef};
 use fluid_tcp::experiment::Loaded;
 use pyo3::prelude::*;
+use tmt_cli::Host;
 use tmt_core::channel::{FAMILIES, names_files, with_files};
 use tmt_core::format::compression::small_text;
 use tmt_core::format::{
@@ -19,7 +21,7 @@ use tmt_core::types::{BitRate, Bytes, Note, Span};
 use tmt_link::timeline::Builder;
 
 use crate::error::Failure;
-use crate::work::Stop;
+use crate::work::check;
 
 /// Name of a table in messages.
 const TABLE: &str = "the table";
@@ -84,30 +86,51 @@ impl Input {
     }
 
     /// Opens the trace and reads its head.
-    pub(crate) fn open(self, options: Options, stop: &Stop) -> Result<TraceReader<'_>, Failure> {
+    pub(crate) fn open(
+        self,
+        options: Options,
+        host: &Arc<Host>,
+    ) -> Result<TraceReader<'static>, Failure> {
+        let name = self.name().to_owned();
+        let reader = self.reader(options, Arc::clone(host));
+        reader.map_err(|error| Failure::input(&name, &error))
+    }
+
+    /// Opens the trace and reads its head, for work that `host` can end.
+    pub(crate) fn reader(
+        self,
+        options: Options,
+        host: Arc<Host>,
+    ) -> tmt_core::Result<TraceReader<'static>> {
         match self {
             Self::Table(stream, metadata) => {
                 let schema = stream.schema();
-                open_batches(&schema, &metadata, stream, options, stop)
+                open_batches(&schema, &metadata, stream, options, host)
             }
             Self::File(path) => {
-                let failed = |error: io::Error| Failure::file(&path, &error);
-                let mut file = File::open(&path).map_err(failed)?;
+                let mut file = File::open(&path)?;
                 let mut first = Vec::new();
-                let start = Read::by_ref(&mut file)
+                Read::by_ref(&mut file)
                     .take(FIRST_BYTES as u64)
-                    .read_to_end(&mut first);
-                start.map_err(failed)?;
-                let is_parquet = recognise(&first) == FileKind::Plain(Format::Parquet);
-                let reader = if is_parquet {
+                    .read_to_end(&mut first)?;
+                if recognise(&first) == FileKind::Plain(Format::Parquet) {
                     TraceReader::parquet(file, options)
                 } else {
-                    let rest = Stoppable { file, stop };
+                    let rest = Stoppable { file, host };
                     TraceReader::new(Cursor::new(first).chain(rest), options)
-                };
-                reader.map_err(|error| Failure::input(&path, &error))
+                }
             }
         }
+    }
+
+    /// Reads the trace into memory under the name `name`.
+    pub(crate) fn load(
+        self,
+        name: &str,
+        options: Options,
+        host: &Arc<Host>,
+    ) -> Result<Loaded, Failure> {
+        load(name, self.open(options, host)?)
     }
 }
 
@@ -117,24 +140,16 @@ fn open_batches<'a>(
     metadata: &[(String, String)],
     batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'a,
     options: Options,
-    stop: &'a Stop,
-) -> Result<TraceReader<'a>, Failure> {
+    host: Arc<Host>,
+) -> tmt_core::Result<TraceReader<'a>> {
     let pairs = metadata.iter();
     let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
     let batches = batches.map(move |batch| {
         let stopped = |error: Failure| ArrowError::ExternalError(Box::new(error));
-        stop.check().map_err(stopped)?;
+        check(&host).map_err(stopped)?;
         batch
     });
     TraceReader::batches(schema, pairs, batches, options)
-        .map_err(|error| Failure::input(TABLE, &error))
-}
-
-impl Input {
-    /// Reads the trace into memory under the name `name`.
-    pub(crate) fn load(self, name: &str, options: Options, stop: &Stop) -> Result<Loaded, Failure> {
-        load(name, self.open(options, stop)?)
-    }
 }
 
 impl Held {
@@ -143,7 +158,7 @@ impl Held {
         &self,
         name: &str,
         options: Options,
-        stop: &Stop,
+        host: &Arc<Host>,
     ) -> Result<Loaded, Failure> {
         match self {
             Self::Table {
@@ -152,12 +167,10 @@ impl Held {
                 metadata,
             } => {
                 let batches = batches.iter().cloned().map(Ok);
-                load(
-                    name,
-                    open_batches(schema, metadata, batches, options, stop)?,
-                )
+                let reader = open_batches(schema, metadata, batches, options, Arc::clone(host));
+                load(name, reader.map_err(|error| Failure::input(name, &error))?)
             }
-            Self::File(path) => Input::File(path.clone()).load(path, options, stop),
+            Self::File(path) => Input::File(path.clone()).load(path, options, host),
         }
     }
 }
@@ -177,14 +190,14 @@ fn load(name: &str, mut reader: TraceReader<'_>) -> Result<Loaded, Failure> {
 }
 
 /// A file that ends with an error once the user has pressed Ctrl-C.
-struct Stoppable<'a> {
+struct Stoppable {
     file: File,
-    stop: &'a Stop,
+    host: Arc<Host>,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for Stoppable {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.stop.check().map_err(io::Error::other)?;
+        check(&self.host).map_err(io::Error::other)?;
         self.file.read(bytes)
     }
 }

@@ -7,10 +7,11 @@
 //! - [`error`]: exceptions; warnings.
 //! - [`work`]: runs work on all cores, without the interpreter's lock.
 //! - [`input`]: a trace, from a table in memory or from a file.
-//! - [`transform`], [`read`], [`tcp`], [`sweep`]: the functions of the package.
+//! - [`transform`], [`read`], [`tcp`], [`sweep`], [`command`]: the functions of the package; the last calls commands of the program.
 //! - [`describe`]: what help, signatures and type stubs derive from.
 //! - [`_tmt`]: the module that Python imports.
 
+mod command;
 mod describe;
 mod error;
 mod input;
@@ -29,6 +30,8 @@ mod _tmt {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::command::{arguments, models, printed, written};
+    #[pymodule_export]
     use crate::describe::{parameters, scheme_examples, schemes};
     #[pymodule_export]
     use crate::error::{Error, UsageError};
@@ -37,7 +40,7 @@ mod _tmt {
     #[pymodule_export]
     use crate::read::read;
     #[pymodule_export]
-    use crate::sweep::sweep;
+    use crate::sweep::{Finished, sweep};
     #[pymodule_export]
     use crate::tcp::tcp;
     #[pymodule_export]

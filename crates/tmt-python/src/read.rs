@@ -19,30 +19,32 @@ pub(crate) fn read<'py>(
     trace: Input,
     reading: Reading,
     jobs: Option<usize>,
-    notify: &Bound<'py, PyAny>,
+    watcher: &Bound<'py, PyAny>,
 ) -> PyResult<Table<'py>> {
     let options = reading.options(true)?;
-    let (table, told) = work::run(py, jobs, move |stop| {
+    let (table, told) = work::run(py, jobs, watcher, move |host| {
         let name = trace.name().to_owned();
-        let mut reader = trace.open(options, stop)?;
-        let mut is_timeline = false;
-        reader.look_ahead(|rows| {
-            is_timeline |= !rows.attempts.is_empty();
-            !rows.slots.is_empty()
-        });
-        let table = if is_timeline {
-            rows::<Lldu>(&mut reader, |rows, lldus| lldus.extend(rows.lldus()))
-        } else {
-            rows::<Slot>(&mut reader, |rows, slots| {
-                slots.extend_from_slice(&rows.slots);
-            })
-        };
-        let table = table.map_err(|error| Failure::input(&name, &error))?;
+        let mut reader = trace.open(options, host)?;
+        let table = whole(&mut reader).map_err(|error| Failure::input(&name, &error))?;
         let told = notes(&name, &reader);
         Ok((table, told))
     })?;
-    tell(notify, &told)?;
+    tell(watcher, &told)?;
     for_python(py, table)
+}
+
+/// All rows of `reader`, LLDUs or slots.
+pub(crate) fn whole(reader: &mut TraceReader<'_>) -> tmt_core::Result<Batches> {
+    let mut is_timeline = false;
+    reader.look_ahead(|rows| {
+        is_timeline |= !rows.attempts.is_empty();
+        !rows.slots.is_empty()
+    });
+    if is_timeline {
+        rows::<Lldu>(reader, |rows, lldus| lldus.extend(rows.lldus()))
+    } else {
+        rows::<Slot>(reader, |rows, slots| slots.extend_from_slice(&rows.slots))
+    }
 }
 
 /// All rows of `reader`, which `take` appends batch by batch.

@@ -1,26 +1,29 @@
 //! `tmt.tcp`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_pyarrow::IntoPyArrow as _;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use fluid_tcp::experiment::{
     self, Collect, Experiment, InMemory, Loaded, Parameter, Plan, RunId, SCHEMA, Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::probe::Until;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use tmt_cli::Host;
 use tmt_core::format::Options;
 use tmt_core::format::records::Records;
-use tmt_core::types::Note;
+use tmt_core::types::{Note, Span, Time};
 
 use crate::TOOL;
 use crate::error::{Failure, tell};
 use crate::input::{Input, with_content};
 use crate::transform::Table;
-use crate::work::{self, Stop};
+use crate::work;
 
 /// Runs TCP flows. `parameters` are texts by key; `tables` the traces that are not files, also by key.
 #[pyfunction]
@@ -29,7 +32,7 @@ pub(crate) fn tcp<'py>(
     tables: Vec<(String, Input)>,
     parameters: Vec<(String, Vec<String>)>,
     jobs: Option<usize>,
-    notify: &Bound<'py, PyAny>,
+    watcher: &Bound<'py, PyAny>,
 ) -> PyResult<Table<'py>> {
     let mut experiment = Experiment::default();
     for (key, texts) in &parameters {
@@ -43,13 +46,27 @@ pub(crate) fn tcp<'py>(
     let tables: Result<HashMap<String, Input>, Failure> = tables.collect();
     let tables = Mutex::new(tables?);
     // The notes on the plan come before the runs, which may take long.
-    let plans = work::run(py, jobs, |stop| {
-        Plans::resolve(&experiment, &Traces { tables, stop })
+    let plans = work::run(py, jobs, watcher, |host| {
+        Plans::resolve(&experiment, &Traces { tables, host })
     })?;
-    tell(notify, &plans.notes())?;
-    let (table, findings) = work::run(py, jobs, |stop| plans.run(stop))?;
-    tell(notify, &findings)?;
-    of_results(py, &table, SCHEMA)
+    tell(watcher, &plans.notes())?;
+    let (table, findings, runs) = work::run(py, jobs, watcher, |host| plans.run(host))?;
+    tell(watcher, &findings)?;
+    let failed = |error: ArrowError| Failure::Data(error.to_string());
+    let batch = numbered(&table.batch().map_err(failed)?, runs).map_err(failed)?;
+    of_batch(py, batch, SCHEMA)
+}
+
+/// `batch` with the number of its run before each row, as `tmt.sweep` has it.
+fn numbered(batch: &RecordBatch, runs: Vec<i64>) -> Result<RecordBatch, ArrowError> {
+    let schema = batch.schema();
+    let run = Arc::new(Field::new("run", DataType::Int64, true));
+    let fields: Vec<_> = std::iter::once(run)
+        .chain(schema.fields().iter().cloned())
+        .collect();
+    let run: ArrayRef = Arc::new(Int64Array::from(runs));
+    let columns = std::iter::once(run).chain(batch.columns().iter().cloned());
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect())
 }
 
 /// The table of results for Python.
@@ -58,9 +75,13 @@ pub(crate) fn of_results<'py>(
     table: &Records,
     schema: &str,
 ) -> PyResult<Table<'py>> {
-    let batch = table
-        .batch()
-        .map_err(|error| Failure::Data(error.to_string()))?;
+    let batch = table.batch();
+    let batch = batch.map_err(|error| Failure::Data(error.to_string()))?;
+    of_batch(py, batch, schema)
+}
+
+/// The table of a batch for Python.
+fn of_batch<'py>(py: Python<'py>, batch: RecordBatch, schema: &str) -> PyResult<Table<'py>> {
     let columns = batch.schema();
     let reader: Box<dyn RecordBatchReader + Send> =
         Box::new(RecordBatchIterator::new([Ok(batch)], columns));
@@ -109,25 +130,39 @@ impl Plans {
         }
     }
 
-    /// The rows of all runs, and what their results warn of.
-    fn run(&self, stop: &Stop) -> Result<(Records, Vec<Note>), Failure> {
+    /// The rows of all runs, what their results warn of, and the run of each row.
+    fn run(&self, host: &Arc<Host>) -> Result<(Records, Vec<Note>, Vec<i64>), Failure> {
         let mut table = Records::default();
         let mut findings = Vec::new();
+        let mut numbers = Vec::new();
+        let mut number = |runs: &[(RunId, RunReport)]| {
+            for (run, (_, report)) in (0..).zip(runs) {
+                // The row of the total, and one per flow.
+                numbers.extend(std::iter::repeat_n(run, 1 + report.flows.len()));
+            }
+        };
         match self {
             Self::One(plan) => {
-                let run = |id| {
-                    stop.check()?;
-                    Ok::<_, Failure>((id, plan.run(id, &mut NoProbe)?))
-                };
-                let runs: Result<Vec<_>, _> = plan.runs().into_par_iter().map(run).collect();
+                let run = |id| Ok::<_, Failure>((id, watched(plan, id, host)?));
+                let runs = plan.runs();
+                let length_s = whole_seconds(plan.end.since(plan.begin()));
+                host.begin(
+                    length_s.saturating_mul(runs.len() as u64),
+                    "simulated seconds",
+                );
+                let runs: Result<Vec<_>, _> = runs.into_par_iter().map(run).collect();
                 let runs = runs?;
                 plan.add_rows(runs.iter().map(|(id, report)| (*id, report)), &mut table);
                 findings = found(plan, &runs);
+                number(&runs);
             }
             Self::Both(plans) => {
+                let tables = Mutex::default();
+                let storage = Traces { tables, host };
+                host.begin(plans.coupled.runs().len() as u64, "pairs of runs");
                 let run = |id| {
-                    stop.check()?;
-                    let [timeline, coupled] = plans.run(id, &InMemory)?;
+                    let [timeline, coupled] = plans.run(id, &storage)?;
+                    host.advance(1);
                     Ok::<_, Failure>(((id, timeline), (id, coupled)))
                 };
                 let runs = plans.coupled.runs().into_par_iter().map(run);
@@ -139,6 +174,7 @@ impl Plans {
                 ];
                 for (link, plan, runs) in links {
                     plan.add_rows(runs.iter().map(|(id, report)| (*id, report)), &mut table);
+                    number(&runs);
                     findings.extend(found(plan, &runs).into_iter().map(|note| Note {
                         text: format!("{link} link: {}", note.text),
                         ..note
@@ -146,8 +182,35 @@ impl Plans {
                 }
             }
         }
-        Ok((table, findings))
+        Ok((table, findings, numbers))
     }
+}
+
+/// A run whose simulated time is counted, and that `host` can end.
+fn watched(plan: &Plan, id: RunId, host: &Host) -> experiment::Result<RunReport> {
+    let end_s = whole_seconds(plan.end.since(plan.begin()));
+    let (begin, done_s) = (Cell::new(None), Cell::new(0));
+    let reach = |second: u64| host.advance(second - done_s.replace(second.max(done_s.get())));
+    let report = plan.run(
+        id,
+        &mut Until(|now: Time| {
+            let first = begin.get().unwrap_or(now);
+            begin.set(Some(first));
+            let second = whole_seconds(now.since(first)).min(end_s);
+            if second > done_s.get() {
+                reach(second);
+            }
+            host.is_stopped()
+        }),
+    )?;
+    // A run that ends early has done all its work.
+    reach(end_s);
+    Ok(report)
+}
+
+/// Whole seconds of `span`.
+fn whole_seconds(span: Span) -> u64 {
+    span.as_nanos() / Span::from_secs(1).as_nanos()
 }
 
 /// What the results of a plan warn of.
@@ -160,7 +223,7 @@ fn found(plan: &Plan, runs: &[(RunId, RunReport)]) -> Vec<Note> {
 struct Traces<'a> {
     /// Tables by their names. A stream can be read once.
     tables: Mutex<HashMap<String, Input>>,
-    stop: &'a Stop,
+    host: &'a Arc<Host>,
 }
 
 impl Storage for Traces<'_> {
@@ -176,10 +239,14 @@ impl Storage for Traces<'_> {
             .remove(path)
             .unwrap_or_else(|| Input::File(path.to_owned()));
         drop(tables);
-        Ok(input.load(path, options, self.stop)?)
+        Ok(input.load(path, options, self.host)?)
     }
 
     fn collect(&self) -> Box<dyn Collect> {
         InMemory.collect()
+    }
+
+    fn stopped(&self) -> bool {
+        self.host.is_stopped()
     }
 }

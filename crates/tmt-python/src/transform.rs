@@ -37,7 +37,7 @@ pub(crate) fn apply<'py>(
     link: Link,
     reading: Reading,
     jobs: Option<usize>,
-    notify: &Bound<'py, PyAny>,
+    watcher: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<Table<'py>>> {
     let scheme = |text: &String| argument("scheme", Some(text));
     let parsed: Result<Vec<Option<SchemeSpec>>, _> = schemes.iter().map(scheme).collect();
@@ -46,9 +46,9 @@ pub(crate) fn apply<'py>(
     let delay: Option<FeedbackDelay> = argument("feedback_delay", link.feedback_delay.as_deref())?;
     let options = reading.options(false)?;
     let (rate, lldu) = reading.link()?;
-    let (tables, told) = work::run(py, jobs, move |stop| {
+    let (tables, told) = work::run(py, jobs, watcher, move |host| {
         let name = trace.name().to_owned();
-        let mut reader = trace.open(options, stop)?;
+        let mut reader = trace.open(options, host)?;
         let transform = Transform::resolve(schemes, rtt, link.replace_head, delay, &mut reader)?;
         let begun = reader
             .metadata()
@@ -70,7 +70,7 @@ pub(crate) fn apply<'py>(
         let told = [transform.notes, notes(&name, &reader)].concat();
         Ok((tables, told))
     })?;
-    tell(notify, &told)?;
+    tell(watcher, &told)?;
     tables
         .into_iter()
         .map(|table| for_python(py, table))

@@ -33,7 +33,7 @@ def test_results_of_a_sweep_have_intervals():
 
 def test_a_document_is_drawn():
     candidate = {"scheme": "arq", "rank": 1, "efficiency": {"mean": 0.5, "ci95": 0.1, "runs": 4}}
-    document = {"tool": "tmt", "schema": "tmt.advise/2", "params": {}, "results": {"candidates": [candidate]}}
+    document = {"tool": "tmt", "schema": "tmt.advise/2", "params": {"objective": "efficiency"}, "results": {"candidates": [candidate]}}
     assert "over 4 runs" in tmt.plot(document).svg
     with pytest.raises(tmt.Error, match="expected a document"):
         tmt.plot(json.loads("{}"))

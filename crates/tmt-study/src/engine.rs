@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fluid_tcp::experiment::{Experiment, Storage};
+use fluid_tcp::experiment::{self, Experiment, Storage};
 
 use crate::plan::{Plan, PlanError, Seen};
 use crate::record::{Fields, Record, Records};
@@ -164,7 +164,7 @@ impl<'a> Sweep<'a> {
             seen: BTreeMap::new(),
         });
         let work = || {
-            while !failed.load(Ordering::Relaxed) {
+            while !failed.load(Ordering::Relaxed) && !storage.stopped() {
                 let Some(task) = queue.take(&shared) else {
                     return;
                 };
@@ -191,7 +191,10 @@ impl<'a> Sweep<'a> {
             work();
         });
         let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        failure.map_or(Ok(()), Err)
+        let stopped = storage
+            .stopped()
+            .then(|| Error::Storage(experiment::Error::Stopped.to_string()));
+        failure.or(stopped).map_or(Ok(()), Err)
     }
 
     /// Runs everything and returns the records, trimmed by the rule for stopping.

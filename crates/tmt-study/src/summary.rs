@@ -306,6 +306,8 @@ fn usable(value: &Value) -> Option<f64> {
 fn metric(table: &Table, row: usize, name: &str) -> Option<f64> {
     match table.value(row, "scope").map(Value::text).as_deref() {
         Some("total") => number(table, row, name.strip_prefix(TOTAL)?),
+        // The row of the total has it.
+        Some("flow") if name.starts_with(TOTAL) => None,
         _ => number(table, row, name),
     }
 }

@@ -13,6 +13,15 @@ pub const SCHEMA: &str = "tmt.sweep/1";
 /// Prefix of the columns of metrics of all flows together.
 pub(crate) const TOTAL: &str = "total_";
 
+/// Which rows a run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// One per flow, as `tmt sweep` writes them.
+    Flows,
+    /// One of all flows together (`scope` is total), then one per flow (`scope` is flow): those of `tmt tcp --results`.
+    Scopes,
+}
+
 /// The table of `records`, which must be trimmed. `version` names the program.
 ///
 /// A row has, from left to right: the cell, what varies, run, seed, start, flow, length of the run, metrics of the flow, metrics of
@@ -22,6 +31,15 @@ pub(crate) const TOTAL: &str = "total_";
 /// # Errors
 /// A value made of variables that its parameter refuses.
 pub fn table(plan: &Plan, records: &Records, version: &str) -> Result<Table, PlanError> {
+    rows(plan, records, version, Rows::Flows)
+}
+
+/// As [`table`], with these rows.
+///
+/// # Errors
+/// As [`table`].
+pub fn rows(plan: &Plan, records: &Records, version: &str, rows: Rows) -> Result<Table, PlanError> {
+    let is_scoped = rows == Rows::Scopes;
     let mut table = Table::default();
     let mut cell = None;
     for record in records.iter() {
@@ -39,16 +57,18 @@ pub fn table(plan: &Plan, records: &Records, version: &str) -> Result<Table, Pla
                     error: Some(error.to_owned()),
                     ..Run::default()
                 };
-                add(&mut table, settings, record, &run, None, version);
+                add(&mut table, settings, record, &run, Scope::None, version);
             }
             continue;
         }
         for run in &record.runs {
-            if run.flows.is_empty() {
-                add(&mut table, settings, record, run, None, version);
+            if is_scoped || run.flows.is_empty() {
+                let scope = if is_scoped { Scope::Total } else { Scope::None };
+                add(&mut table, settings, record, run, scope, version);
             }
             for flow in 0..run.flows.len() {
-                add(&mut table, settings, record, run, Some(flow), version);
+                let scope = Scope::Flow(flow, is_scoped);
+                add(&mut table, settings, record, run, scope, version);
             }
         }
     }
@@ -123,14 +143,54 @@ fn scalar(text: &str) -> Value {
     }
 }
 
+/// Whose results a row has.
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    /// Those of a run without flows, or of none.
+    None,
+    /// All flows together, which the row says.
+    Total,
+    /// A flow, and whether the row says so.
+    Flow(usize, bool),
+}
+
+impl Scope {
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Total => Some("total"),
+            Self::Flow(_, true) => Some("flow"),
+            Self::None | Self::Flow(_, false) => None,
+        }
+    }
+}
+
+/// What all flows have in common; null where they differ.
+fn in_common(flows: &[Fields]) -> Fields {
+    let first = flows.first().into_iter().flatten();
+    let common = first.map(|(name, value)| {
+        let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));
+        let value = if is_common {
+            value.clone()
+        } else {
+            Value::Null
+        };
+        (name.clone(), value)
+    });
+    common.collect()
+}
+
 fn add(
     table: &mut Table,
     settings: &Settings,
     record: &Record,
     run: &Run,
-    flow: Option<usize>,
+    scope: Scope,
     version: &str,
 ) {
+    let flow = match scope {
+        Scope::Flow(flow, _) => Some(flow),
+        Scope::None | Scope::Total => None,
+    };
     let mut row = Row::default();
     row.set("cell", record.cell);
     row.all(&settings.varying);
@@ -142,6 +202,9 @@ fn add(
         row.set("seed", run.seed);
     }
     row.set("offset_s", run.offset_s);
+    if let Some(name) = scope.name() {
+        row.set("scope", name);
+    }
     row.set("flow", flow);
     row.set("duration_s", run.duration_s);
     match flow {
@@ -154,12 +217,26 @@ fn add(
                 row.all(of_flow);
             }
         }
+        None if scope.name().is_some() && !run.flows.is_empty() => {
+            // The columns of a flow, so that both have the same order.
+            for name in run.flows.iter().flatten().map(|(name, _)| name) {
+                row.set(name, run.total.get(name).cloned().unwrap_or_default());
+            }
+            for (name, value) in &run.total {
+                row.set(&format!("{TOTAL}{name}"), value.clone());
+            }
+            row.all(&in_common(&record.flows));
+        }
         None => row.all(&run.total),
     }
     row.all(&record.params);
     row.all(&settings.fixed);
     row.set("error", run.error.clone());
     row.set("version", version);
+    if let Scope::Total = scope {
+        // Metrics that flows do not have.
+        row.all(&run.total);
+    }
     table.row(row.cells());
 }
 

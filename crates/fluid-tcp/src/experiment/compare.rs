@@ -12,7 +12,7 @@ use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::NoProbe;
+use crate::simulation::probe::Until;
 use tmt_link::apply::AppliedScheme;
 use tmt_link::{InOrder, Tail};
 
@@ -138,8 +138,13 @@ impl Comparison {
         let own = LinkPlan::Timeline(own);
         let (timeline, coupled) = (&self.timeline, &self.coupled);
         Ok([
-            timeline.run_over(&own, run, &on_timeline, &mut NoProbe)?,
-            coupled.run_over(&coupled.link, run, &on_coupled, &mut NoProbe)?,
+            timeline.run_over(&own, run, &on_timeline, &mut Until(|_| storage.stopped()))?,
+            coupled.run_over(
+                &coupled.link,
+                run,
+                &on_coupled,
+                &mut Until(|_| storage.stopped()),
+            )?,
         ])
     }
 

@@ -22,6 +22,9 @@ pub enum Error {
     /// A trace could not be read or stored.
     #[error(transparent)]
     Storage(Box<dyn std::error::Error + Send + Sync>),
+    /// [`super::Storage::stopped`], or a probe, has ended the work early.
+    #[error("stopped before its end")]
+    Stopped,
 }
 
 /// Result with [`enum@Error`].

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
 
-use super::error::{Result, data, refused};
+use super::error::{Error, Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
@@ -345,7 +345,10 @@ impl Plan {
         probe: &mut P,
     ) -> Result<RunReport> {
         let report = Self::over(link, run, setup, Simulated { setup, probe })?;
-        let mut report = report.map_err(|error| data(error.to_string()))?;
+        let mut report = report.map_err(|error| match error {
+            RunError::Stopped => Error::Stopped,
+            error => data(error.to_string()),
+        })?;
         let forward = link.trace().map(|trace| &*trace.rows);
         let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
         let failure = [forward, backward]

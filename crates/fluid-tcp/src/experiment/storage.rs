@@ -46,6 +46,11 @@ pub trait Storage: Sync {
 
     /// Begins a trace.
     fn collect(&self) -> Box<dyn Collect>;
+
+    /// Whether the work shall end early, with [`super::Error::Stopped`]: the user has interrupted it. Asked often.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Storage that reads no traces and holds what it collects in memory.

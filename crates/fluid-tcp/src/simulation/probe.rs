@@ -48,6 +48,19 @@ macro_rules! hooks {
                 false
             }
 
+            /// Whether the run has to call [`Self::stops`].
+            fn can_stop(&self) -> bool {
+                false
+            }
+
+            /// Whether the run shall end at `now`, with [`RunError::Stopped`]. Asked before every event.
+            ///
+            /// [`RunError::Stopped`]: super::RunError::Stopped
+            #[expect(unused_variables, reason = "named for implementers of the hook")]
+            fn stops(&self, now: Time) -> bool {
+                false
+            }
+
             $($(#[$doc])*
             #[expect(unused_variables, reason = "named for implementers of the hook")]
             fn $name(&mut self, $($argument: $type),*) {})*
@@ -60,6 +73,14 @@ macro_rules! hooks {
 
             fn watches_slots(&self) -> bool {
                 self.0.iter().any(|probe| probe.watches_slots())
+            }
+
+            fn can_stop(&self) -> bool {
+                self.0.iter().any(|probe| probe.can_stop())
+            }
+
+            fn stops(&self, now: Time) -> bool {
+                self.0.iter().any(|probe| probe.stops(now))
             }
 
             $(fn $name(&mut self, $($argument: $type),*) {
@@ -136,6 +157,38 @@ pub struct NoProbe;
 impl Probe for NoProbe {
     fn watches(&self) -> bool {
         false
+    }
+}
+
+/// Probe that observes nothing and ends the run once its function of the simulated time says so.
+///
+/// ```
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::simulation::probe::Until;
+/// use fluid_tcp::simulation::{Flow, RunError, Setup, run};
+/// use tmt_core::{BitRate, Span, Time};
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
+/// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
+/// assert_eq!(run(&setup, link, &mut Until(|now| now >= Time::from_secs(3))), Err(RunError::Stopped));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Until<F>(pub F);
+
+impl<F: Fn(Time) -> bool> Probe for Until<F> {
+    fn watches(&self) -> bool {
+        false
+    }
+
+    fn can_stop(&self) -> bool {
+        true
+    }
+
+    fn stops(&self, now: Time) -> bool {
+        self.0(now)
     }
 }
 

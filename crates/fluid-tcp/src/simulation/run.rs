@@ -61,6 +61,9 @@ pub enum RunError {
         /// Number of the packets.
         packets: u64,
     },
+    /// The probe has ended the run ([`Probe::stops`]).
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// A flow of a split path is not TCP, whose packets its proxy acknowledges.
     #[error("flow {flow}: found hosts that are not TCP on a split path, expected TCP")]
     NotTcp {
@@ -186,11 +189,15 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
-        simulate(self.setup, gateway, self.side, &mut NoProbe)
+        if self.probe.can_stop() {
+            simulate(self.setup, gateway, self.side, self.probe)
+        } else {
+            simulate(self.setup, gateway, self.side, &mut NoProbe)
+        }
     }
 
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
-        if self.probe.watches() {
+        if self.probe.watches() || self.probe.can_stop() {
             simulate(self.setup, gateway, self.side, self.probe)
         } else {
             // Without the hooks a run is shorter by a tenth.
@@ -353,6 +360,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 }
             }
             now = at;
+            if self.probe.stops(now) {
+                self.failure = Some(RunError::Stopped);
+                return now;
+            }
             if self.probe.watches() {
                 self.process_departures(now);
             }

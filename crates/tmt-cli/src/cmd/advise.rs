@@ -14,6 +14,7 @@ pub(crate) use args::Args;
 
 use super::tcp::{Files, typed};
 use crate::exit::{Failure, Outcome, headline, warning};
+use crate::host::here;
 use crate::input::{LONGEST_TEXT, open, text};
 use crate::output::Output;
 use crate::output::document::Document;
@@ -29,10 +30,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     // Reading a trace uses the pool from threads that do not belong to it.
     let threads = rayon::current_num_threads();
-    let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
+    if here().host().is_none() {
+        let _ = ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
     // Not all of them are done, but how many is what the race finds out.
     let work = Work::new(question.most_runs(), "runs at most");
-    let advice = question.answer(&Files, threads, &|runs| work.advance(runs));
+    let advice = question.answer(&Files::here(), threads, &|runs| work.advance(runs));
     drop(work);
     let advice = advice.map_err(|error| match error {
         AdviceError::Refused(message) => Failure::usage(named(&message)),

@@ -17,7 +17,7 @@ pub(crate) use self::args::{Args, focused};
 use self::source::{Content, Plain, Source};
 use crate::cmd::convert::typed;
 use crate::exit::{Failure, Outcome, headline, note};
-use crate::input::{Input, note_reading, read_trace};
+use crate::input::{Input, held_trace, note_reading, read_trace};
 use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
 use crate::table::{counted, write};
@@ -101,8 +101,11 @@ fn look(args: &Args, source: Source) -> Outcome<Look> {
     } else {
         (reader, None)
     };
-    let input = Input { name, reader };
-    let (name, mut reader) = read_trace(input, path, args.read.options(false)?)?;
+    let options = args.read.options(false)?;
+    let (name, mut reader) = match held_trace(path, options.clone()) {
+        Some(held) => held?,
+        None => read_trace(Input { name, reader }, path, options)?,
+    };
     let mut lint = Lint::new();
     let read = collect(&mut reader, |rows| lint.slots(&rows.slots));
     note_reading("lint", &name, &reader);

@@ -14,6 +14,7 @@ use tmt_core::named::{Part, pairs};
 
 pub(super) use self::sweep::{Sweep, points};
 use crate::exit::{Failure, Outcome, warning};
+use crate::host::STOPPED;
 use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::progress::Work;
@@ -159,11 +160,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (sweeps, all) = asked_points(model, pairs, &flags.sweep).map_err(refuse)?;
     let work = Work::new(all.len() as u64, "points");
     let points = all.into_par_iter().map(|params| {
+        if work.is_stopped() {
+            return Err(Failure::failed(STOPPED));
+        }
         let point = Point::new(model, params);
         work.advance(1);
-        point
+        Ok(point)
     });
-    let points: Vec<Point> = points.collect();
+    let points: Vec<Point> = points.collect::<Outcome<_>>()?;
     drop(work);
     if let Some(first) = points.first()
         && points.iter().all(|point| point.result.is_none())

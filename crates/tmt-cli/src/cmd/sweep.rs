@@ -181,7 +181,7 @@ pub(crate) fn carry_out(
     let runs = sweep.runs();
     let work = Work::new(runs, "runs");
     let threads = rayon::current_num_threads();
-    let ran = sweep.run(&Files, threads, done, |record| {
+    let ran = sweep.run(&Files::here(), threads, done, |record| {
         let new = record.runs.len() as u64;
         work.advance(new);
         keep(record)

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if source.experiment.compares() {
         return compare::run(args, &source);
     }
-    let plan = source.experiment.resolve(&Files);
+    let plan = source.experiment.resolve(&Files::here());
     let plan = plan.map_err(|error| source.failure(error))?;
     logs::check_plan(args, &plan)?;
     headline!("tcp", "{}", plan.headline(&source.experiment));

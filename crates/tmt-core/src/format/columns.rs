@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::format::unit::Unit;
-use crate::types::named::parts;
+use crate::types::named::{Part, parts};
 use crate::types::{BitRate, Bytes, ErrorKind, QuantityError, Slot, Span, Time};
 
 /// Number of columns that a trace can have.
@@ -101,10 +101,21 @@ impl FromStr for Columns {
                             each once, and either tx or interval";
         let wrong = || QuantityError::new(text, FORM);
         let mut columns = Self::default();
-        for part in parts(text) {
+        let pieces: Vec<Part<'_>> = if text.contains(QUOTE) {
+            let mut is_quoted = false;
+            let ends = |c: char| {
+                is_quoted ^= c == QUOTE;
+                c == ',' && !is_quoted
+            };
+            text.split(ends).map(Part::of).collect()
+        } else {
+            parts(text).collect()
+        };
+        for part in pieces {
             let key = part.key.ok_or_else(wrong)?.trim();
             let value = part.value.trim();
-            if value.is_empty() {
+            let name = unquoted(value);
+            if value.is_empty() || name.as_ref().is_some_and(String::is_empty) {
                 return Err(wrong());
             }
             let is_taken = if key == INTERVAL {
@@ -122,7 +133,7 @@ impl FromStr for Columns {
                     .position(|known| *known == key)
                     .ok_or_else(wrong)?;
                 match value.parse::<Span>() {
-                    Ok(delay) if at == DECODE_DELAY => {
+                    Ok(delay) if at == DECODE_DELAY && name.is_none() => {
                         if delay.is_zero() {
                             return Err(QuantityError::new(
                                 value,
@@ -132,7 +143,8 @@ impl FromStr for Columns {
                         columns.delay.replace(delay).is_some() || columns.names[at].is_some()
                     }
                     _ => {
-                        let before = columns.names[at].replace(value.to_owned());
+                        let before =
+                            columns.names[at].replace(name.unwrap_or_else(|| value.to_owned()));
                         before.is_some() || (at == DECODE_DELAY && columns.delay.is_some())
                     }
                 }
@@ -157,7 +169,8 @@ impl FromStr for Columns {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = KEYS.iter().zip(&self.names);
-        let names = names.filter_map(|(key, name)| Some(format!("{key}={}", name.as_ref()?)));
+        let names =
+            names.filter_map(|(key, name)| Some(format!("{key}={}", quoted(name.as_ref()?))));
         let delay = self
             .delay
             .map(|delay| format!("{}={delay}", KEYS[DECODE_DELAY]));
@@ -167,6 +180,24 @@ impl fmt::Display for Columns {
         });
         let pairs: Vec<String> = names.chain(delay).chain(interval).collect();
         f.write_str(&pairs.join(","))
+    }
+}
+
+/// Encloses names of columns that have commas.
+const QUOTE: char = '"';
+
+/// The name in quotes, of which two stand for one of the name. `None` without quotes.
+fn unquoted(value: &str) -> Option<String> {
+    let name = value.strip_prefix(QUOTE)?.strip_suffix(QUOTE)?;
+    Some(name.replace("\"\"", "\""))
+}
+
+/// The name, in quotes if it would be read as something else without them.
+fn quoted(name: &str) -> String {
+    if name.contains([',', QUOTE]) || name.trim() != name || name.parse::<Span>().is_ok() {
+        format!("\"{}\"", name.replace(QUOTE, "\"\""))
+    } else {
+        name.to_owned()
     }
 }
 
@@ -462,4 +493,29 @@ fn missing(name: &str, names: &[&str]) -> ErrorKind {
 pub(crate) fn is_missing(field: &[u8]) -> bool {
     const WORDS: [&[u8]; 4] = [b"", b"nan", b"null", b"na"];
     field.len() <= 4 && WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_quotes_are_taken_as_they_are() {
+        for (text, tx, delay) in [
+            ("tx=when,delay=late", "when", "late"),
+            ("tx=\"time, ns\",delay=\"36ms\"", "time, ns", "36ms"),
+            ("tx=\"a \"\"b\"\" = c\",delay=\" d \"", "a \"b\" = c", " d "),
+        ] {
+            let columns: Columns = text.parse().unwrap();
+            assert_eq!(columns.names[TX_TIME].as_deref(), Some(tx), "{text}");
+            assert_eq!(
+                columns.names[DECODE_DELAY].as_deref(),
+                Some(delay),
+                "{text}"
+            );
+            assert_eq!(columns.to_string(), text);
+        }
+        assert!("tx=\"\"".parse::<Columns>().is_err());
+        assert!("tx=a,tx=\"b\"".parse::<Columns>().is_err());
+    }
 }

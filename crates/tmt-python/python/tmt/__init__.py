@@ -1,32 +1,57 @@
-"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, TCP over the result, and sweeps of both, on Arrow tables.
+"""Link-layer schemes (FEC, ARQ, HARQ) over PHY traces, TCP over the result, and what `tmt` says about both, on Arrow tables.
 
+    trace = tmt.synth(scenario="internet-interleaved", duration="60s")
     timeline = tmt.apply(trace, "harq:10/12", rtt="500ms")
     results = tmt.tcp(timeline, cc="cubic")
     results = tmt.sweep(trace=trace, scheme=["arq", "harq:10/12"], cc=["cubic", "bbr"])
     tmt.plot(results, x="scheme", y="total_goodput_bps", by="cc")
 """
 
-import os
-import pathlib
-
-from tmt import _arguments, _help, _tmt
-from tmt._arguments import TmtNotice, TmtWarning, UnknownParameter
+from tmt import _arguments, _commands, _help, _results, _tmt
+from tmt._arguments import UnknownParameter, public
+from tmt._results import Document, Interrupted, Page, Picture
 from tmt._tmt import Error, UsageError, __version__
+from tmt._watch import TmtNotice, TmtWarning, Watcher, show_progress
 
 __all__ = [
+    "Document",
     "Error",
+    "Interrupted",
+    "Page",
     "Picture",
     "TmtNotice",
     "TmtWarning",
     "UnknownParameter",
     "UsageError",
     "__version__",
+    "advise",
     "apply",
+    "audit",
+    "codes",
+    "convert",
+    "figures",
+    "fit",
+    "formats",
+    "inject",
+    "lint",
+    "model",
+    "models",
     "plot",
     "read",
+    "report",
+    "reproduce",
+    "scenarios",
+    "show_progress",
+    "stats",
     "sweep",
+    "synth",
     "tcp",
 ]
+
+
+def __dir__():
+    return list(__all__)
+
 
 _READING = """
     unit: unit of numbers in columns whose names do not end in _s, _ms, _us or _ns: "s", "ms", "us" or "ns"
@@ -39,6 +64,7 @@ _READING = """
 """
 
 
+@public
 def apply(
     trace,
     scheme,
@@ -57,22 +83,19 @@ def apply(
     schemes = [scheme] if isinstance(scheme, str) else list(scheme)
     if not schemes or len(set(schemes)) < len(schemes) or not all(isinstance(each, str) for each in schemes):
         raise UsageError(f"`scheme`: found {scheme!r}, expected the text of a scheme, or several that differ")
-    tables = _tmt.apply(
-        _arguments.trace(trace),
-        schemes,
-        {
-            "rtt": _arguments.given("rtt", rtt),
-            "feedback_delay": _arguments.given("feedback_delay", feedback_delay),
-            "replace_head": bool(replace_head),
-        },
-        _arguments.reading(unit, columns, interval, rate, lldu, allow_cut),
-        jobs,
-        _arguments.notify,
-    )
+    link = {
+        "rtt": _arguments.given("rtt", rtt),
+        "feedback_delay": _arguments.given("feedback_delay", feedback_delay),
+        "replace_head": bool(replace_head),
+    }
+    how = _arguments.reading(unit, columns, interval, rate, lldu, allow_cut)
+    with Watcher() as watcher:
+        tables = _tmt.apply(_arguments.trace(trace), schemes, link, how, _arguments.jobs(jobs), watcher)
     tables = [_arguments.table(*each) for each in tables]
     return tables[0] if isinstance(scheme, str) else dict(zip(schemes, tables, strict=True))
 
 
+@public
 def tcp(timeline=None, /, *, jobs=None, **parameters):
     tables, values = [], []
     if timeline is not None:
@@ -80,49 +103,135 @@ def tcp(timeline=None, /, *, jobs=None, **parameters):
             raise UsageError("`trace`: found two traces, expected one: the first argument is the trace")
         parameters["trace"] = timeline
     for key, value in parameters.items():
-        _arguments.known(key, _help.PARAMETERS)
+        _arguments.known(key, _help.PARAMETERS, "tcp")
         if value is None:
             continue
+        if key == "columns":
+            value = _arguments.columns(value)
+        _help.refuse_number(key, value)
         if _help.PARAMETERS[key]["kind"] == "trace" and _arguments.is_table(value):
             tables.append((key, _arguments.trace(value)))
         else:
             values.append((key, _arguments.texts(key, value)))
-    return _arguments.table(*_tmt.tcp(tables, values, jobs, _arguments.notify))
+    with Watcher() as watcher:
+        return _arguments.table(*_tmt.tcp(tables, values, _arguments.jobs(jobs), watcher))
 
 
+@public
 def sweep(plan=None, /, *, jobs=None, **axes):
-    file = None
     if isinstance(plan, dict):
         axes = {**plan, **axes}
-    elif isinstance(plan, (str, os.PathLike)):
-        file = (os.fspath(plan), pathlib.Path(plan).read_text(encoding="utf-8"))
-    elif plan is not None:
-        kind = type(plan).__name__
-        raise UsageError(f"found a plan of type {kind}, expected the name of a file or a dictionary")
+    return _swept(_arguments.file_of(plan), axes, None, _arguments.jobs(jobs))
+
+
+def _swept(file, axes, done, jobs):
+    """The rows of a sweep, of which some cells may be done."""
     text, tables = _arguments.plan(axes)
-    return _arguments.table(*_tmt.sweep(file, text, tables, jobs, _arguments.notify))
+    with Watcher() as watcher:
+        swept, interrupted = _tmt.sweep(file, text, tables, done, jobs, watcher)
+    rows = _arguments.table(*swept)
+    if interrupted is None:
+        return rows
+    finished, raised = interrupted
+    if not isinstance(raised, KeyboardInterrupt):
+        raise raised
+    raise Interrupted(rows, lambda: _swept(file, axes, finished, jobs)) from None
 
 
+@public
 def read(trace, *, unit=None, columns=None, interval=None, rate=None, lldu=None, allow_cut=False, jobs=None):
     how = _arguments.reading(unit, columns, interval, rate, lldu, allow_cut)
-    return _arguments.table(*_tmt.read(_arguments.trace(trace), how, jobs, _arguments.notify))
+    with Watcher() as watcher:
+        return _arguments.table(*_tmt.read(_arguments.trace(trace), how, _arguments.jobs(jobs), watcher))
 
 
-class Picture:
-    """A picture, which a notebook shows."""
-
-    def __init__(self, svg):
-        self.svg = svg
-
-    def _repr_svg_(self):
-        return self.svg
-
-
+@public
 def plot(source, *, x=None, y=None, by=None, log_x=False, log_y=False, title="", width=None, height=None):
     columns = {"y": y, "by": by}
     columns = {key: [names] if isinstance(names, str) else list(names or []) for key, names in columns.items()}
     drawing = {"x": x, **columns, "log_x": log_x, "log_y": log_y, "title": title, "width": width, "height": height}
-    return Picture(_tmt.plot(*_arguments.document(source), drawing))
+    with Watcher() as watcher:
+        return Picture(_tmt.plot(*_arguments.document(source), drawing, watcher))
+
+
+@public
+def stats(trace, /, *, jobs=None, **given):
+    return _commands.call("stats", [trace], given, jobs)
+
+
+@public
+def lint(trace=None, /, *, jobs=None, **given):
+    return _commands.call("lint", [] if trace is None else [trace], given, jobs)
+
+
+@public
+def fit(trace, /, *, jobs=None, **given):
+    return _commands.call("fit", [trace], given, jobs)
+
+
+@public
+def synth(*, jobs=None, **given):
+    return _commands.call("synth", [], given, jobs)
+
+
+@public
+def inject(trace, /, *, jobs=None, **given):
+    return _commands.call("inject", [trace], given, jobs)
+
+
+@public
+def convert(trace=None, /, *, jobs=None, **given):
+    return _commands.call("convert", [] if trace is None else [trace], given, jobs)
+
+
+@public
+def audit(packets, /, *, jobs=None, **given):
+    return _commands.call("audit", [packets], given, jobs)
+
+
+@public
+def report(*results, jobs=None, **given):
+    return _commands.call("report", results, given, jobs)
+
+
+@public
+def advise(trace=None, /, *, jobs=None, **given):
+    return _commands.call("advise", [] if trace is None else [trace], given, jobs)
+
+
+@public
+def reproduce(*figures, jobs=None, **given):
+    return _commands.call("reproduce", figures, given, jobs)
+
+
+@public
+def model(name, /, *, jobs=None, **keys):
+    return _commands.model(name, keys, jobs)
+
+
+@public
+def models():
+    return _commands.listed("model", "--list")
+
+
+@public
+def figures():
+    return _commands.listed("reproduce", "--list")
+
+
+@public
+def formats():
+    return _commands.listed("convert", "--list")
+
+
+@public
+def codes():
+    return _commands.listed("synth", "--list-codes")
+
+
+@public
+def scenarios(name=None, /, *, set=None, parameter_set=None):
+    return _commands.scenarios(name, set, parameter_set)
 
 
 apply.__doc__ = f"""Run reliability schemes over a PHY trace, as `tmt apply` does.
@@ -145,7 +254,7 @@ Schemes:
 tcp.__doc__ = f"""Run TCP flows over a timeline, a coupled link or a synthetic link, as `tmt tcp` does.
 
 Returns a pyarrow.Table with one row per run (`scope` is total) and one per run and flow (`scope` is flow), as `tmt tcp
---results` has it: metrics, then parameters.
+--results` has it: `run`, metrics, parameters.
 
     timeline: a table or the name of a file: the timeline, or the PHY trace of a coupled link
     jobs: threads that share the runs [default: all cores]; the result does not depend on it
@@ -158,7 +267,8 @@ duration. None is not given. A list takes a list of texts, and a trace is a tabl
 
 sweep.__doc__ = """Run a plan: every combination of the values of its names, as `tmt sweep` does (docs/sweeps.md).
 
-Returns a pyarrow.Table with one row per run and flow: what varies, run, seed, metrics, resolved parameters.
+Returns a pyarrow.Table with one row per run (`scope` is total) and one per run and flow (`scope` is flow): what varies, run, seed,
+metrics, resolved parameters. The rows of flows are those of `tmt sweep`.
 
     plan: name of a file in TOML, or a dictionary with what such a file has
     jobs: threads [default: all cores]; the result does not depend on it
@@ -174,8 +284,9 @@ together, or a list of such lists; `stop` a rule such as "goodput_bps:2%,min=5".
     tmt.sweep("plan.toml", seeds=3)
     tmt.sweep(model="harq", nd=10, nr=range(1, 6), beta="0.5..0.9:5")
 
-A cell that refuses its parameters is a row with the reason in `error`; the others run. The rows are in memory: studies of more
-than some 100 000 runs, or of hours, are for `tmt sweep`, which keeps finished cells in a file and resumes.
+A cell that refuses its parameters is a row with the reason in `error`; the others run. Ctrl-C raises tmt.Interrupted, a
+KeyboardInterrupt whose `results` has the rows of the cells that are finished; its `resume()` runs the others. The rows are in
+memory: studies of more than some 100 000 runs are for `tmt sweep`, which keeps finished cells in a file.
 """
 
 read.__doc__ = f"""Read a trace or timeline of any format that `tmt` reads into a pyarrow.Table, with its head and end line.
@@ -202,3 +313,9 @@ table: results of `tmt.sweep` or `tmt.tcp`, a trace, a timeline, logs of `tmt tc
 """
 
 tcp.__signature__ = _help.signature()
+
+_help.of_commands(globals())
+_results.register()
+for _name in __all__:
+    if hasattr(globals()[_name], "__module__"):
+        globals()[_name].__module__ = "tmt"

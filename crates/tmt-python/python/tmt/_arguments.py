@@ -1,46 +1,61 @@
 """Turns arguments into texts as a parameter file has them, and tables into streams of Arrow batches."""
 
 import difflib
+import functools
+import inspect
 import json
-import logging
+import operator
 import os
 import pathlib
-import warnings
+import threading
 from datetime import timedelta
 
 import pyarrow as pa
-from pyarrow import csv
+from pyarrow import compute, csv
 
-from tmt._tmt import UsageError
-
-_LOG = logging.getLogger("tmt")
-
-
-class TmtWarning(UserWarning):
-    """The result would mislead somebody who does not know this."""
-
-
-class TmtNotice(UserWarning):
-    """How a trace was read, where that is not obvious."""
+from tmt._tmt import Error, UsageError
 
 
 class UnknownParameter(UsageError, TypeError):
     """A keyword argument that no parameter has."""
 
 
-def notify(severity, text):
-    """Shows a note at the line that called the package."""
-    if severity == "info":
-        _LOG.info(text)
-    else:
-        # Above this are the function of the package and its caller.
-        category = TmtWarning if severity == "warning" else TmtNotice
-        warnings.warn(text, category, stacklevel=3)
+# Exceptions of the user's generators of batches, by thread that has called the package.
+_calls = threading.local()
+
+
+def public(function):
+    """A function of the package: it refuses unknown keywords, and an exception of the user's generator is the cause of its error."""
+    parameters = inspect.signature(function).parameters.values()
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    names = [parameter.name for parameter in parameters]
+
+    @functools.wraps(function)
+    def called(*arguments, **keywords):
+        if not takes_any:
+            for key in keywords:
+                known(key, names, function.__name__)
+        before, _calls.caught = getattr(_calls, "caught", None), []
+        try:
+            return function(*arguments, **keywords)
+        except Error as error:
+            if _calls.caught:
+                raise error from _calls.caught[0]
+            raise
+        finally:
+            _calls.caught = before
+
+    called.__module__ = "tmt"
+    return called
 
 
 def text(key, value):
     """The text of a value."""
     if hasattr(value, "dtype") and hasattr(value, "item"):
+        if getattr(value, "ndim", 0) > 0 or getattr(value, "size", 1) != 1:
+            raise UsageError(f"`{key}`: found an array of {len(value)} values, expected one value")
+        if getattr(value.dtype, "kind", "") == "m":
+            return f"{value.astype('timedelta64[ns]').astype('int64')}ns"
         value = value.item()  # a scalar of numpy
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -62,8 +77,36 @@ def given(key, value):
 
 def texts(key, value):
     """The texts of a parameter, of which a list has several."""
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [text(key, each) for each in values]
+    return [text(key, each) for each in several(value)]
+
+
+def several(value):
+    """The values of a list, an array, a column or a range; a single value alone."""
+    for values in ("tolist", "to_list", "to_pylist"):
+        if hasattr(value, values) and getattr(value, "ndim", 1) > 0:
+            return getattr(value, values)()
+    return list(value) if isinstance(value, (list, tuple, range)) else [value]
+
+
+def jobs(value):
+    """The number of threads; None for all cores."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if isinstance(value, bool) or not 1 <= number <= 65535:
+        raise UsageError(f"`jobs`: found {value!r}, expected a whole number from 1 to 65535, or None for all cores")
+    return number
+
+
+def path(key, value):
+    """The text of the name of a file."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    kind = type(value).__name__
+    raise UsageError(f"`{key}`: found a value of type {kind}, expected a table or the name of a file")
 
 
 def is_table(value):
@@ -75,7 +118,9 @@ def trace(value):
     """A trace: the name of its file, or a stream of its batches with the metadata of the schema, in their order."""
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
-    if hasattr(value, "__arrow_c_stream__"):
+    if isinstance(value, pa.RecordBatchReader):
+        stream = _caught(value)
+    elif hasattr(value, "__arrow_c_stream__"):
         stream = pa.RecordBatchReader.from_stream(value)
     elif hasattr(value, "__arrow_c_array__"):
         batch = pa.record_batch(value)
@@ -90,15 +135,56 @@ def trace(value):
     return stream, [(key.decode(errors="replace"), value.decode(errors="replace")) for key, value in pairs]
 
 
+def _caught(stream):
+    """The batches of a stream, whose exception is kept for the error that it causes."""
+    kept = getattr(_calls, "caught", None)
+
+    def batches():
+        try:
+            yield from stream
+        except Exception as error:
+            if kept is not None:
+                kept.append(error)
+            raise
+
+    return pa.RecordBatchReader.from_batches(stream.schema, batches())
+
+
+def written(value):
+    """A table as a file of the program has it: results of tmt.sweep without the rows of all flows together."""
+    stream, _ = trace(value)
+    rows = stream.read_all()
+    kind = (rows.schema.metadata or {}).get(b"schema", b"")
+    if kind.startswith(b"tmt.sweep/") and {"scope", "flow", "run"} <= set(rows.column_names):
+        has_flows = compute.any(compute.is_valid(rows["flow"])).as_py()
+        is_kept = compute.fill_null(compute.not_equal(rows["scope"], "total"), True)
+        rows = rows.filter(is_kept) if has_flows else rows
+        # After the version are metrics that flows do not have.
+        names = rows.column_names
+        last = names.index("version") + 1 if "version" in names and has_flows else len(names)
+        rows = rows.select([name for name in names[:last] if name != "scope"])
+        # A column without any value is one of doubles.
+        plain = [each.with_type(pa.float64()) if rows[each.name].null_count == len(rows) else each for each in rows.schema]
+        rows = rows.cast(pa.schema(plain, rows.schema.metadata))
+    return rows.cast(pa.schema([_plain(each) for each in rows.schema], rows.schema.metadata))
+
+
+def _plain(column):
+    """A column of texts as the program writes it; any other as it is."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_large_string(kind) or pa.types.is_string(kind) or str(kind) == "string_view"
+    return column.with_type(pa.string()) if is_text else column
+
+
 def document(value):
     """The bytes of a table, a file or a document, and its name in messages."""
     if isinstance(value, dict):
         return json.dumps(value).encode(), "the document"
-    value = trace(value)
-    if isinstance(value, str):
+    if not is_table(value):
+        value = trace(value)
         return pathlib.Path(value).read_bytes(), value
     sink = pa.BufferOutputStream()
-    csv.write_csv(value[0].read_all(), sink)
+    csv.write_csv(written(value), sink)
     return sink.getvalue().to_pybytes(), "the table"
 
 
@@ -107,13 +193,22 @@ def table(reader, pairs):
     return reader.read_all().replace_schema_metadata(dict(pairs) or None)
 
 
-def reading(unit, columns, interval, rate, lldu, allow_cut):
+def columns(value):
+    """The text of a choice of columns, in which names with commas are quoted."""
+    if not isinstance(value, dict):
+        return value
+
+    def quoted(name):
+        return f'"{name}"' if "," in name or "=" in name else name
+
+    return ",".join(f"{key}={quoted(text('columns', each))}" for key, each in value.items())
+
+
+def reading(unit, chosen, interval, rate, lldu, allow_cut):
     """How a trace is read."""
-    if isinstance(columns, dict):
-        columns = ",".join(f"{key}={text('columns', value)}" for key, value in columns.items())
     return {
         "unit": unit,
-        "columns": columns,
+        "columns": columns(chosen),
         "interval": given("interval", interval),
         "rate": given("rate", rate),
         "lldu": given("lldu", lldu),
@@ -121,12 +216,22 @@ def reading(unit, columns, interval, rate, lldu, allow_cut):
     }
 
 
-def known(key, parameters):
+def known(key, parameters, function):
     """Refuses an unknown parameter, with the nearest known one."""
     if key not in parameters:
         near = difflib.get_close_matches(key, parameters, 1)
         meant = f" (did you mean {near[0]}?)" if near else ""
-        raise UnknownParameter(f"`{key}`: found no such parameter{meant}, expected one that help(tmt.tcp) lists")
+        raise UnknownParameter(f"`{key}`: found no such parameter{meant}, expected one that help(tmt.{function}) lists")
+
+
+def file_of(plan):
+    """The name and the text of a plan that is a file; None for one that is not."""
+    if isinstance(plan, (str, os.PathLike)):
+        return os.fspath(plan), pathlib.Path(plan).read_text(encoding="utf-8")
+    if plan is None or isinstance(plan, dict):
+        return None
+    kind = type(plan).__name__
+    raise UsageError(f"found a plan of type {kind}, expected the name of a file or a dictionary")
 
 
 def plan(axes):

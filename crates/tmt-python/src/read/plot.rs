@@ -36,8 +36,9 @@ pub(crate) fn plot(
     bytes: Vec<u8>,
     name: String,
     drawing: Drawing,
+    watcher: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
-    work::run(py, None, move |_| {
+    work::run(py, None, watcher, move |_| {
         let failure = |error| match error {
             PlotError::Asked(text) => Failure::Usage(format!("{name}: {text}")),
             PlotError::Data(text) => Failure::Data(format!("{name}: {text}")),

@@ -9,7 +9,7 @@ use fluid_tcp::experiment::{
     Params, Plan, RunId, Storage,
 };
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::probe::Until;
 use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Severity, Slot, Span, Time, to_f64};
@@ -91,7 +91,7 @@ pub(super) enum Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error {
-            Error::Storage(_) => Self::Storage(error.to_string()),
+            Error::Storage(_) | Error::Stopped => Self::Storage(error.to_string()),
             error => Self::Refused(error.to_string()),
         }
     }
@@ -366,7 +366,7 @@ impl<'a, S: Storage> Bench<'a, S> {
             for stretch in stretches {
                 all.extend(if experiment.is_chain() {
                     self.of_timeline(&experiment, stretch, |plan, efficiency| {
-                        outcome(plan, &runs, efficiency)
+                        outcome(plan, &runs, efficiency, &self.shared)
                     })?
                 } else {
                     let storage = Over {
@@ -377,7 +377,7 @@ impl<'a, S: Storage> Bench<'a, S> {
                         trace: Some("-".to_owned()),
                         ..experiment.clone()
                     };
-                    outcome(&experiment.resolve(&storage)?, &runs, None)?
+                    outcome(&experiment.resolve(&storage)?, &runs, None, &self.shared)?
                 });
             }
             advanced(1);
@@ -399,13 +399,13 @@ impl<'a, S: Storage> Bench<'a, S> {
                     trace,
                     ..experiment
                 };
-                return outcome(&experiment.resolve(&storage)?, runs, None);
+                return outcome(&experiment.resolve(&storage)?, runs, None, &self.shared);
             }
             let plan = experiment.resolve(&self.shared)?;
-            return outcome(&plan, runs, None);
+            return outcome(&plan, runs, None, &self.shared);
         };
         self.of_timeline(&experiment, slots, |plan, efficiency| {
-            outcome(plan, runs, efficiency)
+            outcome(plan, runs, efficiency, &self.shared)
         })
     }
 
@@ -431,12 +431,12 @@ impl<'a, S: Storage> Bench<'a, S> {
                     ..experiment
                 };
                 (experiment.channel, experiment.loss, experiment.rate) = (None, None, None);
-                outcome(&experiment.resolve(&storage)?, &[0], None)
+                outcome(&experiment.resolve(&storage)?, &[0], None, &self.shared)
             }
-            None => outcome(&experiment.resolve(&self.shared)?, &[0], None),
+            None => outcome(&experiment.resolve(&self.shared)?, &[0], None, &self.shared),
             Some(Err(error)) => Err(Refusal::Refused(error.to_string())),
             Some(Ok(slots)) => self.of_timeline(&experiment, slots, |plan, efficiency| {
-                outcome(plan, &[0], efficiency)
+                outcome(plan, &[0], efficiency, &self.shared)
             }),
         }
     }
@@ -527,13 +527,18 @@ impl Outcome {
 }
 
 /// These runs of `plan`. `efficiency` is that of the timeline.
-fn outcome(plan: &Plan, runs: &[u64], efficiency: Option<f64>) -> Result<Outcome, Refusal> {
+fn outcome(
+    plan: &Plan,
+    runs: &[u64],
+    efficiency: Option<f64>,
+    storage: &impl Storage,
+) -> Result<Outcome, Refusal> {
     let ids = plan.runs();
     let mut samples = Vec::new();
     for run in runs {
         let id = usize::try_from(*run).ok().and_then(|run| ids.get(run));
         let id: RunId = *id.ok_or_else(|| Refusal::Refused(format!("there is no run {run}")))?;
-        let report = plan.run(id, &mut NoProbe)?;
+        let report = plan.run(id, &mut Until(|_| storage.stopped()))?;
         samples.push(sample(plan, &report, efficiency));
     }
     let warnings = plan.notes.iter();

@@ -32,7 +32,7 @@ pub(super) struct Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self {
-            is_storage: matches!(error, Error::Storage(_)),
+            is_storage: matches!(error, Error::Storage(_) | Error::Stopped),
             message: error.to_string(),
         }
     }
@@ -167,6 +167,10 @@ impl<S: Storage> Storage for Shared<'_, S> {
     fn collect(&self) -> Box<dyn Collect> {
         self.storage.collect()
     }
+
+    fn stopped(&self) -> bool {
+        self.storage.stopped()
+    }
 }
 
 /// Storage that returns one timeline for the trace `-`.
@@ -185,5 +189,9 @@ impl<S: Storage> Storage for Over<'_, S> {
 
     fn collect(&self) -> Box<dyn Collect> {
         self.storage.collect()
+    }
+
+    fn stopped(&self) -> bool {
+        self.storage.stopped()
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fluid_tcp::experiment::{Experiment, Parameter, Plan as RunPlan, Storage};
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::probe::Until;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::model::{Arguments, Model};
@@ -232,7 +232,7 @@ impl Task {
     ) -> Result<Record, Refusal> {
         let Some(key) = self.timeline else {
             refuse_without_scheme(experiment)?;
-            return self.of_plan(&experiment.resolve(shared)?, self.first);
+            return self.of_plan(&experiment.resolve(shared)?, self.first, shared);
         };
         let own = match key.slots.seed {
             Some(_) if experiment.offsets.is_none() => &of_seed(experiment, self.first),
@@ -248,16 +248,21 @@ impl Task {
         }
         let plan = run.resolve(&storage)?;
         let is_alone = own.offsets.is_none() && key.slots.seed.is_some();
-        self.of_plan(&plan, if is_alone { 0 } else { self.first })
+        self.of_plan(&plan, if is_alone { 0 } else { self.first }, shared)
     }
 
     /// The runs of `plan` from its run `from` on.
-    fn of_plan(&self, plan: &RunPlan, from: u64) -> Result<Record, Refusal> {
+    fn of_plan(
+        &self,
+        plan: &RunPlan,
+        from: u64,
+        storage: &impl Storage,
+    ) -> Result<Record, Refusal> {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         let mut reports: Vec<RunReport> = Vec::new();
         let mut runs = Vec::new();
         for (number, id) in self.runs().zip(plan.runs().into_iter().skip(from)) {
-            let report = plan.run(id, &mut NoProbe)?;
+            let report = plan.run(id, &mut Until(|_| storage.stopped()))?;
             runs.push(Run {
                 run: number,
                 seed: Some(id.seed),

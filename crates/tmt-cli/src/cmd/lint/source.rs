@@ -10,6 +10,7 @@ use tmt_core::named::unknown_of;
 
 use super::Args;
 use crate::exit::{Failure, Outcome};
+use crate::host::here;
 use crate::input;
 
 /// Bytes of the buffer before a decompressor.
@@ -66,6 +67,16 @@ impl Source {
                 content: Content::Foreign(importer),
                 plain: None,
                 is_text: true,
+            });
+        }
+        if let Some(name) =
+            path.filter(|path| here().host().is_some_and(|host| host.has_trace(path)))
+        {
+            return Ok(Self {
+                name: name.to_owned(),
+                content: Content::Trace,
+                plain: None,
+                is_text: false,
             });
         }
         let input::Input { name, reader } = input::open("lint", path)?;

@@ -131,8 +131,8 @@ impl Direction {
             if experiment.channel.is_some() {
                 experiment.duration = experiment.duration.or(Some(GENERATED));
             }
-            let slots = experiment.chain_slots(&Files, experiment.seed().0)?;
-            let timeline = experiment.chain_timeline(&slots, &Files)?;
+            let slots = experiment.chain_slots(&Files::here(), experiment.seed().0)?;
+            let timeline = experiment.chain_timeline(&slots, &Files::here())?;
             let mut run = experiment.chain_run();
             run.duration = None;
             if self.loops {
@@ -149,7 +149,7 @@ impl Direction {
                 loop_all(&mut experiment);
             }
         }
-        experiment.resolve(&Files)
+        experiment.resolve(&Files::here())
     }
 
     fn words(&self, text: &str) -> String {
@@ -170,6 +170,7 @@ impl Direction {
                 Ok(failure) => *failure,
                 Err(error) => Failure::failed(error),
             },
+            stopped @ experiment::Error::Stopped => Failure::failed(stopped),
             other @ experiment::Error::Data(_) => {
                 Failure::failed(format!("{}: {}", self.name, self.words(&other.to_string())))
             }
@@ -223,6 +224,6 @@ impl Storage for Ready {
     }
 
     fn collect(&self) -> Box<dyn Collect> {
-        Files.collect()
+        Files::here().collect()
     }
 }

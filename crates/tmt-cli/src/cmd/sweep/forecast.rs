@@ -39,7 +39,7 @@ pub(super) fn time(
     let sample = sweep.clone().of_cells(chosen);
     let timed_runs = sample.runs();
     let started = now();
-    let ran = sample.run(&Files, threads, Records::default(), keep);
+    let ran = sample.run(&Files::here(), threads, Records::default(), keep);
     ran.map_err(|error| stopped(error, None))?;
     let timed_seconds = started.elapsed().as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]

@@ -40,7 +40,7 @@ impl Gap {
 }
 
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
-    let plans = source.experiment.resolve_comparison(&Files);
+    let plans = source.experiment.resolve_comparison(&Files::here());
     let plans = plans.map_err(|error| source.failure(error))?;
     headline!("tcp", "{}", plans.coupled.headline(&source.experiment));
     source.print_notes(&plans.notes());
@@ -84,7 +84,7 @@ fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<[R
     let runs = plans.coupled.runs();
     let work = Work::new(runs.len() as u64, "pairs of runs");
     let runs = runs.into_par_iter().map(|id| {
-        let [timeline, coupled] = plans.run(id, &Files)?;
+        let [timeline, coupled] = plans.run(id, &Files::here())?;
         work.advance(1);
         Ok(((id, timeline, None), (id, coupled, None)))
     });

@@ -149,6 +149,7 @@ impl Source {
                 Ok(failure) => *failure,
                 Err(error) => Failure::failed(error),
             },
+            stopped @ Error::Stopped => Failure::failed(stopped),
         }
     }
 }

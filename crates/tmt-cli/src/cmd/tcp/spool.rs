@@ -9,12 +9,14 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
+use rayon::ThreadPoolBuilder;
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
 use tmt_core::types::{Lldu, Note, Slot};
 use tmt_link::timeline::{Block, Builder, Store, Trace};
 
 use crate::exit::Failure;
+use crate::host::{Here, here};
 use crate::input::{open_trace, reading_notes};
 
 /// Memory for a timeline, bytes: about a million LLDUs.
@@ -86,10 +88,17 @@ const FILE: &str =
     "temporary file of a timeline that is too long for memory (TMPDIR sets its directory)";
 
 /// Storage that reads files and pipes, and spools long timelines to temporary files.
-pub(crate) struct Files;
+pub(crate) struct Files {
+    here: Here,
+}
 
-impl Storage for Files {
-    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
+impl Files {
+    /// Those of the call that this thread works for.
+    pub(crate) fn here() -> Self {
+        Self { here: here() }
+    }
+
+    fn load(path: Option<&str>, options: Options) -> Result<Loaded> {
         let (name, mut reader) = open_trace("tcp", path, options).map_err(storage)?;
         Ok(Loaded {
             rows: read_rows(&name, &mut reader, MEMORY)?,
@@ -104,6 +113,22 @@ impl Storage for Files {
                 .collect(),
             name: escaped(&name),
         })
+    }
+}
+
+impl Storage for Files {
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
+        if self.here.host().is_none() || rayon::current_thread_index().is_some() {
+            return self.here.enter(|| Self::load(path, options));
+        }
+        // Threads that end with the call.
+        let pool = ThreadPoolBuilder::new().build();
+        let pool = pool.map_err(|error| Error::Storage(Box::new(error)))?;
+        pool.install(|| self.here.enter(|| Self::load(path, options)))
+    }
+
+    fn stopped(&self) -> bool {
+        self.here.is_stopped()
     }
 
     fn collect(&self) -> Box<dyn Collect> {
