@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     let recording = Recording::read(reader).map_err(refused)?;
     let experiment = recording.experiment(source.experiment.clone(), args.compare_drops.into());
     let experiment = experiment.map_err(refused)?;
-    let plan = experiment.resolve(&Files);
+    let plan = experiment.resolve(&Files::here());
     let plan = plan.map_err(|error| source.failure(error))?;
     headline!("tcp", "{}", plan.headline(&experiment));
     source.print_notes(&plan.notes);
