@@ -172,7 +172,8 @@ impl Probe for NoProbe {
 /// let flow = Flow::new(Algorithm::default(), Endpoint::default());
 /// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
 /// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
-/// assert_eq!(run(&setup, link, &mut Until(|now| now >= Time::from_secs(3))), Err(RunError::Stopped));
+/// let mut probe = Until(|now: Time| now.since(Time::ZERO) >= Span::from_secs(3));
+/// assert_eq!(run(&setup, link, &mut probe), Err(RunError::Stopped));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
