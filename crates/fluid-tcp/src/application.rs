@@ -23,7 +23,7 @@ use crate::simulation::Flow;
 pub use law::{Law, Unit};
 pub use voice::{CODECS, Codec};
 
-/// What an application sends and how.
+/// Data of an application, and how it sends them.
 pub trait Traffic: Debug + Send + Sync {
     /// Its datagrams; `None` if it runs over TCP.
     fn datagrams(&self) -> Option<Form> {

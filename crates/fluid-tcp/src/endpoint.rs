@@ -19,7 +19,7 @@ pub(crate) use application::Groups;
 pub use application::{Application, Context, Datagram, Make, Socket, Source, Supply, Transfer};
 pub(crate) use ends::{Ends, Other};
 pub use host::{Host, Outgoing};
-pub use outcome::{Heard, Mean, Outcome};
+pub use outcome::{Heard, Mean, Outcome, Times};
 pub use profile::*;
 pub use transmission::Transmission;
 pub use udp::{UDP_HEADERS, UdpReceiver, UdpSender};

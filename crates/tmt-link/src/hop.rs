@@ -188,7 +188,8 @@ pub trait Gateway: Hop {
     /// What it keeps of the packets whose service has begun.
     type Departure: Departure;
 
-    /// Whether it says on its arrival what becomes of a packet, so that nothing is ever due.
+    /// Whether nothing is ever due, and [`Hop::wake`] has no event: it says on its arrival what becomes of a packet, unless its link has
+    /// ended. It is then never woken.
     const KNOWS_AHEAD: bool = false;
 
     /// Whether packets of a flow cannot overtake each other.

@@ -107,7 +107,7 @@ fn failure(error: CallError, known: &[Argument]) -> Failure {
     }
 }
 
-/// `text` with the names of arguments in place of flags. What is in backticks is a command of the shell, and stays.
+/// `text` with the names of arguments in place of flags. Text in backticks is a command of the shell, and stays.
 fn in_python(text: &str, known: &[Argument]) -> String {
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(number, part)| match number % 2 {

@@ -89,7 +89,7 @@ def test_closed_forms_are_those_of_the_program(name, program):
     arguments = []
     for key, value in POINTS[name].items():
         values = [value] if np.isscalar(value) else [str(each) for each in value]
-        is_sweep = len(values) > 1 or ".." in str(value)
+        is_sweep = not np.isscalar(value) or ".." in str(value)
         arguments += ["--sweep", f"{key}={','.join(map(str, values))}"] if is_sweep else [f"{key}={value}"]
     wanted = json.loads(program("-q", "model", "harq", "--json", *arguments))
     assert tmt.model("harq", **POINTS[name]) == wanted

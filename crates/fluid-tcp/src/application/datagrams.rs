@@ -91,6 +91,14 @@ impl<I: Iterator<Item = Piece> + Debug> Application for Pieces<I> {
     }
 
     fn outcome(&mut self, end: Time) -> Outcome {
+        // A stream takes no more than it can send: the rest was offered, too.
+        while self.jitter.is_none()
+            && let Some(piece) = self.next
+            && piece.at <= end
+        {
+            self.supplied = self.supplied.saturating_add(self.payload.0);
+            self.next = self.schedule.next();
+        }
         let jitter = self.jitter.as_ref().and_then(Jitter::values);
         Outcome {
             offered: Some(Bytes(self.supplied)),

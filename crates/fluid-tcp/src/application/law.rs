@@ -7,7 +7,7 @@ use tmt_core::math::num::{self, floor_u64};
 use tmt_core::named::{Entry, Kind, Parameter, ParseError, Values, head, unknown_of};
 use tmt_core::types::{Bytes, Span, to_f64};
 
-/// What a law is of.
+/// Unit of the values of a law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Durations. A number of the law is of ns.
@@ -166,6 +166,18 @@ impl Law {
             Form::LogNormal { median, sigma } => median * num::exp(sigma * sigma / 2.0),
             Form::Pareto { least, shape } => least * shape / (shape - 1.0),
         }
+    }
+
+    /// Mean number of pieces of size `piece` that draws take, of which the last may be partly filled: mean over the piece, and the
+    /// mean of what the last piece lacks, which is below one piece and needs no tail of the distribution.
+    pub(super) fn mean_pieces(&self, piece: f64) -> f64 {
+        const GRID: u32 = 10_000;
+        let lacks = (0..GRID).map(|at| {
+            let u = (f64::from(at) + 0.5) / f64::from(GRID);
+            let pieces = to_f64(self.draw(u)) / piece;
+            pieces.ceil() - pieces
+        });
+        self.mean() / piece + lacks.sum::<f64>() / f64::from(GRID)
     }
 
     /// The value at which the distribution function is `u`, which is in [0, 1): a draw, if `u` is uniform. In ns or bytes,

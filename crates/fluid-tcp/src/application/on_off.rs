@@ -2,7 +2,7 @@
 
 use tmt_core::math::rng::Uniform;
 use tmt_core::named::{Kind, Parameter, ParseError, Values};
-use tmt_core::types::{Bytes, Time};
+use tmt_core::types::{Bytes, Time, to_f64};
 
 use super::datagrams::{Piece, Pieces, over_udp};
 use super::law::{Law, Unit};
@@ -64,7 +64,7 @@ impl OnOff {
     }
 
     fn bursts(&self, context: &Context) -> Bursts {
-        let lane = u32::try_from(context.flow).unwrap_or(u32::MAX);
+        let lane = u32::try_from(context.entry).unwrap_or(u32::MAX);
         let mut bursts = Bursts {
             on: self.on.clone(),
             off: self.off.clone(),
@@ -83,7 +83,10 @@ impl OnOff {
 
 impl Traffic for OnOff {
     fn datagrams(&self) -> Option<Form> {
-        let share = self.on.mean() / (self.on.mean() + self.off.mean());
+        // Bursts are whole pieces, of which the last takes its whole time.
+        let piece_ns = to_f64(spacing(1, self.sound.payload, self.sound.rate.0).as_nanos());
+        let on = self.on.mean_pieces(piece_ns).max(1.0) * piece_ns;
+        let share = on / (on + self.off.mean());
         (!self.over_tcp).then(|| self.sound.form(share))
     }
 

@@ -16,7 +16,7 @@ use tmt_core::types::{Bytes, Span, Time};
 
 use super::law::{Law, Unit};
 use super::{Entry, Make, Site, Traffic};
-use crate::endpoint::{self, Application, Context, Outcome, Source, Supply};
+use crate::endpoint::{self, Application, Context, Outcome, Source, Supply, Times};
 use crate::simulation::Flow;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -97,7 +97,7 @@ impl Pages {
 
     /// The connections of a run.
     fn start(&self, context: &Context) -> Vec<Box<dyn Application>> {
-        let lane = u32::try_from(context.flow).unwrap_or(u32::MAX);
+        let lane = u32::try_from(context.entry).unwrap_or(u32::MAX);
         let mut page = Page {
             pages: self.clone(),
             numbers: Uniform::named(context.seed, ENTRY.name, lane),
@@ -257,19 +257,24 @@ impl Application for OfPage {
         self.page.borrow_mut().woken.pop_front()
     }
 
-    fn outcome(&mut self, _end: Time) -> Outcome {
+    fn outcome(&mut self, end: Time) -> Outcome {
         if self.number > 0 {
             return Outcome::default();
         }
         let mut page = self.page.borrow_mut();
-        let loaded = std::mem::take(&mut page.loaded);
+        let complete = std::mem::take(&mut page.loaded);
+        let is_open = page.begun < end;
+        let times = Some(Times {
+            begun: complete.len() as u64 + u64::from(is_open),
+            complete,
+        });
         match page.pages.pause {
             Pause::Every(_) => Outcome {
-                responses: loaded,
+                responses: times,
                 ..Outcome::default()
             },
             Pause::After(_) => Outcome {
-                pages: loaded,
+                pages: times,
                 ..Outcome::default()
             },
         }

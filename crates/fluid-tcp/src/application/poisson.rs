@@ -41,22 +41,10 @@ impl Poisson {
         })
     }
 
-    /// Mean number of packets of a transfer, which all have full size on the link: mean size over payload, and the mean of what
-    /// the last packet lacks, which is below one packet and needs no tail of the distribution.
-    fn packets(&self, payload: f64) -> f64 {
-        const GRID: u32 = 10_000;
-        let lacks = (0..GRID).map(|at| {
-            let u = (f64::from(at) + 0.5) / f64::from(GRID);
-            let packets = to_f64(self.size.draw(u)) / payload;
-            packets.ceil() - packets
-        });
-        self.size.mean() / payload + lacks.sum::<f64>() / f64::from(GRID)
-    }
-
     /// Mean time between transfers, ns; `None` if the rate of the link is unknown.
     fn gap_ns(&self, flow: &Flow, site: &Site) -> Option<f64> {
         let payload = to_f64(flow.payload(site.packet).0);
-        let on_link = self.packets(payload) * to_f64(site.packet.0);
+        let on_link = self.size.mean_pieces(payload) * to_f64(site.packet.0);
         Some(1e9 * 8.0 * on_link / (self.load * site.rate_bps?))
     }
 }

@@ -68,6 +68,10 @@ fn values_that_do_not_fit_are_refused_with_what_was_found_and_expected() {
             ["playout=50ms without a codec", "codec="],
         ),
         (
+            "cbr(rate=8kbps,packet=10B,headers=5B)",
+            ["headers=5B", "at least 28B"],
+        ),
+        (
             "cbr(packet=65500B)",
             ["packet=65500B with headers of 40B", "at most 65535 B"],
         ),
@@ -167,7 +171,7 @@ proptest! {
     }
 }
 
-/// What a listener heard of datagrams 20 ms apart that arrive at these times, ms; `None`: never.
+/// Quality at a listener of datagrams 20 ms apart that arrive at these times, ms; `None`: never.
 fn heard(
     arrivals: &[Option<u64>],
     begins: &[usize],
@@ -210,7 +214,7 @@ fn a_datagram_that_is_late_is_not_played() {
     assert!((all.burst_ratio.value().unwrap() - 4.0 / 3.0).abs() < 1e-12);
     let quality = crate::model::e_model::Quality::of(0.130, 0.0, 4.3, 1.0 / 3.0, 4.0 / 3.0);
     assert_eq!(all.mos.value(), Some(quality.mos()));
-    // What is due after the end does not count.
+    // Datagrams due after the end do not count.
     let part = heard(&arrivals, &[], 60, 150);
     assert_eq!((part.due, part.missing), (3, 1));
 }

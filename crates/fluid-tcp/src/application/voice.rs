@@ -178,6 +178,11 @@ impl Sound {
         } else {
             usual
         };
+        if headers < UDP_HEADERS {
+            let found = format!("headers={headers}");
+            let expected = format!("at least {UDP_HEADERS}, those of IPv4 and UDP");
+            return Err(ParseError::mismatch(found, expected));
+        }
         if payload.0.saturating_add(headers.0) > LARGEST {
             let found = format!("packet={payload} with headers of {headers}");
             return Err(ParseError::mismatch(
@@ -386,7 +391,7 @@ impl Playout {
         }
     }
 
-    /// What the listener has heard until `end`; `None` if nothing was due. A talkspurt of which nothing arrived is played as
+    /// Quality at the listener until `end`; `None` if nothing was due. A talkspurt of which nothing arrived is played as
     /// the one before it, or as one without delay in the network.
     pub(super) fn heard(&mut self, end: Time) -> Option<Heard> {
         self.play(end);

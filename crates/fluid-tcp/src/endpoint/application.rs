@@ -74,12 +74,12 @@ pub trait Application: Debug {
     }
 
     /// Number of a flow whose near host is to ask again, because something has changed for it: one after the other, until there
-    /// is none. A run asks for it after each delivery. By default there is none.
+    /// is none. A run asks for it after each delivery of TCP; a flow that has not started is not asked. By default there is none.
     fn woken(&mut self) -> Option<usize> {
         None
     }
 
-    /// What it observed, at the end of a run. By default nothing.
+    /// Observations, at the end of a run. By default nothing.
     fn outcome(&mut self, _end: Time) -> Outcome {
         Outcome::default()
     }
@@ -109,11 +109,13 @@ impl Application for Transfer {
     }
 }
 
-/// What the parts of a flow are made for.
+/// The flow that parts are made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// Number of the flow, from 0.
+    /// Number of the flow for TCP, from 0.
     pub flow: usize,
+    /// Number of the flow in the results, from 0: flows that are part of one load or page share it.
+    pub entry: usize,
     /// Size of a usual packet of the run, headers included.
     pub packet: Bytes,
     /// Seed of the run.
@@ -253,7 +255,7 @@ impl Socket {
         self.application.woken()
     }
 
-    /// What the application observed until `end`.
+    /// Observations of the application until `end`.
     pub(crate) fn outcome(&mut self, end: Time) -> Outcome {
         self.application.outcome(end)
     }

@@ -69,7 +69,7 @@ impl Ends {
         !is_bulk && self.is_complete()
     }
 
-    /// What the application observed until `end`; `None` for a bulk transfer, which TCP does by itself.
+    /// Observations of the application until `end`; `None` for a bulk transfer, which TCP does by itself.
     pub(crate) fn outcome(&mut self, end: Time) -> Option<Outcome> {
         let socket = match self {
             Self::Tcp(tcp) => &mut tcp.stream.as_mut()?.socket,

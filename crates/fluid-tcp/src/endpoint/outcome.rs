@@ -1,4 +1,4 @@
-//! What an application observes of its flow. Metrics follow from it.
+//! Observations of an application. Metrics follow from it.
 
 use tmt_core::types::{Bytes, Span, to_f64};
 
@@ -34,7 +34,24 @@ impl Mean {
     }
 }
 
-/// What an application observed until the end of a run. Of several flows, sums and means over those that have a value.
+/// How long each of many things took: requests, pages or transfers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Times {
+    /// Number of those that began within the run.
+    pub begun: u64,
+    /// Times of those that are complete.
+    pub complete: Vec<Span>,
+}
+
+impl Times {
+    fn and(mut self, other: &Self) -> Self {
+        self.begun += other.begun;
+        self.complete.extend(&other.complete);
+        self
+    }
+}
+
+/// Observations of an application until the end of a run. Of several flows, sums and means over those that have a value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
     /// Payload that it supplied; `None` if that follows the network, as in a bulk transfer.
@@ -44,17 +61,17 @@ pub struct Outcome {
     pub jitter_s: Mean,
     /// See [`Self::jitter_s`].
     pub jitter_max_s: Option<f64>,
-    /// What a listener heard of a call; `None` if it is none.
+    /// The listener's side of a call; `None` if it is none.
     pub voice: Option<Heard>,
-    /// Times from a request to the last byte of its answer.
-    pub responses: Vec<Span>,
-    /// Times from the request of a page to the last byte of its last object.
-    pub pages: Vec<Span>,
-    /// Times of the transfers that are complete, of a load of many.
-    pub transfers: Vec<Span>,
+    /// Times from a request to the last byte of its answer; `None` if it makes no requests.
+    pub responses: Option<Times>,
+    /// Times from the request of a page to the last byte of its last object; `None` if it loads no pages.
+    pub pages: Option<Times>,
+    /// Times of the transfers of a load of many; `None` if it is no such load.
+    pub transfers: Option<Times>,
 }
 
-/// What the listener of a call heard.
+/// Quality and losses of a call at its listener.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Heard {
     /// Rating by the E-model, and mean opinion score (ITU-T G.107).
@@ -81,9 +98,13 @@ impl Outcome {
         self.jitter_s = self.jitter_s.and(other.jitter_s);
         self.jitter_max_s = either(self.jitter_max_s, other.jitter_max_s, f64::max);
         self.voice = either(self.voice, other.voice, Heard::and);
-        self.responses.extend(&other.responses);
-        self.pages.extend(&other.pages);
-        self.transfers.extend(&other.transfers);
+        let both = |one: Option<Times>, other: &Option<Times>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.or_else(|| other.clone()),
+        };
+        self.responses = both(self.responses, &other.responses);
+        self.pages = both(self.pages, &other.pages);
+        self.transfers = both(self.transfers, &other.transfers);
         self
     }
 }

@@ -24,6 +24,44 @@ fn is_in_vain(reordered: f64, timeouts: u64, fast_recoveries: u64) -> bool {
     reordered == 0.0 || reordered <= REORDERED && timeouts > fast_recoveries
 }
 
+/// Requests, pages or transfers that the end of the run cut, unless they are the last one of each flow or few.
+fn unfinished_work(reports: &[&RunReport]) -> Option<String> {
+    type Value = fn(&Metrics) -> Option<u64>;
+    const KINDS: [(&str, Value, Value); 3] = [
+        ("requests", |m| m.requests_sent, |m| m.requests_answered),
+        ("pages", |m| m.pages_begun, |m| m.pages_loaded),
+        ("transfers", |m| m.transfers_begun, |m| m.transfers_complete),
+    ];
+    let flows: u64 = reports.iter().map(|run| run.flows.len() as u64).sum();
+    KINDS.into_iter().find_map(|(name, begun, complete)| {
+        let sum = |value: Value| -> u64 {
+            let totals = reports.iter().map(|run| &run.total.metrics);
+            totals.filter_map(value).sum()
+        };
+        let (begun, complete) = (sum(begun), sum(complete));
+        let cut = begun.saturating_sub(complete);
+        (cut > flows && 10 * cut > begun).then(|| {
+            format!(
+                "{cut} of {begun} {name} were not complete at the end of the run: times are those of the others, which are shorter; a longer `duration` helps unless the link is overloaded"
+            )
+        })
+    })
+}
+
+/// Calls of which many datagrams come too late to be played.
+fn late_calls(reports: &[&RunReport]) -> Option<String> {
+    const MANY: f64 = 0.05;
+    let flows = reports.iter().flat_map(|run| &run.flows);
+    let late = flows.filter_map(|flow| flow.late_ratio);
+    let most = late.fold(0.0, f64::max);
+    (most > MANY).then(|| {
+        format!(
+            "{:.0} % of the datagrams of a call came too late to be played: the first datagram of each talkspurt sets the clock of its playout, which does not adapt; a larger `playout`, pauses (`on-off`), or a `start` in the queue that is to be judged changes the score",
+            100.0 * most
+        )
+    })
+}
+
 impl Plan {
     /// Warnings about the results of runs of this plan, without which somebody would draw a wrong conclusion.
     #[must_use]
@@ -33,6 +71,8 @@ impl Plan {
             self.reordering(&totals),
             self.overload(&totals),
             self.unfinished(&totals),
+            unfinished_work(reports),
+            late_calls(reports),
             self.thin_return_path(reports),
         ];
         let warnings = warnings.into_iter().flatten().map(Note::warning);

@@ -7,15 +7,18 @@ use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Plan};
 use super::values::BufferSize;
 
-/// The congestion control of a flow, with its application if that is no single transfer; the application alone of datagrams.
-fn name(plan: &FlowPlan) -> String {
-    let control = plan.flow.algorithm.short();
-    match (&plan.app, plan.datagrams) {
-        (Some(app), Some(_)) => app.short(),
-        (Some(app), None) if app.entry().name != "bulk" && plan.flow.bytes().is_none() => {
-            format!("{control} {}", app.entry().name)
+impl FlowPlan {
+    /// The congestion control of a flow, with its application if that is no single transfer; the application alone of datagrams.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let control = self.flow.algorithm.short();
+        match (&self.app, self.datagrams) {
+            (Some(app), Some(_)) => app.short(),
+            (Some(app), None) if app.entry().name != "bulk" && self.flow.bytes().is_none() => {
+                format!("{control} {}", app.entry().name)
+            }
+            _ => control,
         }
-        _ => control,
     }
 }
 
@@ -32,7 +35,7 @@ impl Plan {
     pub fn headline(&self, given: &Experiment) -> String {
         let default = |key| if given.gives(key) { "" } else { " (default)" };
         let flows = self.flows.iter();
-        let names: Vec<String> = flows.map(name).collect();
+        let names: Vec<String> = flows.map(FlowPlan::name).collect();
         let mut controls: Vec<String> = Vec::new();
         for alike in names.chunk_by(|a, b| a == b) {
             controls.push(match alike.len() {

@@ -111,6 +111,13 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// The same run, measured from `begin` on, which is not after its first packet.
+    #[must_use]
+    pub fn since(mut self, begin: Time) -> Self {
+        self.begin = begin.min(self.begin);
+        self
+    }
+
     /// The time of the first packet, and the end.
     #[must_use]
     pub const fn span(&self) -> (Time, Time) {

@@ -85,7 +85,8 @@ pub enum Drops {
 }
 
 /// Parameters that the log decides.
-const DECIDED: [&str; 7] = [
+const DECIDED: [&str; 8] = [
+    "duration",
     "buffer",
     "queue",
     "queue_loss",
@@ -148,6 +149,21 @@ impl Recording {
             } else {
                 recording.packets.push(sent);
             }
+        }
+        let end = text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("# end: rows="));
+        let stated = end.and_then(|end| end.split(' ').next()?.parse().ok());
+        let found = recording.packets.len() as u64 + recording.left_out[0];
+        if stated != Some(found) {
+            let stated = stated.map_or_else(
+                || "no end line".to_owned(),
+                |stated: u64| format!("an end line of {stated} rows"),
+            );
+            return refused(format!(
+                "found {found} rows and {stated}, expected a whole log: it was cut or changed"
+            ));
         }
         if recording.packets.is_empty() {
             return refused(format!(
@@ -230,6 +246,18 @@ impl Recording {
         if self.head.get("path") == Some("split") {
             return refused("found a log of a split path, expected one without a proxy");
         }
+        if drops == Drops::Own && self.head.get("queue_loss").is_some() {
+            return refused(
+                "found a log with `queue_loss`, whose drops the queue of the model does not have, expected recorded drops (`--compare-drops recorded`)",
+            );
+        }
+        let queue = self.head.get("queue").unwrap_or_default();
+        let is_lossy = self.packets.iter().any(|packet| packet.fate == Fate::Link);
+        if queue.starts_with("fq-codel") && is_lossy {
+            return refused(
+                "found losses of the link behind fq-codel, which serves packets in another order than they arrive, expected another queue: the n-th packet is not the same one",
+            );
+        }
         if self.is_of_real_hosts() && !given.gives("cc") {
             return refused(
                 "`cc`: found a log of real hosts, which does not say their congestion control, expected it",
@@ -270,7 +298,11 @@ impl Recording {
         if needs_duration {
             experiment.duration = Some(self.end().since(Time::ZERO));
         }
-        experiment.override_with(given);
+        if let Some(key) = experiment.override_with(given).first() {
+            return refused(format!(
+                "`{key}`: found another value than in the head of the log, expected that one, or no `{key}`"
+            ));
+        }
         if drops == Drops::Recorded {
             (experiment.buffer, experiment.queue) = (Some(BufferSize::Unlimited), None);
         }

@@ -56,10 +56,10 @@ impl Quality {
         }
     }
 
-    /// The transmission rating factor R.
+    /// The transmission rating factor R, 0 to 100.
     #[must_use]
     pub fn rating(&self) -> f64 {
-        self.basic - self.by_delay - self.by_codec
+        (self.basic - self.by_delay - self.by_codec).clamp(0.0, 100.0)
     }
 
     /// The mean opinion score (G.107, Annex B): 1 to 4.5.
@@ -197,11 +197,15 @@ mod tests {
         fn quality_falls_with_delay_loss_and_bursts(
             delay in 0.0..1.0f64, ie in 0.0..40.0f64, bpl in 1.0..40.0f64, lost in 0.001..0.5f64, bursts in 1.0..8.0f64,
         ) {
-            let at = |delay, lost, bursts| Quality::of(delay, ie, bpl, lost, bursts).rating();
-            let base = at(delay, lost, bursts);
-            prop_assert!(at(delay + 0.01, lost, bursts) < base);
-            prop_assert!(at(delay, lost + 0.01, bursts) < base);
-            prop_assert!(at(delay, lost, bursts + 0.1) < base);
+            let at = |delay, lost, bursts| {
+                let quality = Quality::of(delay, ie, bpl, lost, bursts);
+                prop_assert!((0.0..=100.0).contains(&quality.rating()));
+                Ok(quality.basic - quality.by_delay - quality.by_codec)
+            };
+            let base = at(delay, lost, bursts)?;
+            prop_assert!(at(delay + 0.01, lost, bursts)? < base);
+            prop_assert!(at(delay, lost + 0.01, bursts)? < base);
+            prop_assert!(at(delay, lost, bursts + 0.1)? < base);
             prop_assert!((1.0..=4.5).contains(&mos(base)));
         }
 

@@ -323,54 +323,66 @@ metrics! {
     /// Mean opinion score of a call by the E-model (ITU-T G.107, Annex B), 1 to 4.5. Total: mean over the calls.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
     mos: Option<f64> = o.call(|heard| heard.mos.value()), 49 "MOS" Show::Decimals(2);
+    /// Requests that have been sent until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    requests_sent: Option<u64> = o.begun(|outcome| outcome.responses.as_ref()),
+        50 "requests sent" Show::Count;
     /// Requests that have been answered.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    requests_answered: Option<u64> = o.number(|outcome| &outcome.responses),
-        50 "requests answered" Show::Count;
+    requests_answered: Option<u64> = o.complete(|outcome| outcome.responses.as_ref()),
+        51 "requests answered" Show::Count;
     /// Mean time from a request to the last byte of its answer.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_mean_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.mean),
-        51 "response time mean s" Show::Decimals(6);
+    response_time_mean_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.mean),
+        52 "response time mean s" Show::Decimals(6);
     /// Median of the response time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_p50_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p50),
-        52 "response time p50 s" Show::Decimals(6);
+    response_time_p50_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.p50),
+        53 "response time p50 s" Show::Decimals(6);
     /// 95th percentile of the response time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_p95_s: Option<f64> = o.times(|outcome| &outcome.responses).and_then(|times| times.p95),
-        53 "response time p95 s" Show::Decimals(6);
+    response_time_p95_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.p95),
+        54 "response time p95 s" Show::Decimals(6);
+    /// Pages that have been requested until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    pages_begun: Option<u64> = o.begun(|outcome| outcome.pages.as_ref()),
+        55 "pages begun" Show::Count;
     /// Pages that have been loaded.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    pages_loaded: Option<u64> = o.number(|outcome| &outcome.pages),
-        54 "pages loaded" Show::Count;
+    pages_loaded: Option<u64> = o.complete(|outcome| outcome.pages.as_ref()),
+        56 "pages loaded" Show::Count;
     /// Mean page load time: from the request of a page to the last byte of its last object.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_mean_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.mean),
-        55 "page time mean s" Show::Decimals(6);
+    page_time_mean_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.mean),
+        57 "page time mean s" Show::Decimals(6);
     /// Median of the page load time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_p50_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p50),
-        56 "page time p50 s" Show::Decimals(6);
+    page_time_p50_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.p50),
+        58 "page time p50 s" Show::Decimals(6);
     /// 95th percentile of the page load time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_p95_s: Option<f64> = o.times(|outcome| &outcome.pages).and_then(|times| times.p95),
-        57 "page time p95 s" Show::Decimals(6);
+    page_time_p95_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.p95),
+        59 "page time p95 s" Show::Decimals(6);
+    /// Transfers of a load that have begun until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of application]
+    transfers_begun: Option<u64> = o.begun(|outcome| outcome.transfers.as_ref()),
+        60 "transfers begun" Show::Count;
     /// Transfers of a load that are complete.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfers_complete: Option<u64> = o.number(|outcome| &outcome.transfers),
-        58 "transfers complete" Show::Count;
+    transfers_complete: Option<u64> = o.complete(|outcome| outcome.transfers.as_ref()),
+        61 "transfers complete" Show::Count;
     /// Mean time of these transfers, from the start of each to its last byte.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_mean_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.mean),
-        59 "transfer time mean s" Show::Decimals(6);
+    transfer_time_mean_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.mean),
+        62 "transfer time mean s" Show::Decimals(6);
     /// Median of the time of these transfers.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_p50_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p50),
-        60 "transfer time p50 s" Show::Decimals(6);
+    transfer_time_p50_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.p50),
+        63 "transfer time p50 s" Show::Decimals(6);
     /// 95th percentile of the time of these transfers.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_p95_s: Option<f64> = o.times(|outcome| &outcome.transfers).and_then(|times| times.p95),
-        61 "transfer time p95 s" Show::Decimals(6);
+    transfer_time_p95_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.p95),
+        64 "transfer time p95 s" Show::Decimals(6);
 }
 
 metrics! {
@@ -379,11 +391,11 @@ metrics! {
 
     /// Share of the LLDUs, slots or time of the link that was used, by lost packets too. Of a timeline, only its data LLDUs
     /// count; on a coupled link, all slots, repeats and repair units included.
-    link_utilisation: Option<f64> = source.link.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
+    link_utilisation: Option<f64> = source.link.usage.utilisation, 65 "link utilisation" Show::Decimals(6);
     /// Jain's fairness index of the goodputs of the flows over the time that all of them share: from the last start to the
     /// first completion, else to the end of the run. Null if they share no time.
     jain_index: Option<f64> = source.shared.and_then(|shared| jain_index(shared.into_iter())),
-        2 "Jain's fairness index" Show::Decimals(4);
+        66 "Jain's fairness index" Show::Decimals(4);
     /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
     lldus_used: Option<u64> = source.link.usage.lldus_used;
     /// Attempts → LLDUs that were used and delivered.
@@ -393,16 +405,16 @@ metrics! {
     packets_served: u64 = source.link.packets_served;
     /// Packets · packet size / (slots used · LLDU size). Set by the plan, which knows the slots; null for a timeline
     /// without an end line.
-    mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
+    mean_coding_ratio: Option<f64> = None, 67 "mean coding ratio" Show::Decimals(4);
     /// Share of the time or LLDUs of the return path that ACKs used. Null if it has neither a rate nor a trace.
     return_utilisation: Option<f64> = source.link.back.as_ref().and_then(|(usage, _)| usage.utilisation),
-        4 "return path utilisation" Show::Decimals(6);
+        68 "return path utilisation" Show::Decimals(6);
     /// 95th percentile of the time that ACKs waited for their service on the return path. Null as above.
     ack_queueing_delay_p95_s: Option<f64> = source.link.waited(|waits| waits.percentiles([95])[0]),
-        5 "ACK queue delay p95 ms" Show::Milli;
+        69 "ACK queue delay p95 ms" Show::Milli;
     /// Longest of these times.
     ack_queueing_delay_max_s: Option<f64> = source.link.waited(Distribution::max),
-        6 "ACK queue delay max ms" Show::Milli;
+        70 "ACK queue delay max ms" Show::Milli;
 }
 
 /// Input of the metrics of the total, in addition to the sums over the flows.

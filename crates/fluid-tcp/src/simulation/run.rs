@@ -117,6 +117,8 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     /// Flows that have not started, and that are not complete.
     unstarted: usize,
     unfinished: usize,
+    /// 1 with a random load, which is never finished, else 0.
+    endless: usize,
     failure: Option<RunError>,
 }
 
@@ -222,7 +224,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     }
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
     let keeps_order = gateway.keeps_order() && side.is_empty() && setup.recorded.is_none();
-    let tallies = FlowTally::all(&entries(&setup.flows), keeps_order);
+    let entries = entries(&setup.flows);
+    let tallies = FlowTally::all(&entries, keeps_order);
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
         .collect();
@@ -232,10 +235,14 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
         let start = setup.begin.saturating_add(flow.start);
         let shakes_hands = flow.endpoint.handshake && flow.hosts.is_none();
-        let handshake = setup.rtt.saturating_add(setup.terrestrial_rtt(number));
-        let handshake = if shakes_hands { handshake } else { Span::ZERO };
+        let handshake = if shakes_hands {
+            setup.round_trip(number)
+        } else {
+            Span::ZERO
+        };
         let context = Context {
             flow: number,
+            entry: entries[number],
             packet: setup.packet,
             seed: setup.seed,
             start,
@@ -256,6 +263,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
             tally,
         }
     });
+    // Random loads last as long as the run: one that ended with their last transfer would be short where the load is small.
+    let endless = usize::from(setup.flows.iter().any(Flow::is_of_load));
     let mut run = Run {
         setup,
         gateway,
@@ -284,7 +293,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         parked_ack: Ack::default(),
         served: 0,
         unstarted: setup.flows.len(),
-        unfinished: setup.flows.len(),
+        unfinished: setup.flows.len() + endless,
+        endless,
         failure: None,
     };
     for (number, connection) in (0..).zip(&run.connections) {
@@ -465,7 +475,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let elapsed = now.since(connection.start);
         if connection.tally.complete(elapsed) {
             self.unfinished -= 1;
-            if self.unfinished + 1 == self.connections.len() {
+            if self.unfinished + 1 == self.connections.len() + self.endless {
                 self.mark_shared(1);
             }
         }
@@ -583,7 +593,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             connection.tally.count(Count::Spurious);
         }
         if tcp.is_complete() {
-            return self.on_last_delivery(now, flow, arrival.ack);
+            self.on_last_delivery(now, flow, arrival.ack);
+            return self.wake_flows(now, flow);
         }
         if self.proxy.is_some() {
             // The proxy has acknowledged it.
@@ -625,8 +636,20 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             && let Some(stream) = &mut tcp.stream
             && let Some(woken) = stream.socket.woken()
         {
-            if let Ok(woken) = u32::try_from(woken) {
-                self.after_sender(now, woken, SenderEvent::Pace);
+            // One that is not open looks at its application when it is.
+            let (Some(connection), Ok(number)) =
+                (self.connections.get(woken), u32::try_from(woken))
+            else {
+                continue;
+            };
+            let shakes_hands = self.setup.flows[woken].endpoint.handshake;
+            let handshake = if shakes_hands {
+                self.round_trip(number)
+            } else {
+                Span::ZERO
+            };
+            if now >= connection.start.saturating_add(handshake) {
+                self.after_sender(now, number, SenderEvent::Pace);
             }
         }
     }
@@ -744,10 +767,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.mark_shared(1);
         for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
             let payload = |packets| flow.payload_of(packets, self.setup.packet);
-            let is_part = flow.part_of.is_some() && flow.packets().is_some();
+            let begins = flow.is_of_load().then_some(connection.start < end);
             connection
                 .tally
-                .end(&mut connection.ends, end, is_part, payload);
+                .end(&mut connection.ends, end, begins, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         let link = LinkUse {

@@ -169,6 +169,24 @@ impl Flow {
     }
 }
 
+impl Setup {
+    /// Propagation of a packet of a flow and of its answer: over the link, or to the proxy of a split path.
+    pub(crate) fn round_trip(&self, flow: usize) -> Span {
+        let terrestrial = self.terrestrial_rtt(flow);
+        match self.path.split {
+            None => terrestrial.saturating_add(self.rtt),
+            Some(_) => terrestrial,
+        }
+    }
+}
+
+impl Flow {
+    /// Whether it is a transfer of a load of many.
+    pub(crate) fn is_of_load(&self) -> bool {
+        self.part_of.is_some() && matches!(self.source, Source::Bulk { .. })
+    }
+}
+
 /// Number in the results of each flow: flows that follow each other and are part of one load share one.
 pub(crate) fn entries(flows: &[Flow]) -> Vec<usize> {
     let (mut number, mut last) = (0, None);

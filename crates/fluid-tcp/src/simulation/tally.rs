@@ -9,7 +9,7 @@ use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
 use tmt_core::stats::ratio;
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::endpoint::{Ends, Heard, Outcome};
+use crate::endpoint::{Ends, Heard, Outcome, Times};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
 use crate::simulation::setup::entries;
@@ -335,7 +335,7 @@ impl FlowTally {
         &mut self,
         ends: &mut Ends,
         end: Time,
-        is_part: bool,
+        begins: Option<bool>,
         bulk: impl Fn(u64) -> u64,
     ) {
         self.settle_queueing();
@@ -366,8 +366,12 @@ impl FlowTally {
             let gone = of(Count::Dropped) + of(Count::Lost);
             self.counts.datagrams = Some([of(Count::Sent), gone]);
         }
-        let of_transfer = is_part.then(|| Outcome {
-            transfers: self.counts.completion.into_iter().collect(),
+        // A load is never complete: its transfers are.
+        let of_transfer = begins.map(|begins| Outcome {
+            transfers: Some(Times {
+                begun: u64::from(begins),
+                complete: self.counts.completion.take().into_iter().collect(),
+            }),
             ..Outcome::default()
         });
         self.counts.outcome = ends.outcome(end).or(of_transfer).map(Box::new);
@@ -527,15 +531,20 @@ impl<'a> Observed<'a> {
         self.counts.outcome.as_deref().and_then(value)
     }
 
-    /// Number of times that applications measured; `None` if there are none.
-    pub(super) fn number(&self, of: impl Fn(&Outcome) -> &Vec<Span>) -> Option<u64> {
-        let number = of(self.counts.outcome.as_deref()?).len() as u64;
-        (number > 0).then_some(number)
+    /// Number of requests, pages or transfers that are complete; `None` without an application that makes them.
+    pub(super) fn complete(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<u64> {
+        let times = of(self.counts.outcome.as_deref()?)?;
+        Some(times.complete.len() as u64)
+    }
+
+    /// Number of requests, pages or transfers that began; `None` without an application that makes them.
+    pub(super) fn begun(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<u64> {
+        of(self.counts.outcome.as_deref()?).map(|times| times.begun)
     }
 
     /// Order statistics of times that applications measured; `None` if there are none.
-    pub(super) fn times(&self, of: impl Fn(&Outcome) -> &Vec<Span>) -> Option<Quantiles> {
-        let times = of(self.counts.outcome.as_deref()?);
+    pub(super) fn times(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<Quantiles> {
+        let times = &of(self.counts.outcome.as_deref()?)?.complete;
         let mut distribution = Distribution::within(times.len().max(1), 1);
         distribution.push_all(times);
         (!times.is_empty()).then(|| distribution.quantiles(Span::ZERO))

@@ -121,6 +121,8 @@ def tcp(timeline=None, /, *, jobs=None, **parameters):
 def sweep(plan=None, /, *, jobs=None, **axes):
     if isinstance(plan, dict):
         axes = {**plan, **axes}
+    # A stream of batches can be read once, and an interrupted sweep may go on.
+    axes = {name: _arguments.kept(value) for name, value in axes.items()}
     return _swept(_arguments.file_of(plan), axes, None, _arguments.jobs(jobs))
 
 

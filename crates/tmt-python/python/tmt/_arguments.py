@@ -234,6 +234,13 @@ def file_of(plan):
     raise UsageError(f"found a plan of type {kind}, expected the name of a file or a dictionary")
 
 
+def kept(value):
+    """The value of an axis, with streams of batches as tables."""
+    if isinstance(value, (list, tuple)):
+        return [kept(each) for each in value]
+    return value.read_all() if isinstance(value, pa.RecordBatchReader) else value
+
+
 def plan(axes):
     """A plan in TOML of names and their values, and the tables among them by their names in the plan."""
     lines, tables = [], {}

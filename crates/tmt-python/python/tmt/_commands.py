@@ -166,7 +166,9 @@ def model(name, keys, jobs):
             continue
         values = _arguments.several(value)
         is_range = isinstance(value, str) and (".." in value or "," in value)
-        if is_range or values is not value and not isinstance(value, str) and len(values) != 1:
+        # A list of one value is a list, too, so that a loop over its results works for any length.
+        is_list = not isinstance(value, str) and hasattr(value, "__iter__")
+        if is_range or is_list:
             asked.arguments.append(f"--sweep={key}={','.join(_arguments.text(key, each) for each in values)}")
         else:
             pairs.append(f"{key}={_arguments.text(key, values[0])}")

@@ -165,7 +165,7 @@ fn sample(flow: u64, info: &[u8]) -> Option<HostSample> {
     let micros = |at| Some(Span::from_micros(word(info, at)?));
     let acked = long(info, 120)?;
     let (mss, unacked) = (u64::from(word(info, 16)?), u64::from(word(info, 24)?));
-    if mss == 0 || acked == 0 && unacked == 0 {
+    if mss == 0 || acked <= 1 && unacked <= 1 {
         return None;
     }
     let ssthresh = word(info, 76).filter(|packets| *packets < INFINITE);

@@ -124,6 +124,9 @@ pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note
     }))
 }
 
+/// Mean number of transfers below which a load can be far from what is drawn.
+const FEW: f64 = 5.0;
+
 /// Refuses loads of which the rate of the link or the number of transfers is not known or too large, and warns of those above
 /// the rate of the link.
 pub(super) fn check_loads(
@@ -133,6 +136,7 @@ pub(super) fn check_loads(
     length: Span,
 ) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
+    let mut loads = 0.0;
     for (number, plan) in flows.iter().enumerate() {
         let Some(traffic) = plan.traffic.as_ref() else {
             continue;
@@ -162,11 +166,26 @@ pub(super) fn check_loads(
                 ),
             );
         }
+        loads += load;
+        if most < FEW {
+            notes.push(Note::warning(format!(
+                "`flow` {number}: a load of {load} is some {most:.1} transfers of the mean size in the run: what is drawn can be far from it; increase `duration` or reduce the size"
+            )));
+        }
         if load > 1.0 {
             notes.push(Note::warning(format!(
                 "`flow` {number} offers {load} times the rate of the link: its queue overflows, and transfers pile up"
             )));
         }
+    }
+    let datagrams: f64 = named_datagrams(flows)
+        .map(|(_, (_, form))| form.mean_rate_bps())
+        .sum();
+    let all = loads + link.rate_bps.map_or(0.0, |rate_bps| datagrams / rate_bps);
+    if loads > 0.0 && loads <= 1.0 && all > 1.0 || loads > 1.0 && notes.is_empty() {
+        notes.push(Note::warning(format!(
+            "all loads and datagrams together are {all:.2} times the rate of the link: its queue overflows, and transfers pile up"
+        )));
     }
     Ok(notes)
 }

@@ -79,7 +79,7 @@ fn link_losses_are_numbered_among_the_packets_that_the_queue_does_not_drop() {
         "0,2,1,0.6,0.6,,link",
         "0,3,1,0.7,,,open",
     ];
-    let text = head.to_owned() + &rows.join("\n");
+    let text = format!("{head}{}\n# end: rows=6 crc32=0\n", rows.join("\n"));
     let recording = Recording::read(text.as_bytes()).unwrap();
     let expected = |dropped: &[u64], lost: &[u64]| RecordedLosses::new(dropped.into(), lost.into());
     assert_eq!(recording.losses(Drops::Own), expected(&[], &[0, 2]));
@@ -102,7 +102,7 @@ fn a_course_by_hand() {
         "0,2,2,1.5,1.5,1.9,delivered",
         "0,3,1,1.8,1.8,,open",
     ];
-    let text = head.to_owned() + &rows.join("\n");
+    let text = format!("{head}{}\n# end: rows=6 crc32=0\n", rows.join("\n"));
     let recording = Recording::read(text.as_bytes()).unwrap();
     let plan = Experiment {
         rtt: Some(Span::from_millis(200)),
@@ -144,8 +144,16 @@ fn what_is_no_packet_log_is_refused() {
         ("", "without `log: packets`"),
         ("# log: series\ntime_s\n", "without `log: packets`"),
         (
-            "# log: packets/2\nflow,packet,copy,sent_s,fate\n",
+            "# log: packets/2\nflow,packet,copy,sent_s,fate\n# end: rows=0 crc32=0\n",
             "no packet of data",
+        ),
+        (
+            "# log: packets/2\nflow,packet,copy,sent_s,fate\n0,1,1,0.1,open\n",
+            "1 rows and no end line",
+        ),
+        (
+            "# log: packets/2\nflow,packet,copy,sent_s,fate\n0,1,1,0.1,open\n# end: rows=2 crc32=0\n",
+            "an end line of 2 rows",
         ),
         (
             "# log: packets/2\nflow,packet,copy,sent_s,fate\n0,1,x,0.1,open\n",

@@ -97,6 +97,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if let Some(event) = event {
             self.on_event(now, event);
         }
+        debug_assert!(
+            !G::KNOWS_AHEAD || self.gateway.due().is_none(),
+            "it is never woken"
+        );
         if !G::KNOWS_AHEAD {
             self.wake_gateway(now);
         }
@@ -131,11 +135,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
     pub(super) fn round_trip(&self, flow: u32) -> Span {
-        let terrestrial = self.setup.terrestrial_rtt(flow as usize);
-        match self.setup.path.split {
-            None => terrestrial.saturating_add(self.setup.rtt),
-            Some(_) => terrestrial,
-        }
+        self.setup.round_trip(flow as usize)
     }
 
     /// Propagation delay of an ACK over the link.

@@ -12,6 +12,7 @@ use tmt_core::named::{Kind, Parameter};
 
 use super::typed;
 use crate::exit::{Failure, Outcome};
+use crate::host::here;
 use crate::input::{self, Ahead, is_file};
 use crate::output::refuse_shared_files;
 
@@ -137,7 +138,7 @@ fn given_files(given: &Given) -> Vec<String> {
 /// The first bytes of a file or of stdin, decompressed; empty if there are none, or if it cannot be read.
 fn first_bytes(path: &str) -> Vec<u8> {
     let input: Box<dyn Read + Send> = match path {
-        "-" if io::stdin().is_terminal() => return Vec::new(),
+        "-" if here().host().is_some() || io::stdin().is_terminal() => return Vec::new(),
         "-" => Box::new(io::stdin()),
         path => match File::open(path) {
             Ok(file) if is_file(path) => Box::new(file),

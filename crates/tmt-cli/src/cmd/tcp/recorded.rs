@@ -21,6 +21,9 @@ use crate::table::{Show, Table, write};
 
 const SCHEMA: &str = "tmt.tcp-compare-log/1";
 
+/// Most stretches of time: each looks at all packets.
+const MOST: u64 = 20_000;
+
 /// Stretches of the text, and of the table of `--series` if no interval is given.
 const SHOWN: u64 = 20;
 const WRITTEN: u64 = 200;
@@ -113,12 +116,13 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
         );
     }
     let courses = [Course::of(&recording, &setup), Course::of(&model, &setup)];
+    // Both over the same time.
+    let begin = courses[0].span().0.min(courses[1].span().0);
+    let courses = courses.map(|course| course.since(begin));
     let [recorded, modelled] = courses.each_ref().map(Course::totals);
     let length = courses[0].span();
     let length = length.1.since(length.0);
-    let part = |parts: u64| Span::from_nanos(length.as_nanos().div_ceil(parts).max(1));
-    let given = args.interval.or(args.series_interval);
-    let shown = given.or(part(SHOWN)).unwrap_or(length);
+    let [shown, written] = steps(args, length)?;
     let results = Results {
         hosts: if recording.is_of_real_hosts() {
             "real"
@@ -140,9 +144,8 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
             .map_err(Failure::failed)?,
     );
     if let Some((mut output, form)) = series {
-        let step = args.series_interval.or(given).or(part(WRITTEN));
         let mut table = Records::default();
-        for interval in intervals(&courses, step.unwrap_or(length)) {
+        for interval in intervals(&courses, written) {
             table.row(cells(&object(&interval)?));
         }
         document::write(&table, &mut output, form, SCHEMA)?;
@@ -150,6 +153,25 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
     }
     outputs.iter_mut().try_for_each(Output::close)?;
     outputs.into_iter().try_for_each(Output::finish)
+}
+
+/// Lengths of the stretches that are shown, and of those that are written.
+fn steps(args: &Args, length: Span) -> Outcome<[Span; 2]> {
+    let part = |parts: u64| Span::from_nanos(length.as_nanos().div_ceil(parts).max(1));
+    let steps = [
+        args.interval.or(part(SHOWN)),
+        args.series_interval.or(args.interval).or(part(WRITTEN)),
+    ];
+    let steps = steps.map(|step| step.unwrap_or(length));
+    for step in steps {
+        let stretches = length.as_nanos().div_ceil(step.as_nanos().max(1));
+        if stretches > MOST {
+            return Err(Failure::usage(format!(
+                "found {stretches} stretches of {step}, expected at most {MOST}: a longer --interval or --series-interval"
+            )));
+        }
+    }
+    Ok(steps)
 }
 
 /// Refuses outputs of a usual run, and files that would be shared.
@@ -172,7 +194,9 @@ fn check(args: &Args, path: &str, source: &Source) -> Outcome {
     }
     let lengths = [args.interval, args.series_interval];
     if lengths.into_iter().flatten().any(Span::is_zero) {
-        return Err(Failure::usage("--interval 0s: expected a duration above 0"));
+        return Err(Failure::usage(
+            "--interval or --series-interval: found 0s, expected a duration above 0",
+        ));
     }
     let trace = source.experiment.trace.as_deref();
     let files = [

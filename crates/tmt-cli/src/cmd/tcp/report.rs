@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::experiment::{FlowPlan, Params, Plan, RunId};
+use fluid_tcp::experiment::{Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metric, Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate, overlap};
@@ -247,7 +247,7 @@ impl<'a> Report<'a> {
                 columns.add(run.report.flows[number].numbers());
             }
             // Only the means are shown, which need no bootstrap.
-            (carried(flow), columns.estimates())
+            (flow.name(), columns.estimates())
         });
         let flows: Vec<(String, Means)> = flows.collect();
         // Parameters of a control would widen the table, so they follow it, once each.
@@ -273,14 +273,6 @@ impl<'a> Report<'a> {
             text += &format!("flow {}: {control}\n", flows.join(", "));
         }
         text
-    }
-}
-
-/// The congestion control of a flow, or the application that sends its datagrams.
-fn carried(flow: &FlowPlan) -> String {
-    match (&flow.app, flow.datagrams) {
-        (Some(app), Some(_)) => app.to_string(),
-        _ => flow.flow.algorithm.to_string(),
     }
 }
 
