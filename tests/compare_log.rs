@@ -133,7 +133,7 @@ fn the_model_follows_what_the_log_says() {
 
 /// The log of a run as a replay would write it: with a size, without ACKs, and with small packets in between.
 fn of_real_hosts(log: &str) -> String {
-    let mut text = String::new();
+    let (mut text, mut rows) = (String::new(), 0);
     for line in log.lines().filter(|line| !line.starts_with("# end")) {
         let cells: Vec<&str> = line.split(',').collect();
         if line.starts_with("# settings") {
@@ -143,7 +143,9 @@ fn of_real_hosts(log: &str) -> String {
         } else if line.starts_with("flow,") {
             writeln!(text, "{line},size_bytes").unwrap();
         } else {
+            rows += 1;
             if cells[1].ends_with('7') {
+                rows += 1;
                 writeln!(
                     text,
                     "0,{},1,{},{},,,,,,link,,,,,,,40",
@@ -154,6 +156,7 @@ fn of_real_hosts(log: &str) -> String {
             writeln!(text, "{line},1500").unwrap();
         }
     }
+    writeln!(text, "# end: rows={rows} crc32=0").unwrap();
     text
 }
 
@@ -228,6 +231,15 @@ fn what_cannot_be_compared_is_refused() {
         .ok();
     let log = folder.read("log.csv");
     folder.write("real.csv", of_real_hosts(&log));
+    let cut: Vec<&str> = log.lines().take(700).collect();
+    folder.write("cut.csv", cut.join("\n") + "\n");
+    for (name, more) in [
+        ("fair", "--queue fq-codel"),
+        ("dropped", "--queue-loss bernoulli:0.01"),
+    ] {
+        let run = tmt(&format!("tcp {SYNTHETIC} {more} --packets {name}.csv"));
+        run.within(&folder).run().ok();
+    }
     folder.write("row.csv", log.replacen(",delivered,", ",deliverd,", 1));
     tmt("tcp --link synthetic --rate 1Mbps --duration 4s --path split --packets proxied.csv")
         .within(&folder)
@@ -248,6 +260,32 @@ fn what_cannot_be_compared_is_refused() {
             "--compare-log log.csv --seeds 3",
             1,
             ["--seeds", "those of the log"],
+        ),
+        (
+            "--compare-log log.csv --rtt 300ms",
+            1,
+            ["--rtt", "another value than in the head of the log"],
+        ),
+        (
+            "--compare-log log.csv --duration 5s",
+            1,
+            ["--duration", "those of the log"],
+        ),
+        ("--compare-log cut.csv", 1, ["no end line", "it was cut"]),
+        (
+            "--compare-log fair.csv",
+            1,
+            ["behind fq-codel", "another queue"],
+        ),
+        (
+            "--compare-log dropped.csv",
+            1,
+            ["--queue-loss", "--compare-drops recorded"],
+        ),
+        (
+            "--compare-log log.csv --interval 1us",
+            2,
+            ["stretches of", "at most 20000"],
         ),
         ("--compare-log real.csv", 1, ["--cc", "real hosts"]),
         (

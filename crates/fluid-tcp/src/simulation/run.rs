@@ -357,6 +357,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn process(&mut self) -> Time {
         let end = self.setup.end;
         let mut now = self.setup.begin;
+        let can_stop = self.probe.can_stop();
         while self.unfinished > 0 {
             let Some((at, kind)) = self.events.first(end) else {
                 self.check_stalled();
@@ -370,7 +371,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 }
             }
             now = at;
-            if self.probe.stops(now) {
+            if can_stop && self.probe.stops(now) {
                 self.failure = Some(RunError::Stopped);
                 return now;
             }
