@@ -171,7 +171,8 @@ fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
     let mut runner = SchemeRunner::new("harq:10/12".parse().unwrap(), RTT, Span::ZERO);
     let (mut slots, mut lldus) = (Vec::<Slot>::with_capacity(SLICE), Vec::with_capacity(SLICE));
     while let Next::Batch(batch) = reader.next_batch().unwrap() {
-        (slots.clear(), lldus.clear());
+        slots.clear();
+        lldus.clear();
         batch.append(&mut slots, &mut Vec::new()).unwrap();
         runner.push_slots(&slots, &mut lldus).unwrap();
         arrow::encode::batch(&lldus, &mut out);
