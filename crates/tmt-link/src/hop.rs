@@ -188,7 +188,7 @@ pub trait Gateway: Hop {
     /// What it keeps of the packets whose service has begun.
     type Departure: Departure;
 
-    /// Whether nothing is ever due, and [`Hop::wake`] has no event: it says on its arrival what becomes of a packet, unless its link has
+    /// Whether nothing is ever due, and [`Self::wake`] has no event: it says on its arrival what becomes of a packet, unless its link has
     /// ended. It is then never woken.
     const KNOWS_AHEAD: bool = false;
 
