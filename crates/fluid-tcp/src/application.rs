@@ -1,4 +1,4 @@
-//! Applications by name: what a flow carries, and over which transport.
+//! Applications by name: the data of a flow, and its transport.
 //!
 //! An entry turns the values of its parameters into [`Traffic`], which gives a flow its application, and its hosts if they
 //! are not TCP. To add one, write one file in `application/` and add one line to [`ENTRIES`].

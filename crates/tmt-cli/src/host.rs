@@ -87,13 +87,13 @@ impl Host {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// What the command has said so far, taken.
+    /// Messages of the command so far, removed from here.
     #[must_use]
     pub fn take_notes(&self) -> Vec<Note> {
         std::mem::take(&mut locked(&self.notes))
     }
 
-    /// What the command has printed, taken.
+    /// Output of the command, removed from here.
     pub(crate) fn take_printed(&self) -> Vec<u8> {
         std::mem::take(&mut locked(&self.printed))
     }

@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! A program in another language calls a command with [`call`], and gets what the command prints: the flags, the defaults and the
+//! A program in another language calls a command with [`call`], and gets its output: the flags, the defaults and the
 //! digits are those of `tmt`.
 //!
 //! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):

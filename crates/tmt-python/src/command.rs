@@ -87,7 +87,7 @@ fn done<T: Send>(
     Ok((result, complaint.map(|text| in_python(&text, &known))))
 }
 
-/// Gives `host` what is in memory.
+/// Gives `host` the inputs in memory.
 fn hold(host: &Arc<Host>, traces: Vec<(String, Input)>, files: Vec<(String, Vec<u8>)>) {
     for (name, input) in traces {
         let stop = Arc::clone(host);

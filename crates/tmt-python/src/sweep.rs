@@ -23,11 +23,11 @@ use crate::work;
 /// Most different warnings of the results.
 const MOST: usize = 12;
 
-/// What is finished of a sweep.
+/// The finished cells of a sweep.
 #[pyclass(frozen)]
 pub(crate) struct Finished(Records);
 
-/// Rows of a sweep; what is finished and the exception, if a signal has ended it early.
+/// Rows of a sweep; the finished cells and the exception, if a signal has ended it early.
 type Swept<'py> = (Table<'py>, Option<(Finished, Py<PyAny>)>);
 
 /// Runs the cells of a plan: the text of the file `file`, if there is one, whose values those of `axes`, also a plan in TOML,

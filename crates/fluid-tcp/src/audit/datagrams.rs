@@ -1,6 +1,6 @@
 //! Datagrams of one flow: rules `causality`, `acked`, `story` and `form`.
 //!
-//! Nobody acknowledges or repeats them. They have one size, and leave one after the other at a rate, or in bursts at a rate
+//! They are neither acknowledged nor retransmitted. They have one size, and leave one after the other at a rate, or in bursts at a rate
 //! with pauses, of which the log does not show how long they are.
 
 use tmt_core::types::Time;
@@ -33,7 +33,7 @@ impl Datagrams {
         let &Row { packet, copy, .. } = row;
         let mut causality = tally.at(Rule::Causality, row.line);
         let found = format_args!("datagram {packet} copy {copy}");
-        let expected = format_args!("datagram {} copy 1: nobody repeats it", self.next);
+        let expected = format_args!("datagram {} copy 1: it is not retransmitted", self.next);
         causality.check((packet, copy) == (self.next, 1), found, expected);
         let (start, first) = *self.burst.get_or_insert((row.sent, packet));
         let due = start.saturating_add(self.form.after(packet.saturating_sub(first)));
@@ -63,7 +63,7 @@ impl Datagrams {
         story.check(
             row.fate != Fate::Duplicate,
             found,
-            "another fate: nobody repeats it",
+            "another fate: it is not retransmitted",
         );
         let found = format_args!("datagram {packet} with a time in 'acked'");
         let mut acked = tally.at(Rule::Acked, row.line);

@@ -1,4 +1,4 @@
-//! UDP (RFC 768): each answer of the application is a datagram, which nobody acknowledges, repeats or paces.
+//! UDP (RFC 768): each answer of the application is a datagram, without acknowledgement, retransmission or pacing.
 
 use tmt_core::types::{Bytes, Time};
 use tmt_link::{Packet, Tag};

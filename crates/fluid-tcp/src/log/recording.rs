@@ -48,7 +48,7 @@ pub struct Recording {
 /// A value of the head, and the parameter that it is: key, parameter, and unit in the text of the parameter.
 type Key = (&'static str, &'static str, &'static str);
 
-/// What the head of a log says of the link, by the parameters of an experiment.
+/// Keys of the head of a log that describe the link, with the parameters of an experiment.
 const KEYS: [Key; 22] = [
     ("link", "link", ""),
     ("rtt_ns", "rtt", "ns"),
@@ -230,7 +230,7 @@ impl Recording {
         RecordedLosses::new(dropped, numbers(&arrived, Fate::Link))
     }
 
-    /// The experiment over the link of the log. `given` says what the head does not: the hosts, and where they are needed, the
+    /// The experiment over the link of the log. `given` has the values that are not in the head: the hosts, and where they are needed, the
     /// trace, or rate and LLDU of a channel. It also overrides the head.
     ///
     /// # Errors
