@@ -24,9 +24,9 @@ use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, Transmission};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
-use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
+use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
-use crate::simulation::recorded::Repeated;
+use crate::simulation::recorded::Repeating;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{Flow, Setup};
@@ -107,7 +107,6 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
-    recorded: Option<Box<Repeated>>,
     sent: u64,
     /// Packet and ACK passed to a rare path. Passed here, and not by reference, they stay in registers on the common path.
     parked: Packet,
@@ -191,20 +190,44 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
-        if self.probe.can_stop() {
-            simulate(self.setup, gateway, self.side, self.probe)
-        } else {
-            simulate(self.setup, gateway, self.side, &mut NoProbe)
-        }
+        let mut unwatched = Unwatched::of(self.probe);
+        simulate(self.setup, gateway, self.side, &mut unwatched)
     }
 
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
-        if self.probe.watches() || self.probe.can_stop() {
+        if let Some(losses) = &self.setup.recorded {
+            let gateway = Repeating::new(gateway, losses.clone());
+            simulate(self.setup, gateway, self.side, self.probe)
+        } else if self.probe.watches() {
             simulate(self.setup, gateway, self.side, self.probe)
         } else {
             // Without the hooks a run is shorter by a tenth.
-            simulate(self.setup, gateway, self.side, &mut NoProbe)
+            let mut unwatched = Unwatched::of(self.probe);
+            simulate(self.setup, gateway, self.side, &mut unwatched)
         }
+    }
+}
+
+/// A probe that does not watch. All runs of these are one code, whether the probe can stop them or not.
+struct Unwatched<'a>(Option<&'a dyn Probe>);
+
+impl<'a> Unwatched<'a> {
+    fn of(probe: &'a impl Probe) -> Self {
+        Self(probe.can_stop().then_some(probe))
+    }
+}
+
+impl Probe for Unwatched<'_> {
+    fn watches(&self) -> bool {
+        false
+    }
+
+    fn can_stop(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn stops(&self, now: Time) -> bool {
+        self.0.is_some_and(|probe| probe.stops(now))
     }
 }
 
@@ -223,7 +246,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return Err(RunError::NotTcp { flow });
     }
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
-    let keeps_order = gateway.keeps_order() && side.is_empty() && setup.recorded.is_none();
+    let keeps_order = gateway.keeps_order() && side.is_empty();
     let entries = entries(&setup.flows);
     let tallies = FlowTally::all(&entries, keeps_order);
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
@@ -284,10 +307,6 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
-        recorded: setup
-            .recorded
-            .clone()
-            .map(|losses| Box::new(Repeated::new(losses))),
         sent: 0,
         parked: Packet::default(),
         parked_ack: Ack::default(),
