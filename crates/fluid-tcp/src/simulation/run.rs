@@ -24,7 +24,7 @@ use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, Transmission};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
-use crate::simulation::probe::{Probe, SenderEvent};
+use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::recorded::Repeating;
 use crate::simulation::setup::entries;
@@ -199,35 +199,12 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
             let gateway = Repeating::new(gateway, losses.clone());
             simulate(self.setup, gateway, self.side, self.probe)
         } else if self.probe.watches() {
-            simulate(self.setup, gateway, self.side, self.probe)
+            simulate(self.setup, gateway, self.side, &mut Watched(self.probe))
         } else {
             // Without the hooks a run is shorter by a tenth.
             let mut unwatched = Unwatched::of(self.probe);
             simulate(self.setup, gateway, self.side, &mut unwatched)
         }
-    }
-}
-
-/// A probe that does not watch. All runs of these are one code, whether the probe can stop them or not.
-struct Unwatched<'a>(Option<&'a dyn Probe>);
-
-impl<'a> Unwatched<'a> {
-    fn of(probe: &'a impl Probe) -> Self {
-        Self(probe.can_stop().then_some(probe))
-    }
-}
-
-impl Probe for Unwatched<'_> {
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn can_stop(&self) -> bool {
-        self.0.is_some()
-    }
-
-    fn stops(&self, now: Time) -> bool {
-        self.0.is_some_and(|probe| probe.stops(now))
     }
 }
 
