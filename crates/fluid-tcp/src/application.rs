@@ -15,7 +15,7 @@ mod voice;
 
 use std::fmt::Debug;
 
-use tmt_core::named::{self, Family, Own, ParseError, Values};
+use tmt_core::named::{self, Family, Kind, Own, Parameter, ParseError, Values, head};
 use tmt_core::types::{Bytes, Span};
 
 use crate::simulation::Flow;
@@ -149,6 +149,37 @@ impl Family for Make {
 /// Values of its parameters that do not fit each other.
 pub fn traffic(app: &App) -> Result<Box<dyn Traffic>, ParseError> {
     (app.entry().make.0)(app.values())
+}
+
+/// The text of an application with the content of files in place of their names; `read` returns the text of a file, or why it
+/// cannot be read. `None` if it names none.
+///
+/// ```
+/// use fluid_tcp::application::with_files;
+///
+/// let mut read = |_: &str| Ok("size_bytes\n1000\n20000 # the page itself\n".to_owned());
+/// let text = with_files("pages(size=csv(sizes.csv),objects=2)", &mut read)?;
+/// assert_eq!(text.as_deref(), Some("pages(size=csv({size_bytes;1000;20000}),objects=2)"));
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// A file that cannot be read, or whose content is refused: with its name, line and column.
+pub fn with_files(
+    text: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Option<String>, String> {
+    let (name, rest) = head(text);
+    let entry = App::entries().into_iter().find(|entry| entry.name == name);
+    let Some((entry, rest)) = entry.zip(rest) else {
+        return Ok(None);
+    };
+    let mut unnamed = |parameter: &'static Parameter, value: &str| match parameter.kind {
+        Kind::Text(_) => law::with_file(value, read),
+        _ => Ok(None),
+    };
+    let replaced = entry.replaced(rest, &mut unnamed)?;
+    Ok(replaced.map(|rest| format!("{name}({rest})")))
 }
 
 #[cfg(test)]

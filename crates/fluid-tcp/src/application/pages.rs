@@ -54,6 +54,7 @@ pub(super) static REQUEST: Entry = Entry {
     examples: &[
         "request(down=100kB,every=10s)",
         "request(up=2kB,down=exponential(20kB),every=1s)",
+        "request(down=csv({size_bytes;700;12000;90000}),every=500ms)",
     ],
     make: Make(|values| {
         Ok(Box::new(Pages {

@@ -6,7 +6,7 @@ use tmt_core::types::{Bytes, Span, to_f64};
 use tmt_link::CLASSES;
 
 use super::setting::{Kind, Setting};
-use crate::application::{App, traffic};
+use crate::application::{self, App, traffic};
 use crate::congestion::Algorithm;
 
 /// Start time of a flow, from the start of the run.
@@ -100,6 +100,46 @@ fn class(text: &str) -> Result<u8, String> {
     class.ok_or_else(|| format!("found class '{text}', expected a whole number from 0 to {most}"))
 }
 
+/// The settings of a flow, each key with its text.
+fn given(text: &str) -> Result<Vec<(&str, String)>, String> {
+    let mut given: Vec<(&str, String)> = Vec::new();
+    for part in parts(text) {
+        match (part.key, given.last_mut()) {
+            (Some(key), _) if KEYS.contains(&key) => given.push((key, part.value.to_owned())),
+            // Commas also separate the parameters of a value without parentheses.
+            (_, Some(("cc" | "app", value))) => *value += &format!(",{}", part.text),
+            _ => {
+                let keys = KEYS.map(|key| format!("{key}=…")).join(", ");
+                return Err(format!("found '{}', expected some of {keys}", part.text));
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// The text of a flow with the content of the files that its application names; `None` if it names none, or is no flow.
+pub(super) fn with_files(
+    text: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Option<String>, String> {
+    let Ok(mut given) = given(text) else {
+        return Ok(None);
+    };
+    let mut changed = false;
+    for (key, value) in &mut given {
+        if *key == "app"
+            && let Some(other) = application::with_files(value, read)?
+        {
+            *value = other;
+            changed = true;
+        }
+    }
+    let texts = given
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    Ok(changed.then(|| texts.collect::<Vec<_>>().join(",")))
+}
+
 impl FlowSpec {
     /// Refuses settings that its application cannot have.
     fn check(&self) -> Result<(), String> {
@@ -126,18 +166,7 @@ impl Setting for FlowSpec {
     const KIND: Kind = Kind::Text("KEY=VALUE,…", Vec::new);
 
     fn read(text: &str) -> Result<Self, String> {
-        let mut given: Vec<(&str, String)> = Vec::new();
-        for part in parts(text) {
-            match (part.key, given.last_mut()) {
-                (Some(key), _) if KEYS.contains(&key) => given.push((key, part.value.to_owned())),
-                // Commas also separate the parameters of a value without parentheses.
-                (_, Some(("cc" | "app", value))) => *value += &format!(",{}", part.text),
-                _ => {
-                    let keys = KEYS.map(|key| format!("{key}=…")).join(", ");
-                    return Err(format!("found '{}', expected some of {keys}", part.text));
-                }
-            }
-        }
+        let given = given(text)?;
         let mut flow = Self::default();
         for (key, value) in given {
             let is_first = match key {

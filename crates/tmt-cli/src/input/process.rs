@@ -1,10 +1,11 @@
-//! Erasure processes from flags and parameter files, with the files that they name.
+//! Erasure processes and flows from flags and parameter files, with the files that they name.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use tmt_core::channel::{FAMILIES, SlotChannel, names_files, with_files};
+use fluid_tcp::experiment::with_files;
+use tmt_core::channel::{FAMILIES, SlotChannel, names_files};
 use tmt_core::format::compression::small_text;
 
 use super::open_or;
@@ -25,13 +26,9 @@ impl ProcessText {
     }
 }
 
-/// The text of a process with the content of its files instead of their names; `None` if it names none.
+/// The text of a process or a flow with the content of its files instead of their names; `None` if it names none.
 pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
-    if !names_files(text, FAMILIES) {
-        return Ok(None);
-    }
-    let text = with_files(text, FAMILIES, &mut content).map_err(|error| error.to_string())?;
-    Ok(Some(text.into_owned()))
+    with_files(text, &mut content)
 }
 
 /// The text of a file, which may be gzip or zstd.

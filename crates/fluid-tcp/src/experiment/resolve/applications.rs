@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tmt_core::named::brief;
 use tmt_core::types::{Bytes, Note, Span};
 
 use super::link::Link;
@@ -202,7 +203,7 @@ fn named_datagrams(flows: &[FlowPlan]) -> impl Iterator<Item = (usize, (&'static
 pub(super) fn words(flows: &[FlowPlan]) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
     for app in flows.iter().filter_map(|flow| flow.app.as_ref()) {
-        let text = app.in_parentheses();
+        let text = brief(&app.in_parentheses());
         if !words.contains(&text) {
             words.push(text);
         }

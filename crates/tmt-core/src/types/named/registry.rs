@@ -76,6 +76,31 @@ impl<M> Entry<M> {
             .chain(split)
     }
 
+    /// `text`, what follows the name, with other values in place of those for which `replace` returns one; `None` if it
+    /// returns none.
+    ///
+    /// # Errors
+    /// Those of `replace`.
+    pub fn replaced<E>(
+        &self,
+        text: &str,
+        replace: &mut dyn FnMut(&'static Parameter, &str) -> Result<Option<String>, E>,
+    ) -> Result<Option<String>, E> {
+        let mut changed = false;
+        let mut parts = Vec::new();
+        for (parameter, part, value) in self.parts(text) {
+            let other = parameter.map(|parameter| replace(parameter, value));
+            let Some(other) = other.transpose()?.flatten() else {
+                parts.push(part.to_owned());
+                continue;
+            };
+            let before = part.strip_suffix(value).unwrap_or_default();
+            parts.push(format!("{before}{other}"));
+            changed = true;
+        }
+        Ok(changed.then(|| parts.join(",")))
+    }
+
     /// Reads the values of its parameters in `text`, the part after `name:`.
     ///
     /// # Errors
