@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use fluid_tcp::experiment::{Loaded, with_files};
 use pyo3::prelude::*;
 use tmt_cli::Host;
-use tmt_core::format::compression::small_text;
+use tmt_core::format::import::table_text;
 use tmt_core::format::{
     Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, reading_notes, recognise,
 };
@@ -271,7 +271,7 @@ pub(crate) fn argument<T: std::str::FromStr<Err: std::fmt::Display>>(
 pub(crate) fn with_content(key: &str, text: &str) -> Result<Option<String>, Failure> {
     let mut content = |path: &str| {
         let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
-        small_text(path, file)
+        table_text(path, file)
     };
     let text = with_files(text, &mut content);
     text.map_err(|error| Failure::Data(format!("`{key}`: {error}")))

@@ -216,6 +216,45 @@ fn tables_without_sizes_are_refused_with_line_and_column() {
 }
 
 #[test]
+fn tables_of_arrivals_that_do_not_fit_are_refused_with_line_and_column() {
+    for (content, error) in [
+        ("time_s,size_bytes,flow\n", "a.csv: found no rows"),
+        ("time_s,flow\n0,1\n", "a.csv:1: found 'time_s,flow'"),
+        ("time_s\n0\n", "a.csv:1: found 'time_s'"),
+        (
+            "time_s,size_bytes\n0,10\n-1,10\n",
+            "a.csv:3: column 1: found '-1'",
+        ),
+        (
+            "time_s,size_bytes\n1,10\n0.5,10\n",
+            "a.csv:3: column 1: found 500ms after 1s",
+        ),
+        ("time_s,size_bytes\n0,0\n", "a.csv:2: column 2: found '0'"),
+        (
+            "time_s,size_bytes,flow\n0,10\n",
+            "a.csv:2: found 2 columns, expected 3",
+        ),
+    ] {
+        let mut read = |_: &str| Ok(content.to_owned());
+        let found = with_files("arrivals(a.csv,over=udp)", &mut read).unwrap_err();
+        assert!(found.starts_with(error), "{found}");
+    }
+    for (text, error) in [
+        (
+            "arrivals({time_s,size_bytes;0,1},headers=28B)",
+            "headers=28B with over=tcp",
+        ),
+        (
+            "arrivals({time_s,size_bytes;0,1},over=udp,headers=20B)",
+            "at least 28B",
+        ),
+    ] {
+        let found = traffic(&text.parse().unwrap()).unwrap_err().to_string();
+        assert!(found.contains(error), "{found}");
+    }
+}
+
+#[test]
 fn files_are_read_wherever_an_application_names_them() {
     let mut read = |name: &str| {
         Ok(match name {

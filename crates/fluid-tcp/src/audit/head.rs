@@ -474,7 +474,7 @@ impl Head {
         let forms: Option<Vec<Option<Form>>> = forms.collect();
         let forms = forms.filter(|forms| forms.len() as u64 == self.flows);
         let expected = format_args!(
-            "payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on, or - for TCP, of each of {} flows",
+            "payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on, or largest=BYTES,headers=BYTES, or - for TCP, of each of {} flows",
             self.flows
         );
         forms.ok_or_else(|| unfit("flow_datagrams", text, expected))

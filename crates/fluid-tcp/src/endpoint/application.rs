@@ -79,6 +79,12 @@ pub trait Application: Debug {
         None
     }
 
+    /// Number of a flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) that is to start, and when: one after the
+    /// other, until there is none. A run asks for it after each delivery of TCP, too. By default there is none.
+    fn opened(&mut self) -> Option<(usize, Time)> {
+        None
+    }
+
     /// Observations, at the end of a run. By default nothing.
     fn outcome(&mut self, _end: Time) -> Outcome {
         Outcome::default()
@@ -253,6 +259,11 @@ impl Socket {
     /// The next flow to be asked again.
     pub(crate) fn woken(&mut self) -> Option<usize> {
         self.application.woken()
+    }
+
+    /// The next flow to be started, and when.
+    pub(crate) fn opened(&mut self) -> Option<(usize, Time)> {
+        self.application.opened()
     }
 
     /// Observations of the application until `end`.

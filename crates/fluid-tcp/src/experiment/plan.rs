@@ -14,7 +14,7 @@ use super::error::{Error, Result, data, refused};
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
-use crate::application::{App, Form, Site, Traffic};
+use crate::application::{App, Form, Pace, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -266,6 +266,7 @@ impl Plan {
                 number,
                 seed,
                 packet: self.resolved.packet(),
+                rtt: self.rtt,
                 rate_bps: self.link_rate_bps,
                 length,
             };
@@ -537,7 +538,8 @@ impl Plan {
     }
 }
 
-/// The datagrams of each flow, for the auditor: sizes in bytes, rate in bit/s, and whether there are pauses; `-` for TCP.
+/// The datagrams of each flow, for the auditor: sizes in bytes, and rate in bit/s and whether there are pauses, unless they have
+/// any size at any time; `-` for TCP.
 fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
     let entries = simulation::entries(&setup.flows);
     let flows = entries.into_iter().filter_map(|entry| flows.get(entry));
@@ -545,12 +547,14 @@ fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
         let Some(form) = flow.datagrams else {
             return "-".to_owned();
         };
-        let pauses = if form.share < 1.0 { "on" } else { "off" };
         let (payload, headers) = (form.payload.0, form.headers.0);
-        format!(
-            "payload={payload},headers={headers},rate={},pauses={pauses}",
-            form.rate_bps
-        )
+        match form.pace {
+            Pace::Rate { bps, share } => {
+                let pauses = if share < 1.0 { "on" } else { "off" };
+                format!("payload={payload},headers={headers},rate={bps},pauses={pauses}")
+            }
+            Pace::Arrivals => format!("largest={payload},headers={headers}"),
+        }
     });
     flows.collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use fluid_tcp::experiment::with_files;
 use tmt_core::channel::{FAMILIES, SlotChannel, names_files};
-use tmt_core::format::compression::small_text;
+use tmt_core::format::import::table_text;
 
 use super::open_or;
 use crate::exit::{Failure, Outcome};
@@ -31,13 +31,13 @@ pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
     with_files(text, &mut content)
 }
 
-/// The text of a file, which may be gzip or zstd.
+/// The text of a file, which may be gzip or zstd, or the table of a capture.
 fn content(path: &str) -> Result<String, String> {
     if path == "-" {
         return Err("found stdin (-), expected the name of a file".to_owned());
     }
     let file = open_or("tmt", Some(path)).map_err(|error| format!("{path}: {error}"))?;
-    small_text(path, file)
+    table_text(path, file)
 }
 
 /// Text of a process in a command: quoted if a shell would change it.
