@@ -145,6 +145,7 @@ fn mixed_traffic_is_audited_and_each_fault_in_a_datagram_is_found() {
         ("rate=100000,", "rate=100001,"),
         ("pauses=on", "pauses=off"),
         ("flow_datagrams: payload", "flow_datagrams: - payload"),
+        (",start=1s", ",start=9s"),
     ] {
         assert!(log.contains(good), "{good}");
         let found = broken(&without_crc(&log.replacen(good, bad, 1)));

@@ -11,9 +11,10 @@ use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
 
 use super::error::{Error, Result, data, refused};
+use super::flows;
 use super::parameters::Experiment;
 use super::setting::Setting as _;
-use super::values::{BufferSize, LinkKind, Start};
+use super::values::{BufferSize, FlowSpec, LinkKind, Start};
 use crate::application::{App, Form, Pace, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
@@ -442,6 +443,12 @@ impl Plan {
         if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
             set("flow_datagrams", &described_datagrams(&self.flows, setup));
         }
+        if let Some(flows) = self.described_flows(seed) {
+            set("flow_settings", &flows);
+        }
+        if let Some(digest) = self.trace_digest() {
+            set("trace_digest", &digest);
+        }
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
@@ -522,6 +529,39 @@ impl Plan {
 }
 
 impl Plan {
+    /// Control, application, start and the other settings of each flow in the run with `seed`; `None` if that is too long for a head.
+    fn described_flows(&self, seed: u64) -> Option<String> {
+        /// Longest text, bytes.
+        const LONGEST: usize = 1 << 16;
+        let specs = self
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(number, plan)| FlowSpec {
+                cc: plan
+                    .datagrams
+                    .is_none()
+                    .then(|| plan.flow.algorithm.clone()),
+                start: Some(Start::At(plan.start.draw(seed, number))),
+                bytes: plan.flow.bytes().filter(|_| plan.app.is_none()),
+                app: plan.app.clone(),
+                terrestrial_rtt: plan.flow.terrestrial_rtt,
+                class: Some(plan.flow.class).filter(|class| *class > 0),
+            });
+        Some(flows::in_one_line(specs)).filter(|text| text.len() <= LONGEST)
+    }
+
+    /// A digest of the rows of the trace that the link is over, in hexadecimal; `None` without one, or if it cannot be read.
+    #[must_use]
+    pub fn trace_digest(&self) -> Option<String> {
+        let trace = match &self.link {
+            LinkPlan::Timeline(trace) => trace,
+            LinkPlan::Coupled(plan) if plan.channel.is_none() => &plan.trace,
+            LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => return None,
+        };
+        trace.rows.digest().map(|digest| format!("{digest:016x}"))
+    }
+
     /// Describes when the receiver sends ACKs.
     fn describe_acks(&self, head: &mut Metadata, endpoint: &Endpoint) {
         let nanos = |span: Span| span.as_nanos().to_string();

@@ -4,7 +4,9 @@ use fluid_tcp::experiment::{LinkKind, Setting as _};
 use fluid_tcp::simulation::replications::Estimate;
 use serde_json::{Map, Value, json};
 use tmt_core::types::Span;
-use tmt_study::advise::{Advice, Candidate, Change, Difference, Fate, Objective, Question, Runs};
+use tmt_study::advise::{
+    Advice, Candidate, Change, Difference, Fate, Objective, Question, Runs, loads_pages,
+};
 use tmt_study::conditions::Conditions;
 
 use super::commands::{Commands, flags};
@@ -104,7 +106,7 @@ fn changed(advice: &Advice) -> Vec<Value> {
         let values = one.values.iter().map(|(number, estimate)| {
             json!({
                 "scheme": advice.candidates[*number].scheme.to_string(),
-                advice.objective.metric(): estimate,
+                advice.objective.metric(loads_pages(&advice.experiment)): estimate,
             })
         });
         json!({
@@ -153,9 +155,10 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
         Objective::P99Delay,
         Objective::Efficiency,
     ] {
-        table = table.value(objective.metric(), |(_, one)| {
-            json!(advice.estimate(one, objective))
-        });
+        table = table.value(
+            objective.metric(loads_pages(&advice.experiment)),
+            |(_, one)| json!(advice.estimate(one, objective)),
+        );
     }
     table
         .value("winner_better_by", |(number, _)| {
