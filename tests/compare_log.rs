@@ -164,7 +164,7 @@ fn mixed_flows_are_those_of_the_head() {
         .ok();
     let head = folder.read("log.csv");
     assert!(
-        head.contains("\n# flow_settings: start=0s,app=cbr") || head.contains("app=cbr("),
+        head.contains("\n# flow_settings: app=cbr,start=0s cc=cubic"),
         "{head}"
     );
     tmt("audit log.csv").within(&folder).run().ok();

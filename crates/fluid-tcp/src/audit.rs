@@ -251,11 +251,12 @@ impl<'t, R: Read> Auditor<'t, R> {
         row.count(&mut self.counts);
         let head = self.settings.of(row.flow);
         packet_lifecycle::check(&row, head, tally);
-        let start = self.settings.start_of(row.flow);
-        let found = format_args!("flow {} sent {}", row.flow, row.sent);
-        let expected = format_args!("not before its start, {start}");
-        let mut causality = tally.at(Rule::Causality, line);
-        causality.check(row.sent >= start, found, expected);
+        if let Some(start) = self.settings.start_of(row.flow) {
+            let found = format_args!("flow {} sent {}", row.flow, row.sent);
+            let expected = format_args!("not before its start, {start}");
+            let mut causality = tally.at(Rule::Causality, line);
+            causality.check(row.sent >= start, found, expected);
+        }
 
         let flow = self.flows.entry(row.flow);
         let flow = flow.or_insert_with(|| {

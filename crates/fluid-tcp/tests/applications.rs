@@ -719,8 +719,8 @@ fn a_window_restarts_after_a_pause() {
     let (_, restarted) = answers("", "4s", "newreno");
     assert!(kept < 0.15 && restarted > 0.4, "{kept}, {restarted}");
     assert_eq!(
-        answers("idle_restart = \"linux\"", "4s", "newreno").1,
-        restarted
+        answers("idle_restart = \"linux\"", "4s", "newreno"),
+        answers("", "4s", "newreno")
     );
     let (_, rfc) = answers("idle_restart = \"rfc5681\"", "4s", "newreno");
     assert!((rfc - restarted).abs() < 0.01, "{rfc}, {restarted}");

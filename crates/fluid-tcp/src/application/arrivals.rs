@@ -39,9 +39,8 @@ pub(super) static ENTRY: Entry = Entry {
                 "a table time_s,size_bytes,flow, or a capture (pcap)",
             ),
         Parameter::keyword("over", &["tcp", "udp"]),
-        Parameter::optional(
-            "headers",
-            Kind::Size,
+        Parameter::optional("headers", Kind::Size, "").described(
+            "SIZE",
             "headers of a datagram, 28B of IPv4 and UDP if not given",
         ),
     ],
@@ -155,13 +154,11 @@ impl Arrivals {
 
     /// Bytes on the link of an arrival of `flow`.
     fn on_link(&self, size: Bytes, flow: &Flow, packet: Bytes) -> u64 {
-        match self.headers {
-            Some(headers) => size.0.saturating_add(headers.0),
-            None => {
-                let packets = size.0.div_ceil(flow.payload(packet).0.max(1));
-                packets.saturating_mul(packet.0)
-            }
+        if let Some(headers) = self.headers {
+            return size.0.saturating_add(headers.0);
         }
+        let packets = size.0.div_ceil(flow.payload(packet).0.max(1));
+        packets.saturating_mul(packet.0)
     }
 }
 

@@ -19,7 +19,7 @@ use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use super::law::{Law, Unit};
 use super::{Entry, Make, Site, Traffic};
-use crate::endpoint::{self, Application, Context, Outcome, Source, Supply, Times};
+use crate::endpoint::{self, Application, Context, Outcome, Source, Supply, Times, Wake};
 use crate::simulation::Flow;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -160,7 +160,6 @@ impl Pages {
             slots: (0..if self.stays_open { flows } else { slots }).collect(),
             unused: slots,
             woken: VecDeque::new(),
-            opened: VecDeque::new(),
             loaded: Vec::new(),
         };
         page.begin(context.open);
@@ -251,8 +250,7 @@ struct Page {
     slots: Vec<usize>,
     /// The first connection that was never open.
     unused: usize,
-    woken: VecDeque<usize>,
-    opened: VecDeque<(usize, Time)>,
+    woken: VecDeque<Wake>,
     loaded: Vec<Span>,
 }
 
@@ -279,6 +277,7 @@ impl Page {
         self.open += 1;
         let mut sent = now;
         let mut connection = self.slots[slot];
+        let mut wake = Wake::Ask(self.first + connection);
         if !self.pages.stays_open && self.connections[connection].answered {
             if self.unused == self.connections.len() {
                 // A page after the end of the run.
@@ -287,7 +286,7 @@ impl Page {
             connection = self.unused;
             self.unused += 1;
             self.slots[slot] = connection;
-            self.opened.push_back((self.first + connection, now));
+            wake = Wake::Open(self.first + connection, now);
             sent = now.saturating_add(self.handshake);
         }
         let u = self.draw();
@@ -298,7 +297,7 @@ impl Page {
             answered: false,
             slot,
         };
-        self.woken.push_back(self.first + connection);
+        self.woken.push_back(wake);
     }
 
     /// Bytes reach the client.
@@ -357,12 +356,8 @@ impl Application for OfPage {
         self.page.borrow_mut().on_bytes(self.number, now, payload.0);
     }
 
-    fn woken(&mut self) -> Option<usize> {
+    fn woken(&mut self) -> Option<Wake> {
         self.page.borrow_mut().woken.pop_front()
-    }
-
-    fn opened(&mut self) -> Option<(usize, Time)> {
-        self.page.borrow_mut().opened.pop_front()
     }
 
     fn outcome(&mut self, end: Time) -> Outcome {

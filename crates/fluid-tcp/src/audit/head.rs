@@ -256,11 +256,10 @@ impl Settings {
         own.unwrap_or(&self.head)
     }
 
-    /// The earliest start of a flow.
-    pub(super) fn start_of(&self, flow: u64) -> Time {
-        let own = usize::try_from(flow).ok();
-        let own = own.and_then(|flow| self.starts.get(flow));
-        Time::ZERO.saturating_add(own.copied().unwrap_or_default())
+    /// The earliest start of a flow; `None` if the head does not say it.
+    pub(super) fn start_of(&self, flow: u64) -> Option<Time> {
+        let own = self.starts.get(usize::try_from(flow).ok()?)?;
+        Some(Time::ZERO.saturating_add(*own))
     }
 
     /// The datagrams of a flow; `None` if it is TCP.
@@ -381,7 +380,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         let expected = format_args!("as many as {size} B need, of {room} B each");
         return Err(unfit("lldus_per_packet", lldus.to_string(), expected));
     }
-    let rtt = span(keys.rtt_ns);
+    let (rtt, scheme) = (span(keys.rtt_ns), keys.scheme.filter(|_| coupled));
     let in_order = keys.in_order.filter(|scope| *scope != InOrder::Off);
     // Packets of different distances may arrive at one time, in any order.
     let queue_loss = keys
@@ -415,11 +414,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         units_per_packet: keys.units_per_packet.unwrap_or(NonZeroU64::MIN).get(),
         short: keys.tail == Some("short"),
         interleave: keys.interleave.unwrap_or(NonZeroU64::MIN).get(),
-        scheme: keys
-            .scheme
-            .filter(|_| coupled)
-            .map(Scheme::of)
-            .transpose()?,
+        scheme: scheme.map(Scheme::of).transpose()?,
         forward: rtt.half(),
         feedback: rtt.saturating_sub(rtt.half()),
         feedback_delay: span(keys.feedback_delay_ns.unwrap_or_default()),

@@ -73,15 +73,9 @@ pub trait Application: Debug {
         self.on_delivered(now, datagram.payload);
     }
 
-    /// Number of a flow whose near host is to ask again, because something has changed for it: one after the other, until there
-    /// is none. A run asks for it after each delivery of TCP; a flow that has not started is not asked. By default there is none.
-    fn woken(&mut self) -> Option<usize> {
-        None
-    }
-
-    /// Number of a flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) that is to start, and when: one after the
-    /// other, until there is none. A run asks for it after each delivery of TCP, too. By default there is none.
-    fn opened(&mut self) -> Option<(usize, Time)> {
+    /// A flow for which something has changed: one after the other, until there is none. A run asks for it after each delivery of
+    /// TCP; a flow that has not started is not asked. By default there is none.
+    fn woken(&mut self) -> Option<Wake> {
         None
     }
 
@@ -89,6 +83,15 @@ pub trait Application: Debug {
     fn outcome(&mut self, _end: Time) -> Outcome {
         Outcome::default()
     }
+}
+
+/// What a run is to do with a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Its near host asks its application again.
+    Ask(usize),
+    /// A flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) starts at this time.
+    Open(usize, Time),
 }
 
 /// A datagram as its receiver sees it.
@@ -256,14 +259,9 @@ impl Socket {
         self.application.on_datagram(now, &datagram);
     }
 
-    /// The next flow to be asked again.
-    pub(crate) fn woken(&mut self) -> Option<usize> {
+    /// The next flow for which something has changed.
+    pub(crate) fn woken(&mut self) -> Option<Wake> {
         self.application.woken()
-    }
-
-    /// The next flow to be started, and when.
-    pub(crate) fn opened(&mut self) -> Option<(usize, Time)> {
-        self.application.opened()
     }
 
     /// Observations of the application until `end`.

@@ -39,7 +39,7 @@ pub struct Flow {
     pub part_of: Option<usize>,
     /// Whether its application limits what it takes of the link, as that of a call does: it says nothing about fairness.
     pub is_limited: bool,
-    /// Whether it starts when an application of its group opens it ([`Application::opened`]), not at `start`.
+    /// Whether it starts when an application of its group opens it ([`Wake::Open`](crate::endpoint::Wake::Open)), not at `start`.
     pub on_demand: bool,
 }
 

@@ -329,13 +329,14 @@ impl FlowTally {
         first
     }
 
-    /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer. `part` says
-    /// whether the flow is part of a load, and whether it is a transfer of it that has begun.
+    /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer. The
+    /// flow may be part of a load or page, and a transfer of a load, which begins in the run or not.
     pub(crate) fn end(
         &mut self,
         ends: &mut Ends,
         end: Time,
-        part: Option<Option<bool>>,
+        is_part: bool,
+        begins: Option<bool>,
         bulk: impl Fn(u64) -> u64,
     ) {
         self.settle_queueing();
@@ -367,8 +368,8 @@ impl FlowTally {
             self.counts.datagrams = Some([of(Count::Sent), gone]);
         }
         // A load is never complete: its transfers are.
-        let completion = part.and_then(|_| self.counts.completion.take());
-        let of_transfer = part.flatten().map(|begins| Outcome {
+        let completion = self.counts.completion.take_if(|_| is_part);
+        let of_transfer = begins.map(|begins| Outcome {
             transfers: Some(Times {
                 begun: u64::from(begins),
                 complete: completion.into_iter().collect(),

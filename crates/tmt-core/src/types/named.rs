@@ -11,7 +11,7 @@ mod unknown;
 pub use crate::types::suggestion::{nearest, suggestion};
 pub use own::{Named, Own, RegisterError};
 pub use parameter::{Kind, Parameter, Quantity, Rule, Value};
-pub use registry::{Choice, Entry, Family, Values};
+pub use registry::{Choice, Entry, Family, Replace, Values};
 pub use table::{Content, Row, Rows, TableError, content, content_within, in_braces};
 pub use text::{Part, brief, head, in_parentheses, pairs, parts, split};
 pub use unknown::{unknown, unknown_of};

@@ -7,7 +7,7 @@ use super::Run;
 use super::delivery::Form;
 use super::events::Alarm;
 use super::gateway_events::on_served;
-use crate::endpoint::Ends;
+use crate::endpoint::{Ends, Wake};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::tally::FlowTally;
@@ -74,33 +74,29 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     pub(super) fn wake_flows(&mut self, now: Time, flow: usize) {
         while let Ends::Tcp(tcp) = &mut self.connections[flow].ends
             && let Some(stream) = &mut tcp.stream
-            && let Some((opened, at)) = stream.socket.opened()
+            && let Some(wake) = stream.socket.woken()
         {
-            if let Ok(number) = u32::try_from(opened)
-                && let Some(connection) = self.connections.get_mut(opened)
-            {
-                connection.start = at.max(now);
-                self.events
-                    .alarm(Some(connection.start), |slot| *slot = Alarm::Start(number));
-            }
-        }
-        while let Ends::Tcp(tcp) = &mut self.connections[flow].ends
-            && let Some(stream) = &mut tcp.stream
-            && let Some(woken) = stream.socket.woken()
-        {
-            // One that is not open looks at its application when it is.
+            let (Wake::Ask(woken) | Wake::Open(woken, _)) = wake;
             let (Some(connection), Ok(number)) =
-                (self.connections.get(woken), u32::try_from(woken))
+                (self.connections.get_mut(woken), u32::try_from(woken))
             else {
                 continue;
             };
+            if let Wake::Open(_, at) = wake {
+                connection.start = at.max(now);
+                self.events
+                    .alarm(Some(connection.start), |slot| *slot = Alarm::Start(number));
+                continue;
+            }
+            // One that is not open looks at its application when it is.
+            let start = connection.start;
             let shakes_hands = self.setup.flows[woken].endpoint.handshake;
             let handshake = if shakes_hands {
                 self.round_trip(number)
             } else {
                 Span::ZERO
             };
-            if now >= connection.start.saturating_add(handshake) {
+            if now >= start.saturating_add(handshake) {
                 self.after_sender(now, number, SenderEvent::Pace);
             }
         }
@@ -121,10 +117,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
             let payload = |packets| flow.payload_of(packets, self.setup.packet);
             let begins = flow.is_of_load().then_some(connection.start < end);
-            let part = flow.part_of.map(|_| begins);
+            let is_part = flow.part_of.is_some();
             connection
                 .tally
-                .end(&mut connection.ends, end, part, payload);
+                .end(&mut connection.ends, end, is_part, begins, payload);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         let link = LinkUse {

@@ -28,6 +28,9 @@ pub struct Entry<M: 'static> {
     pub make: M,
 }
 
+/// Returns what stands for the value of a parameter; `None` if it stays.
+pub type Replace<'a, E> = dyn FnMut(&'static Parameter, &str) -> Result<Option<String>, E> + 'a;
+
 impl<M> Entry<M> {
     /// Name and parameters: `cubic[:beta=0.7,c=0.4]`, `outages:every=DURATION,length=DURATION[,offset=DURATION]`.
     #[must_use]
@@ -84,7 +87,7 @@ impl<M> Entry<M> {
     pub fn replaced<E>(
         &self,
         text: &str,
-        replace: &mut dyn FnMut(&'static Parameter, &str) -> Result<Option<String>, E>,
+        replace: &mut Replace<'_, E>,
     ) -> Result<Option<String>, E> {
         let mut changed = false;
         let mut parts = Vec::new();
