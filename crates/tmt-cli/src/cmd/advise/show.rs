@@ -149,16 +149,23 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
         .value("race_mean", |(_, one)| one.race_mean(advice.objective))
         .value("runs_incomplete", |(_, one)| one.incomplete())
         .value("efficiency_bound", |(_, one)| one.efficiency_bound);
+    let of_pages = loads_pages(&advice.experiment);
     for objective in [
         Objective::Goodput,
         Objective::PageTime,
         Objective::P99Delay,
         Objective::Efficiency,
     ] {
-        table = table.value(
-            objective.metric(loads_pages(&advice.experiment)),
-            |(_, one)| json!(advice.estimate(one, objective)),
-        );
+        let is_of_transfers = objective != Objective::PageTime || !of_pages;
+        table = table.value(objective.metric(false), move |(_, one)| {
+            let estimate = advice.estimate(one, objective);
+            json!(estimate.filter(|_| is_of_transfers))
+        });
+    }
+    if of_pages {
+        table = table.value(Objective::PageTime.metric(true), |(_, one)| {
+            json!(advice.estimate(one, Objective::PageTime))
+        });
     }
     table
         .value("winner_better_by", |(number, _)| {
