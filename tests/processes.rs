@@ -228,7 +228,10 @@ fn the_files_of_applications_are_read_wherever_flows_are_given() {
     let flows = "--flow app=pages(size=csv(sizes.csv),objects=5,think=1s) --flow app=arrivals(load.csv,over=udp)";
     let given = run(&format!("tcp {link} {flows} --json --save-params run.toml")).ok();
     let given = given.results();
-    assert!(given["total"]["pages_loaded"].as_u64() > Some(3), "{given}");
+    assert!(
+        given["runs"][0]["total"]["pages_loaded"].as_u64() > Some(3),
+        "{given}"
+    );
     folder.write(
         "hand.toml",
         "[[flow]]\napp = \"pages(size=csv(sizes.csv),objects=5,think=1s)\"\n\
@@ -259,7 +262,7 @@ fn the_files_of_applications_are_read_wherever_flows_are_given() {
     .ok();
     let again = "--flow app=arrivals(call-sender.pcap,over=udp) --json";
     let again = run(&format!("tcp {link} {again}")).ok();
-    let [call, again] = [call, again].map(|ran| ran.results()["total"].clone());
+    let [call, again] = [call, again].map(|ran| ran.results()["runs"][0]["total"].clone());
     for key in ["packets_sent", "throughput_bps", "delay_max_s"] {
         assert_eq!(call[key], again[key], "{key}");
     }
