@@ -109,7 +109,7 @@ fn files_that_are_no_tables_are_refused_and_nothing_is_written() {
         "zero.csv",
         "state,erasure,sojourn,a\na,0,exponential mean=0s,1\n",
     );
-    folder.write("huge.csv", vec![b'x'; 3 << 20]);
+    folder.write("huge.csv", vec![b'x'; 5 << 20]);
     let names: Vec<String> = (0..1000).map(|at| format!("s{at}")).collect();
     let (many, rows) = (names.join(","), names.join(",0\n"));
     folder.write("many.csv", format!("state,erasure,{many}\n{rows},0\n"));
@@ -182,7 +182,7 @@ fn a_saved_run_needs_no_file() {
     std::fs::remove_file(folder.path("runs.csv")).unwrap();
     run("tcp --params run.toml --json -o second.json");
     let results = |name: &str| {
-        let report: serde_json::Value = serde_json::from_str(&folder.read(name)).unwrap();
+        let report: Value = serde_json::from_str(&folder.read(name)).unwrap();
         report["results"].clone()
     };
     assert_eq!(results("first.json"), results("second.json"));
@@ -240,8 +240,7 @@ fn the_files_of_applications_are_read_wherever_flows_are_given() {
     );
     let by_hand = run(&format!("tcp {link} --params hand.toml --json")).ok();
     assert_eq!(by_hand.results(), given);
-    let rows = run(&format!("sweep {link} {flows} --set seed=1,2 -o rows.csv")).ok();
-    rows.says(&[]);
+    run(&format!("sweep {link} {flows} --set seed=1,2 -o rows.csv")).ok();
     assert!(folder.read("rows.csv").contains("page_time_mean_s"));
     for name in ["sizes.csv", "load.csv"] {
         std::fs::remove_file(folder.path(name)).unwrap();
