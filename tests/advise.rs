@@ -490,3 +490,33 @@ fn of_equal_candidates_the_first_wins() {
     let results = advise(&folder, flags);
     assert_eq!(results["winner"], "none");
 }
+
+#[test]
+fn pages_of_an_application_decide_where_flows_load_them() {
+    let folder = slots("--rate 2Mbps --duration 60s --channel bernoulli:0.05 --seed 3");
+    let flows = "--flow app=pages(size=10kB,objects=4,connections=2,think=500ms) --flow cc=reno";
+    let flags = format!("{FEW} --objective page-time {flows} phy.arrow");
+    let run = tmt(&format!("advise --json --fresh 8 {flags}")).within(&folder);
+    let ran = run
+        .run()
+        .ok()
+        .says(&["page time: mean page load time of --flow app=pages"]);
+    let results = ran.results();
+    let own = of(&results, &results["winner"]);
+    let mut commands = results["commands"].clone();
+    let command = commands["tcp"].as_str().unwrap();
+    assert_eq!(command.matches(" --flow ").count(), 2, "{command}");
+    commands["tcp"] = Value::from(command.replace('\'', ""));
+    let again = piped(&folder, &commands, "");
+    let (theirs, ours) = (&again["mean"]["page_time_mean_s"], &own["page_time_mean_s"]);
+    assert_eq!(theirs["mean"], ours["mean"]);
+    // Repeats of lost slots take the wait of a timeout from pages.
+    assert!(
+        own["scheme"] != "none" && ours["mean"].as_f64() < Some(5.0),
+        "{own}"
+    );
+    tmt("advise --objective page-time --flow cc=reno phy.arrow")
+        .within(&folder)
+        .run()
+        .fails(2, &["needs --bytes", "--flow with app=pages"]);
+}

@@ -125,10 +125,79 @@ fn the_model_follows_what_the_log_says() {
     let lost = |results: &Value, run: &str| results[run]["packets_lost"].as_u64().unwrap();
     assert_eq!(lost(&other, "recorded"), lost(&other, "model"));
     assert!(other["model"]["goodput_bps"].as_f64() < other["recorded"]["goodput_bps"].as_f64());
-    // Another control on the same losses is another run, and is said to be.
-    let flags = "tcp --cc cubic --compare-log log.csv --json";
-    let cubic = tmt(flags).within(&folder).run().ok();
-    cubic.says(&["log.csv is of other hosts than the model", "cc newreno"]);
+    // Other hosts on the same losses are another run, and are said to be.
+    let flags = "tcp --profile rfc --compare-log log.csv --json";
+    let rfc = tmt(flags).within(&folder).run().ok();
+    rfc.says(&["log.csv is of other hosts than the model", "profile linux"]);
+    // The control is that of the head, which no flag may contradict.
+    let alone = tmt("tcp --compare-log log.csv --json").within(&folder);
+    let alone = alone.run().ok().results();
+    assert!(
+        differences(&alone).iter().all(|percent| *percent == 0.0),
+        "{alone}"
+    );
+    let cubic = tmt("tcp --cc cubic --compare-log log.csv").within(&folder);
+    cubic.run().fails(
+        1,
+        &[
+            "--cc: found cc=cubic",
+            "expected that of the head",
+            "cc=newreno",
+        ],
+    );
+}
+
+#[test]
+fn mixed_flows_are_those_of_the_head() {
+    let folder = folder();
+    folder.write("sizes.csv", "size_bytes\n2000\n40000\n");
+    folder.write(
+        "load.csv",
+        "time_s,size_bytes,flow\n0.5,30000,1\n1,1000,2\n2,60000,1\n",
+    );
+    let flows = "--flow app=cbr --flow cc=cubic,start=0s..2s,class=1 \
+                 --flow cc=bbr,app=pages(size=csv(sizes.csv),objects=4,connections=2,think=1s,persistent=off) \
+                 --flow cc=reno,app=arrivals(load.csv) --queue priority";
+    tmt(&format!("tcp {SYNTHETIC} {flows} --packets log.csv"))
+        .within(&folder)
+        .run()
+        .ok();
+    let head = folder.read("log.csv");
+    assert!(
+        head.contains("\n# flow_settings: app=cbr,start=0s cc=cubic"),
+        "{head}"
+    );
+    tmt("audit log.csv").within(&folder).run().ok();
+    let compared = tmt("tcp --compare-log log.csv --packets model.csv --json").within(&folder);
+    compared.run().ok();
+    assert_eq!(rows(&folder, "log.csv"), rows(&folder, "model.csv"));
+    for (flags, words) in [
+        ("--flows 3", "--flows: found 3"),
+        ("--flow app=cbr", "--flow: found 1"),
+        ("--start 9s", "--start: found start=9s"),
+        ("--bytes 1kB", "--bytes: found bytes=1000B"),
+    ] {
+        let run = tmt(&format!("tcp {flags} --compare-log log.csv")).within(&folder);
+        run.run().fails(1, &[words]);
+    }
+}
+
+#[test]
+fn the_trace_is_that_of_the_log() {
+    let folder = folder();
+    tmt("tcp --cc cubic --packets log.csv timeline.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    bash(&folder, "tmt apply --scheme none phy.csv > other.csv").ok();
+    let other = tmt("tcp --compare-log log.csv other.csv").within(&folder);
+    other
+        .run()
+        .fails(1, &["TRACE: found rows with the digest", "another trace"]);
+    tmt("tcp --compare-log log.csv timeline.csv")
+        .within(&folder)
+        .run()
+        .ok();
 }
 
 /// The log of a run as a replay would write it: with a size, without ACKs, and with small packets in between.

@@ -1,5 +1,6 @@
 //! Erasure processes are the same wherever they are named, and the files that they are read from.
 
+use serde_json::Value;
 use tmt_core::channel::FAMILIES;
 
 use crate::common::{Folder, project, tmt};
@@ -108,7 +109,7 @@ fn files_that_are_no_tables_are_refused_and_nothing_is_written() {
         "zero.csv",
         "state,erasure,sojourn,a\na,0,exponential mean=0s,1\n",
     );
-    folder.write("huge.csv", vec![b'x'; 3 << 20]);
+    folder.write("huge.csv", vec![b'x'; 5 << 20]);
     let names: Vec<String> = (0..1000).map(|at| format!("s{at}")).collect();
     let (many, rows) = (names.join(","), names.join(",0\n"));
     folder.write("many.csv", format!("state,erasure,{many}\n{rows},0\n"));
@@ -181,7 +182,7 @@ fn a_saved_run_needs_no_file() {
     std::fs::remove_file(folder.path("runs.csv")).unwrap();
     run("tcp --params run.toml --json -o second.json");
     let results = |name: &str| {
-        let report: serde_json::Value = serde_json::from_str(&folder.read(name)).unwrap();
+        let report: Value = serde_json::from_str(&folder.read(name)).unwrap();
         report["results"].clone()
     };
     assert_eq!(results("first.json"), results("second.json"));
@@ -215,4 +216,58 @@ fn several_seeds_of_what_is_the_same_for_all_warn() {
         assert!(!warns(&format!("{coupled} {process}")), "{process}");
     }
     assert!(!warns("--link synthetic --return-loss bernoulli:0.1"));
+}
+
+/// Tables of applications: by a flag, a parameter file, a saved file without the tables, a plan, and a capture.
+#[test]
+fn the_files_of_applications_are_read_wherever_flows_are_given() {
+    let folder = Folder::new();
+    let run = |arguments: &str| tmt(arguments).within(&folder).run();
+    folder.write("sizes.csv", "size_bytes\n1000\n20000 # the page\n");
+    folder.write("load.csv", "time_s,size_bytes,flow\n0.5,1200,a\n1,900,b\n");
+    let link = "--link synthetic --rate 5Mbps --rtt 50ms --duration 10s";
+    let flows = "--flow app=pages(size=csv(sizes.csv),objects=5,think=1s) --flow app=arrivals(load.csv,over=udp)";
+    let given = run(&format!("tcp {link} {flows} --json --save-params run.toml")).ok();
+    let given = given.results();
+    assert!(
+        given["runs"][0]["total"]["pages_loaded"].as_u64() > Some(3),
+        "{given}"
+    );
+    folder.write(
+        "hand.toml",
+        "[[flow]]\napp = \"pages(size=csv(sizes.csv),objects=5,think=1s)\"\n\
+         [[flow]]\napp = \"arrivals(load.csv,over=udp)\"\n",
+    );
+    let by_hand = run(&format!("tcp {link} --params hand.toml --json")).ok();
+    assert_eq!(by_hand.results(), given);
+    run(&format!("sweep {link} {flows} --set seed=1,2 -o rows.csv")).ok();
+    assert!(folder.read("rows.csv").contains("page_time_mean_s"));
+    for name in ["sizes.csv", "load.csv"] {
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    assert_eq!(run("tcp --params run.toml --json").ok().results(), given);
+    run(&format!("tcp {link} {flows}")).fails(1, &["--flow", "sizes.csv"]);
+    folder.write("sizes.csv", "size_bytes\n1000\n-1\n");
+    run(&format!("tcp {link} {flows}")).fails(1, &["--flow: sizes.csv:3: column 1: found '-1'"]);
+    folder.write(
+        "hand.toml",
+        "[[flow]]\napp = \"pages(size=csv(sizes.csv))\"\n",
+    );
+    run(&format!("tcp {link} --params hand.toml"))
+        .fails(2, &["hand.toml:1:", "sizes.csv:3: column 1"]);
+    // A capture of a call is a load with its datagrams, of which it has 172 B with the headers of RTP.
+    let call = run(&format!(
+        "tcp {link} --flow app=cbr --pcap call.pcap --json"
+    ))
+    .ok();
+    let again = "--flow app=arrivals(call-sender.pcap,over=udp) --json";
+    let again = run(&format!("tcp {link} {again}")).ok();
+    // Of a run without TCP the parameters lack what the schema asks for.
+    let [call, again] = [call, again].map(|ran| {
+        let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        document["results"]["runs"][0]["total"].clone()
+    });
+    for key in ["packets_sent", "throughput_bps", "delay_max_s"] {
+        assert_eq!(call[key], again[key], "{key}");
+    }
 }

@@ -138,7 +138,7 @@ fn folder() -> Folder {
 }
 
 /// The commands that print JSON, each in its variants.
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 46] = [
     "tcp --json --packet 200B --explain 3 timeline.csv",
     "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
     "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
@@ -166,6 +166,7 @@ const COMMANDS: [&str; 45] = [
     "fit --json slots.csv",
     "advise --json --packet 200B --starts 3 --candidates arq,none,harq:3/5 phy.csv",
     "advise --json --packet 200B --starts 3 --objective page-time --bytes 1kB phy.csv",
+    "advise --json --packet 200B --starts 3 --objective page-time --flow app=pages(size=300B,objects=2,think=50ms) --candidates arq,harq:3/5 phy.csv",
     "lint --json steps.csv",
     "lint --json --from delay-loss --loss losses.txt --lost 1 --interval 10ms --lldu 1500B",
     "audit --json packets.csv",

@@ -25,6 +25,7 @@ mod datagram_form;
 mod datagrams;
 mod finding;
 mod flow;
+mod flow_settings;
 mod head;
 mod listed;
 mod packet_lifecycle;
@@ -250,6 +251,12 @@ impl<'t, R: Read> Auditor<'t, R> {
         row.count(&mut self.counts);
         let head = self.settings.of(row.flow);
         packet_lifecycle::check(&row, head, tally);
+        if let Some(start) = self.settings.start_of(row.flow) {
+            let found = format_args!("flow {} sent {}", row.flow, row.sent);
+            let expected = format_args!("not before its start, {start}");
+            let mut causality = tally.at(Rule::Causality, line);
+            causality.check(row.sent >= start, found, expected);
+        }
 
         let flow = self.flows.entry(row.flow);
         let flow = flow.or_insert_with(|| {

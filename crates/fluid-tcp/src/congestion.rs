@@ -221,6 +221,9 @@ pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
     fn on_undo(&mut self) {}
     /// Notes that the sender resumes with nothing in flight.
     fn on_restart(&mut self, _now: Time) {}
+    /// Sets the window of a sender that was idle, by [`IdleRestart`](crate::endpoint::IdleRestart). Not called for a control that sets its
+    /// window during recovery, too. By default, the window stays.
+    fn on_idle(&mut self, _window: Window) {}
 }
 
 /// Constructor of the congestion control of a connection from the values of its parameters.

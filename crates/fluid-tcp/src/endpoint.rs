@@ -16,7 +16,9 @@ pub(crate) mod transmission;
 mod udp;
 
 pub(crate) use application::Groups;
-pub use application::{Application, Context, Datagram, Make, Socket, Source, Supply, Transfer};
+pub use application::{
+    Application, Context, Datagram, Make, Socket, Source, Supply, Transfer, Wake,
+};
 pub(crate) use ends::{Ends, Other};
 pub use host::{Host, Outgoing};
 pub use outcome::{Heard, Mean, Outcome, Times};

@@ -145,6 +145,7 @@ fn mixed_traffic_is_audited_and_each_fault_in_a_datagram_is_found() {
         ("rate=100000,", "rate=100001,"),
         ("pauses=on", "pauses=off"),
         ("flow_datagrams: payload", "flow_datagrams: - payload"),
+        (",start=1s", ",start=9s"),
     ] {
         assert!(log.contains(good), "{good}");
         let found = broken(&without_crc(&log.replacen(good, bad, 1)));
@@ -546,4 +547,211 @@ fn rates_of_short_bursts_and_of_all_flows_together_are_held_to_the_link() {
         .iter()
         .any(|note| note.text.contains("together are 1.15 times"));
     assert!(warned, "{:?}", all.notes);
+}
+
+/// A run of 20 s on 1.2 Mbit/s, 100 ms, with these flows.
+fn arriving(flow: &str) -> Plan {
+    plan(&format!(
+        "link = \"synthetic\"\nrate = \"1.2Mbps\"\nrtt = \"100ms\"\nduration = \"20s\"\niw = 10\nflow = [{flow}]\n"
+    ))
+}
+
+/// The arrivals of one connection, and of connections of their own, by hand: 1448 B fill a packet, which takes 10 ms.
+#[test]
+fn arrivals_are_complete_with_their_last_byte() {
+    // In each row the window is open: n packets take 10 n ms, and 50 ms to the receiver. The third waits for 30 ms behind the second.
+    let rows = "1,1448,a;3,7240,a;3.02,2896,a;19.99,1448,a";
+    let plan = arriving(&format!(
+        "\"app=arrivals({{time_s,size_bytes,flow;{rows}}}),start=1s\""
+    ));
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    let metrics = &report.flows[0];
+    // The last one is after the end, as its start is a second after that of the run.
+    assert_eq!(
+        (metrics.transfers_begun, metrics.transfers_complete),
+        (Some(3), Some(3))
+    );
+    // Rounded to a nanosecond.
+    assert_eq!(metrics.transfer_time_mean_s, Some(0.086_666_667));
+    assert_eq!(metrics.packets_sent, 8);
+    assert!(
+        plan.notes
+            .iter()
+            .any(|note| note.text.contains("1 of 4 arrivals are after the end"))
+    );
+    // The same as flows of their own.
+    let alone = arriving("\"app=arrivals({time_s,size_bytes;1,1448;3,7240;3.02,2896}),start=1s\"");
+    let (report, log) = logged(&alone);
+    assert_eq!(broken(&log), [""; 0]);
+    let others = &report.flows[0];
+    assert_eq!(report.flows.len(), 1);
+    assert_eq!(log.matches("\n# flows: 3\n").count(), 1);
+    assert_eq!(others.transfer_time_mean_s, metrics.transfer_time_mean_s);
+    assert!((report.duration_s - 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn arrivals_over_udp_are_datagrams_of_their_sizes() {
+    let app =
+        "app=arrivals({time_s,size_bytes,flow;0,172,1;0.02,1200,1;0.02,60,2;0.04,172,1},over=udp)";
+    let plan = arriving(&format!("\"{app}\", \"cc=cubic,start=10s\""));
+    let (report, log) = logged(&plan);
+    assert_eq!(broken(&log), [""; 0]);
+    assert!(log.contains("# flow_datagrams: largest=1200,headers=28 largest=1200,headers=28 -\n"));
+    let metrics = &report.flows[0];
+    assert_eq!((metrics.packets_sent, metrics.packets_delivered), (4, 4));
+    assert_eq!(metrics.offered_bps, Some(8.0 * 1604.0 / 20.0));
+    assert_eq!(metrics.datagram_loss_ratio, Some(0.0));
+    // 60 + 28 B at 1.2 Mbit/s.
+    assert_eq!(metrics.delay_min_s, Some(0.050_586_667));
+    // One that is larger than the largest, and one whose number is not the next.
+    let row = log.lines().find(|line| line.starts_with("0,1,")).unwrap();
+    for (edited, rule) in [
+        (row.replace(",1228", ",1229"), "form"),
+        (row.replacen("0,1,1,", "0,2,1,", 1), "causality"),
+    ] {
+        let found = broken(&without_crc(&log.replacen(row, &edited, 1)));
+        assert!(
+            edited != row && found.contains(&rule),
+            "{edited}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn arrivals_above_the_rate_of_the_link_are_warned_of_and_run() {
+    // 100 transfers of 50 packets of 1500 B in 20 s: 5000 packets, where 2000 go through.
+    let rows: Vec<String> = (0..100)
+        .map(|number| format!("{}.5,72400", number / 6))
+        .collect();
+    let plan = arriving(&format!(
+        "\"app=arrivals({{time_s,size_bytes;{}}})\"",
+        rows.join(";")
+    ));
+    let warned = |text: &str| plan.notes.iter().any(|note| note.text.contains(text));
+    assert!(
+        warned("offers 2.5 times the rate of the link"),
+        "{:?}",
+        plan.notes
+    );
+    let report = plan.run(plan.runs()[0], &mut NoProbe).unwrap();
+    assert_eq!(report.flows[0].transfers_begun, Some(100));
+    assert!(report.flows[0].transfers_complete < Some(60));
+    let fair = arriving("\"app=arrivals({time_s,size_bytes;0,1000})\"");
+    assert!(
+        fair.notes
+            .iter()
+            .all(|note| !note.text.contains("times the rate"))
+    );
+}
+
+/// Pages of four small objects over two connections, a page a second; by hand. A packet takes 1 ms on the link, and 50 ms each way.
+#[test]
+fn a_connection_per_object_takes_its_request_and_its_handshake() {
+    let pages = |app: &str, handshake: bool| {
+        let plan = plan(&format!(
+            "link = \"synthetic\"\nrate = \"12Mbps\"\nrtt = \"100ms\"\nduration = \"5s\"\nhandshake = {handshake}\n\
+             flow = [\"app=pages(objects=4,size=1448B,connections=2,think=1s{app})\"]\n"
+        ));
+        let (report, log) = logged(&plan);
+        assert_eq!(broken(&log), [""; 0], "{app} {handshake}");
+        assert_eq!(report.flows.len(), 1);
+        let flows = log.lines().find_map(|line| line.strip_prefix("# flows: "));
+        (report.flows[0].clone(), flows.unwrap().to_owned())
+    };
+    // Requests at 0 arrive after 50 ms; the packets after 101 and 102 ms. The second ones leave then: 101 + 50 + 51 ms, and the last
+    // packet waits for the one before it.
+    let (open, flows) = pages("", false);
+    assert_eq!((open.page_time_p50_s, &*flows), (Some(0.203), "2"));
+    let (each, flows) = pages(",persistent=off", false);
+    assert_eq!(each.page_time_p50_s, Some(0.203));
+    // Pages are at least 1.2 s apart: five begin in 5 s.
+    assert_eq!(
+        (&*flows, each.pages_begun, each.pages_loaded),
+        ("20", Some(5), Some(4))
+    );
+    assert_eq!(each.packets_sent, 5 * 4);
+    // One handshake of 100 ms, or one for each of the two objects after each other.
+    let (open, _) = pages("", true);
+    assert_eq!(open.page_time_mean_s.map(|mean| mean > 0.203), Some(true));
+    let (each, _) = pages(",persistent=off", true);
+    assert_eq!(
+        (each.page_time_p50_s, each.page_time_p95_s),
+        (Some(0.403), Some(0.403))
+    );
+    assert_eq!(each.completion_time_s, None);
+}
+
+#[test]
+fn a_new_connection_begins_with_the_initial_window() {
+    let time = |app: &str| {
+        let plan = plan(&format!(
+            "link = \"synthetic\"\nrate = \"50Mbps\"\nrtt = \"100ms\"\nduration = \"30s\"\nloss = \"bernoulli:0.001\"\n\
+             flow = [\"cc=cubic,app=pages(objects=10,size=exponential(100kB),connections=1,think=10ms{app})\"]\n"
+        ));
+        let (report, log) = logged(&plan);
+        assert_eq!(broken(&log), [""; 0], "{app}");
+        report.flows[0].page_time_mean_s.unwrap()
+    };
+    // Of 69 packets, 10, 20 and 39 leave in three round trips; an open window needs one or two.
+    let (open, each) = (time(""), time(",persistent=off"));
+    assert!(each > 1.3 * open, "{each}, {open}");
+}
+
+/// Answers of 207 packets over 100 ms: 10, 20, 40, 80 and the rest leave in five round trips of a new window.
+#[test]
+fn a_window_restarts_after_a_pause() {
+    let answers = |rule: &str, every: &str, cc: &str| {
+        let plan = plan(&format!(
+            "link = \"synthetic\"\nrate = \"100Mbps\"\nrtt = \"100ms\"\nduration = \"40s\"\nbuffer = \"1000pkt\"\n{rule}\n\
+             flow = [\"cc={cc},app=request(down=300kB,every={every})\"]\n"
+        ));
+        let report = plan.run(plan.runs()[0], &mut NoProbe).unwrap();
+        let metrics = report.flows[0].clone();
+        (
+            metrics.response_time_mean_s.unwrap(),
+            metrics.response_time_p50_s.unwrap(),
+        )
+    };
+    let off = "idle_restart = \"off\"";
+    let (_, kept) = answers(off, "4s", "newreno");
+    let (_, restarted) = answers("", "4s", "newreno");
+    assert!(kept < 0.15 && restarted > 0.4, "{kept}, {restarted}");
+    assert_eq!(
+        answers("idle_restart = \"linux\"", "4s", "newreno"),
+        answers("", "4s", "newreno")
+    );
+    let (_, rfc) = answers("idle_restart = \"rfc5681\"", "4s", "newreno");
+    assert!((rfc - restarted).abs() < 0.01, "{rfc}, {restarted}");
+    // The next answer follows within an RTO of 300 ms.
+    assert_eq!(
+        answers("", "200ms", "newreno"),
+        answers(off, "200ms", "newreno")
+    );
+    // BBR keeps its model.
+    assert_eq!(answers("", "4s", "bbr"), answers(off, "4s", "bbr"));
+}
+
+#[test]
+fn limited_flows_are_neither_unfair_nor_part_of_what_bulk_flows_offer() {
+    let total = |flows: &str| {
+        let plan = plan(&format!(
+            "link = \"synthetic\"\nrate = \"5Mbps\"\nrtt = \"40ms\"\nduration = \"20s\"\nflow = [{flows}]\n"
+        ));
+        plan.run(plan.runs()[0], &mut NoProbe).unwrap()
+    };
+    let bulk = "\"cc=cubic\", \"cc=cubic,terrestrial-rtt=30ms\"";
+    let mixed = total(&format!("\"app=cbr\", {bulk}, \"app=pages(size=20kB)\""));
+    let [one, other] = [1, 2].map(|flow: usize| mixed.flows[flow].goodput_bps.unwrap());
+    let expected = (one + other) * (one + other) / (2.0 * (one * one + other * other));
+    assert!((mixed.total.jain_index.unwrap() - expected).abs() < 1e-9);
+    assert_eq!(mixed.total.metrics.offered_bps, None);
+    assert!(mixed.flows[0].offered_bps.is_some());
+    // One bulk flow beside others has nobody to share with.
+    assert_eq!(total("\"app=cbr\", \"cc=cubic\"").total.jain_index, None);
+    assert_eq!(total("\"cc=cubic\"").total.jain_index, Some(1.0));
+    let calls = total("\"app=cbr\", \"app=cbr(codec=g729)\"");
+    let sum: f64 = calls.flows.iter().filter_map(|flow| flow.offered_bps).sum();
+    assert!((calls.total.metrics.offered_bps.unwrap() - sum).abs() < 1.0);
 }

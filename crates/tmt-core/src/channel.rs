@@ -210,20 +210,7 @@ impl SlotChannel {
     /// The text for a line of a message: long content in braces is cut.
     #[must_use]
     pub fn brief(&self) -> String {
-        /// Longest content that is shown as a whole, bytes.
-        const SHOWN: usize = 60;
-        let text = self.to_string();
-        let content = text.find('{').zip(text.rfind('}'));
-        let Some((begin, end)) = content.filter(|(begin, end)| *end > begin + SHOWN) else {
-            return text;
-        };
-        // The rows that end within the length that is shown, or at least a part of the first.
-        let mut cut = (begin + 1).saturating_add(SHOWN);
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
-        }
-        let shown = text[..cut].rfind(';').unwrap_or(cut);
-        format!("{};…{}", &text[..shown], &text[end..])
+        named::brief(&self.to_string())
     }
 
     /// Reads a process of one of `families`, which may be [`FAMILIES`], a caller's own, or both.

@@ -175,6 +175,26 @@ impl Trace {
         exists.then(|| self.store.block(number)).flatten()
     }
 
+    /// A digest of all rows: FNV-1a (64 bit) over transmission time, delay and attempts of each. `None` if a block cannot be read.
+    #[must_use]
+    pub fn digest(&self) -> Option<u64> {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add = |word: u64| {
+            for byte in word.to_le_bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for number in 0..self.blocks() {
+            let block = self.block(number)?;
+            for row in 0..self.rows_in(number) {
+                add(block.tx_time(row).as_nanos());
+                add(block.delay(row).as_nanos());
+                add(block.attempts(row).map_or(0, u64::from));
+            }
+        }
+        Some(hash)
+    }
+
     /// Reason why a block could not be read; `None` if all could.
     #[must_use]
     pub fn failure(&self) -> Option<String> {

@@ -8,11 +8,10 @@ use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_pyarrow::FromPyArrow as _;
 use arrow_schema::{ArrowError, SchemaRef};
-use fluid_tcp::experiment::Loaded;
+use fluid_tcp::experiment::{Loaded, with_files};
 use pyo3::prelude::*;
 use tmt_cli::Host;
-use tmt_core::channel::{FAMILIES, names_files, with_files};
-use tmt_core::format::compression::small_text;
+use tmt_core::format::import::table_text;
 use tmt_core::format::{
     Columns, FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, reading_notes, recognise,
 };
@@ -268,16 +267,12 @@ pub(crate) fn argument<T: std::str::FromStr<Err: std::fmt::Display>>(
     value.map_err(|why| Failure::Usage(format!("`{key}`: {why}")))
 }
 
-/// The text of a process with the content of the files that it names.
+/// The text of a process or a flow with the content of the files that it names.
 pub(crate) fn with_content(key: &str, text: &str) -> Result<Option<String>, Failure> {
-    if !names_files(text, FAMILIES) {
-        return Ok(None);
-    }
     let mut content = |path: &str| {
         let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
-        small_text(path, file)
+        table_text(path, file)
     };
-    let text = with_files(text, FAMILIES, &mut content);
-    let text = text.map_err(|error| Failure::Data(format!("`{key}`: {error}")))?;
-    Ok(Some(text.into_owned()))
+    let text = with_files(text, &mut content);
+    text.map_err(|error| Failure::Data(format!("`{key}`: {error}")))
 }

@@ -95,7 +95,7 @@ fn set(experiment: &mut Experiment, key: &str, texts: &[String]) -> Result<(), F
     let parameter = Parameter::of(key)
         .ok_or_else(|| Failure::Usage(format!("`{key}`: found no such parameter")))?;
     let with_content = |text: &String| {
-        let content = parameter.takes_process().then(|| with_content(key, text));
+        let content = parameter.takes_files().then(|| with_content(key, text));
         Ok(content
             .transpose()?
             .flatten()

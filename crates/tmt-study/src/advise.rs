@@ -117,8 +117,13 @@ impl Question {
         if self.candidates.is_empty() {
             return refused("found no candidate, expected at least one scheme");
         }
-        if self.objective == Objective::PageTime && !self.has_bytes() {
-            return refused("the objective page-time needs `bytes`, the size of a page");
+        if self.objective == Objective::PageTime
+            && !self.has_bytes()
+            && !loads_pages(&self.experiment)
+        {
+            return refused(
+                "the objective page-time needs `bytes`, the size of a page, or a `flow` with app=pages(size=SIZE)",
+            );
         }
         race::run(self, storage, threads, advanced)
     }
@@ -145,6 +150,14 @@ impl Question {
             Runs::Starts { count, .. } | Runs::Seeds { count } => u64::from(count.max(1)),
         }
     }
+}
+
+/// Whether a flow loads pages.
+#[must_use]
+pub fn loads_pages(experiment: &Experiment) -> bool {
+    let apps = experiment.flow.iter().flatten();
+    apps.filter_map(|flow| flow.app.as_ref())
+        .any(|app| app.entry().name == "pages")
 }
 
 /// The starts of runs over a trace of this `length`: their number and range, and the length of a run.

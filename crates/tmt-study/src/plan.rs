@@ -219,7 +219,7 @@ impl Draft {
         let mut without_files = HashMap::new();
         for (axis, name) in self.axes.iter().zip(&names) {
             for text in axis.values.iter().flatten() {
-                if name.takes_process()
+                if name.takes_files()
                     && let Some(read) = unnamed(text).map_err(|why| PlanError::at(axis, why))?
                 {
                     without_files.insert(text.clone(), read);

@@ -11,7 +11,7 @@ pub(super) static BULK: Entry = Entry {
     about: "a transfer without end over TCP",
     parameters: &[],
     examples: &["bulk"],
-    make: Make(|_| Ok(Box::new(Bulk(None)))),
+    make: Make::of(|_| Ok(Box::new(Bulk(None)))),
 };
 
 pub(super) static BYTES: Entry = Entry {
@@ -21,7 +21,7 @@ pub(super) static BYTES: Entry = Entry {
         .without_name()
         .described("SIZE", "payload")],
     examples: &["bytes(1MB)", "bytes(size=100kB)"],
-    make: Make(|values| Ok(Box::new(Bulk(Some(values.size("size")))))),
+    make: Make::of(|values| Ok(Box::new(Bulk(Some(values.size("size")))))),
 };
 
 /// A transfer of a size, or without end.

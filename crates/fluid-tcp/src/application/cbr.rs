@@ -18,7 +18,7 @@ pub(super) static ENTRY: Entry = Entry {
         "cbr(codec=g729,packet=40B,playout=100ms)",
         "cbr(rate=2Mbps,packet=1200B,headers=28B)",
     ],
-    make: Make(|values| Ok(Box::new(ConstantRate(Sound::of(values)?)))),
+    make: Make::of(|values| Ok(Box::new(ConstantRate(Sound::of(values)?)))),
 };
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Traffic for ConstantRate {
     fn flow(&self, flow: Flow, _packet: Bytes) -> Option<Flow> {
         let sound = self.0.clone();
         let headers = sound.headers;
-        Some(over_udp(flow, headers).with(move |context| {
+        Some(over_udp(flow, headers).limited().with(move |context| {
             let ticks = Ticks {
                 start: context.start,
                 payload: sound.payload,

@@ -1,10 +1,14 @@
-//! Sizes and durations that are constant or drawn from a distribution: `100kB`, `exponential(1s)`.
+//! Sizes and durations that are constant or drawn from a distribution: `100kB`, `exponential(1s)`, `csv(sizes.csv)`.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use tmt_core::math::num::{self, floor_u64};
-use tmt_core::named::{Entry, Kind, Parameter, ParseError, Values, head, unknown_of};
+use tmt_core::named::{
+    Entry, Kind, Parameter, ParseError, Rows, TableError, Values, content, head, in_braces,
+    unknown_of,
+};
 use tmt_core::types::{Bytes, Span, to_f64};
 
 /// Unit of the values of a law.
@@ -27,11 +31,24 @@ impl Unit {
         Ok(to_f64(value))
     }
 
-    fn expected(self) -> String {
-        let (what, example) = match self {
+    /// Kind of value in words, and an example.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
             Self::Span => ("duration", "1s"),
             Self::Bytes => ("size", "100kB"),
-        };
+        }
+    }
+
+    /// Header of its column in a table.
+    const fn header(self) -> &'static str {
+        match self {
+            Self::Span => "duration_s",
+            Self::Bytes => "size_bytes",
+        }
+    }
+
+    fn expected(self) -> String {
+        let (what, example) = self.words();
         let forms: Vec<String> = FORMS.iter().map(|entry| entry.form()).collect();
         format!(
             "a {what} above zero, such as {example}, or a distribution: {}",
@@ -43,13 +60,29 @@ impl Unit {
 /// The form of a law, and its parameters.
 type Read = fn(Unit, &Values) -> Result<Form, ParseError>;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Form {
     Constant(f64),
-    Exponential { mean: f64 },
-    LogNormal { median: f64, sigma: f64 },
-    Pareto { least: f64, shape: f64 },
+    Exponential {
+        mean: f64,
+    },
+    LogNormal {
+        median: f64,
+        sigma: f64,
+    },
+    Pareto {
+        least: f64,
+        shape: f64,
+    },
+    /// Values of a table, rising, each as likely as the others.
+    Table(Arc<[u64]>),
 }
+
+/// Name of the distribution that a table is.
+const CSV: &str = "csv";
+
+/// Name of its parameter.
+const FILE: &str = "file";
 
 /// Distributions by name.
 static FORMS: &[&Entry<Read>] = &[
@@ -101,7 +134,88 @@ static FORMS: &[&Entry<Read>] = &[
             })
         },
     },
+    &Entry {
+        name: CSV,
+        about: "a value of a table, each as likely as the others",
+        parameters: &[Parameter::required(FILE, Kind::Content)
+            .without_name()
+            .described("FILE", "a column `size_bytes` or `duration_s`")],
+        examples: &["csv({size_bytes;1000;20000;20000})"],
+        make: |unit, values| {
+            let read = Rows::of(values.text(FILE)).and_then(|rows| table(&rows));
+            let (of, table) = read.map_err(|error| ParseError::new(error.to_string()))?;
+            if of == unit {
+                return Ok(Form::Table(table));
+            }
+            let (found, expected) = (of.header(), unit.header());
+            Err(ParseError::mismatch(
+                format!("a table of {found}"),
+                format!("one of {expected}"),
+            ))
+        },
+    },
 ];
+
+/// The values of a table with one column, rising, and their unit.
+fn table(rows: &Rows<'_>) -> Result<(Unit, Arc<[u64]>), TableError> {
+    let units = [Unit::Bytes, Unit::Span];
+    let form = units.map(Unit::header).join(" or ");
+    let (header, rows) = rows.with_header(&form)?;
+    let unit = units
+        .into_iter()
+        .find(|unit| header.cells == [unit.header()]);
+    let unit = unit.ok_or_else(|| {
+        let found = header.cells.join(",");
+        header.wrong(format!(
+            "found '{found}', expected the header {form}, alone"
+        ))
+    })?;
+    let (what, _) = unit.words();
+    let values = rows.iter().map(|row| {
+        if row.cells.len() > 1 {
+            let found = row.cells.len();
+            return Err(row.fault(1, format!("found {found} columns, expected one: a {what}")));
+        }
+        if unit == Unit::Bytes {
+            return row.whole(0, "a size in bytes");
+        }
+        let span = row.seconds(0, "a duration")?;
+        if span.is_zero() {
+            return Err(row.fault(
+                0,
+                format!("found '{}', expected a duration above zero", row.cells[0]),
+            ));
+        }
+        Ok(span.as_nanos())
+    });
+    let mut values: Vec<u64> = values.collect::<Result<_, _>>()?;
+    values.sort_unstable();
+    Ok((unit, values.into()))
+}
+
+/// The text of a law with the content of its file in place of the name, which `read` returns; `None` if it names none.
+///
+/// # Errors
+/// A file that cannot be read, or with the line and column at fault.
+pub(crate) fn with_file(
+    text: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Option<String>, String> {
+    let (name, rest) = head(text);
+    let entry = FORMS.iter().find(|entry| entry.name == name);
+    let Some((entry, rest)) = entry.zip(rest) else {
+        return Ok(None);
+    };
+    let mut unnamed = |parameter: &Parameter, value: &str| {
+        if !parameter.kind.names_file(value) {
+            return Ok(None);
+        }
+        let line = in_braces(value, |text| content(text, table), read)?;
+        line.map(Some).map_err(|error| error.to_string())
+    };
+    let replaced = entry.replaced(rest, &mut unnamed)?;
+    Ok(replaced.map(|rest| format!("{name}({rest})")))
+}
 
 /// A constant, or a distribution with a finite mean, of positive durations or sizes.
 ///
@@ -165,6 +279,10 @@ impl Law {
             Form::Exponential { mean } => mean,
             Form::LogNormal { median, sigma } => median * num::exp(sigma * sigma / 2.0),
             Form::Pareto { least, shape } => least * shape / (shape - 1.0),
+            Form::Table(ref values) => {
+                let sum: f64 = values.iter().copied().map(to_f64).sum();
+                sum / to_f64(values.len() as u64)
+            }
         }
     }
 
@@ -172,6 +290,10 @@ impl Law {
     /// mean of what the last piece lacks, which is below one piece and needs no tail of the distribution.
     pub(super) fn mean_pieces(&self, piece: f64) -> f64 {
         const GRID: u32 = 10_000;
+        if let Form::Table(values) = &self.form {
+            let pieces = values.iter().map(|value| (to_f64(*value) / piece).ceil());
+            return pieces.sum::<f64>() / to_f64(values.len() as u64);
+        }
         let lacks = (0..GRID).map(|at| {
             let u = (f64::from(at) + 0.5) / f64::from(GRID);
             let pieces = to_f64(self.draw(u)) / piece;
@@ -189,6 +311,11 @@ impl Law {
             Form::Exponential { mean } => -mean * num::log1p(-u),
             Form::LogNormal { median, sigma } => median * num::exp(sigma * num::normal_quantile(u)),
             Form::Pareto { least, shape } => least * num::pow(1.0 - u, -1.0 / shape),
+            Form::Table(ref values) => {
+                let place = floor_u64(u * to_f64(values.len() as u64));
+                let last = values.len() - 1;
+                return values[usize::try_from(place).unwrap_or(last).min(last)];
+            }
         };
         floor_u64(value).max(1)
     }
@@ -202,6 +329,10 @@ impl Law {
     /// Whether draws differ.
     #[must_use]
     pub fn is_random(&self) -> bool {
-        !matches!(self.form, Form::Constant(_))
+        match &self.form {
+            Form::Constant(_) => false,
+            Form::Table(values) => values.first() != values.last(),
+            Form::Exponential { .. } | Form::LogNormal { .. } | Form::Pareto { .. } => true,
+        }
     }
 }

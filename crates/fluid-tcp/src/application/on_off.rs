@@ -33,7 +33,7 @@ pub(super) static ENTRY: Entry = Entry {
         "on-off(on=exponential(1s),off=exponential(1.35s),codec=g729,playout=80ms,headers=40B)",
         "on-off(on=2s,off=500ms,rate=1Mbps,packet=1kB,over=tcp)",
     ],
-    make: Make(|values| Ok(Box::new(OnOff::of(values)?))),
+    make: Make::of(|values| Ok(Box::new(OnOff::of(values)?))),
 };
 
 #[derive(Debug)]
@@ -103,9 +103,12 @@ impl Traffic for OnOff {
         };
         let (payload, headers) = (self.sound.payload, self.sound.headers);
         if self.over_tcp {
-            return Some(flow.with(move |context| Pieces::stream(payload, own.bursts(context))));
+            return Some(
+                flow.limited()
+                    .with(move |context| Pieces::stream(payload, own.bursts(context))),
+            );
         }
-        Some(over_udp(flow, headers).with(move |context| {
+        Some(over_udp(flow, headers).limited().with(move |context| {
             let listener = own.sound.listener();
             Pieces::datagrams(payload, own.bursts(context), listener)
         }))

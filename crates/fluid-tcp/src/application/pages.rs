@@ -1,9 +1,12 @@
-//! Pages of objects over several connections that stay open, with pauses to read between them.
+//! Pages of objects over several connections, with pauses to read between them.
 //!
 //! A page begins with a request on each connection; one on which an object has arrived requests the next one, until there is
 //! none. The page is loaded with the last byte of the last object. After a pause the next one begins. Requests take the time of
-//! [`Context::request`] to the server, which answers at once. Sizes and pauses are drawn in the order of the requests. A
-//! connection that was idle goes on with its window: a restart (RFC 5681, Sec. 4.1) is not modelled.
+//! [`Context::request`] to the server, which answers at once. Sizes and pauses are drawn in the order of the requests.
+//!
+//! Connections stay open, and restart after a pause (RFC 5681, Sec. 4.1; `endpoint/sender/idle.rs`), or each carries one object:
+//! then the client opens another one, which its handshake delays, if the hosts have one. Their flows are made before the run, as many
+//! as the shortest pages would need.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,16 +15,16 @@ use std::sync::Arc;
 
 use tmt_core::math::rng::Uniform;
 use tmt_core::named::{Kind, Parameter, ParseError, Value, Values};
-use tmt_core::types::{Bytes, Span, Time};
+use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use super::law::{Law, Unit};
 use super::{Entry, Make, Site, Traffic};
-use crate::endpoint::{self, Application, Context, Outcome, Source, Supply, Times};
+use crate::endpoint::{self, Application, Context, Outcome, Source, Supply, Times, Wake};
 use crate::simulation::Flow;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "pages",
-    about: "pages of objects over connections that stay open, with pauses to read",
+    about: "pages of objects over several connections, with pauses to read",
     parameters: &[
         Parameter::required("size", Kind::Text("a size or a distribution"))
             .described("SIZE", "size of an object, fixed or drawn"),
@@ -33,12 +36,15 @@ pub(super) static ENTRY: Entry = Entry {
             Value::text("10s"),
         ),
         Parameter::preset("up", Kind::Size, Value::Size(Bytes(500))),
+        Parameter::switch("persistent", true)
+            .described("on|off", "connections stay open; off: one an object"),
     ],
     examples: &[
         "pages(size=50kB)",
+        "pages(objects=12,size=20kB,think=2s,persistent=off)",
         "pages(objects=10,size=lognormal(median=10kB,sigma=1.5),connections=2,think=exponential(5s),up=1kB)",
     ],
-    make: Make(|values| Ok(Box::new(Pages::of(values)?))),
+    make: Make::of(|values| Ok(Box::new(Pages::of(values)?))),
 };
 
 /// Requests of one object in a fixed period, over one connection.
@@ -54,17 +60,22 @@ pub(super) static REQUEST: Entry = Entry {
     examples: &[
         "request(down=100kB,every=10s)",
         "request(up=2kB,down=exponential(20kB),every=1s)",
+        "request(down=csv({size_bytes;700;12000;90000}),every=500ms)",
     ],
-    make: Make(|values| {
+    make: Make::of(|values| {
         Ok(Box::new(Pages {
             size: Law::read(values.text("down"), Unit::Bytes)?,
             objects: 1,
             connections: 1,
             pause: Pause::Every(values.duration("every")),
             up: values.size("up"),
+            stays_open: true,
         }))
     }),
 };
+
+/// Objects of a run above which nothing is counted any more: more are refused.
+const MOST: u64 = 1 << 20;
 
 /// When a page begins after the one before it.
 #[derive(Debug, Clone)]
@@ -82,6 +93,7 @@ struct Pages {
     connections: usize,
     pause: Pause,
     up: Bytes,
+    stays_open: bool,
 }
 
 impl Pages {
@@ -92,22 +104,61 @@ impl Pages {
             connections: usize::try_from(values.count("connections")).unwrap_or(1),
             pause: Pause::After(Law::read(values.text("think"), Unit::Span)?),
             up: values.size("up"),
+            stays_open: values.is_on("persistent"),
         })
     }
 
-    /// The connections of a run.
-    fn start(&self, context: &Context) -> Vec<Box<dyn Application>> {
-        let lane = u32::try_from(context.entry).unwrap_or(u32::MAX);
+    /// Connections that are open at once.
+    fn at_once(&self) -> usize {
+        let objects = usize::try_from(self.objects).unwrap_or(usize::MAX);
+        self.connections.min(objects)
+    }
+
+    /// The numbers from which the flow `entry` of a run draws.
+    fn numbers(seed: u64, entry: usize) -> Uniform {
+        let lane = u32::try_from(entry).unwrap_or(u32::MAX);
+        Uniform::named(seed, ENTRY.name, lane)
+    }
+
+    /// Flows that a run needs: connections that stay open, or one for each object of the pages that can begin in it. No object
+    /// takes less than a round trip.
+    fn needed(&self, flow: &Flow, site: &Site) -> u64 {
+        let Pause::After(think) = &self.pause else {
+            return self.connections as u64;
+        };
+        if self.stays_open {
+            return self.connections as u64;
+        }
+        let rounds = self.objects.div_ceil(self.at_once() as u64);
+        let fastest = site.rtt.as_nanos().saturating_mul(rounds);
+        let mut numbers = Self::numbers(site.seed, site.number);
+        let (mut pages, mut begin) = (0_u64, flow.start.as_nanos());
+        let end = site.length.as_nanos();
+        while begin <= end && pages.saturating_mul(self.objects) <= MOST {
+            pages += 1;
+            // The pause after a page is drawn after the sizes of its objects.
+            let u = numbers.at(pages * self.objects + pages - 1);
+            begin = begin.saturating_add(fastest).saturating_add(think.draw(u));
+        }
+        pages * self.objects
+    }
+
+    /// The connections of a run, of which there are `flows`.
+    fn start(&self, flows: usize, context: &Context) -> Vec<Box<dyn Application>> {
+        let slots = self.at_once().min(flows);
         let mut page = Page {
             pages: self.clone(),
-            numbers: Uniform::named(context.seed, ENTRY.name, lane),
+            numbers: Self::numbers(context.seed, context.entry),
             drawn: 0,
             first: context.flow,
             request: context.request(self.up),
+            handshake: context.open.since(context.start),
             begun: context.start,
             left: 0,
             open: 0,
-            connections: vec![Connection::default(); self.connections],
+            connections: vec![Connection::default(); flows],
+            slots: (0..if self.stays_open { flows } else { slots }).collect(),
+            unused: slots,
             woken: VecDeque::new(),
             loaded: Vec::new(),
         };
@@ -119,7 +170,7 @@ impl Pages {
                 number,
             })
         };
-        (0..self.connections).map(connection).collect()
+        (0..flows).map(connection).collect()
     }
 }
 
@@ -131,15 +182,38 @@ impl Traffic for Pages {
 
     fn flow(&self, flow: Flow, _packet: Bytes) -> Option<Flow> {
         let own = self.clone();
-        let make = endpoint::Make(Box::new(move |context: &Context| own.start(context)));
-        Some(Flow {
-            source: Source::Group(Arc::new(make)),
-            ..flow
-        })
+        Some(grouped(flow, move |context| {
+            own.start(own.connections, context)
+        }))
     }
 
-    fn flows(&self, flow: &Flow, _site: &Site) -> Option<Vec<Flow>> {
-        Some(vec![flow.clone(); self.connections])
+    fn most_flows(&self, flow: &Flow, site: &Site) -> f64 {
+        to_f64(self.needed(flow, site))
+    }
+
+    fn flows(&self, flow: &Flow, site: &Site) -> Option<Vec<Flow>> {
+        let needed = usize::try_from(self.needed(flow, site)).unwrap_or(usize::MAX);
+        if self.stays_open {
+            return Some(vec![flow.clone(); needed]);
+        }
+        let (own, open) = (self.clone(), self.at_once());
+        let flow = grouped(flow.clone(), move |context| own.start(needed, context));
+        let flows = (0..needed).map(|number| Flow {
+            on_demand: number >= open,
+            ..flow.clone()
+        });
+        Some(flows.collect())
+    }
+}
+
+/// The flow with applications that know each other.
+fn grouped(
+    flow: Flow,
+    start: impl Fn(&Context) -> Vec<Box<dyn Application>> + Send + Sync + 'static,
+) -> Flow {
+    Flow {
+        source: Source::Group(Arc::new(endpoint::Make(Box::new(start)))),
+        ..flow
     }
 }
 
@@ -150,6 +224,10 @@ struct Connection {
     request: Option<(Time, u64)>,
     /// Bytes that the client waits for.
     missing: u64,
+    /// Whether the server has answered.
+    answered: bool,
+    /// The place among those that are open at once.
+    slot: usize,
 }
 
 /// The page that is loaded, and the pages before it.
@@ -160,14 +238,19 @@ struct Page {
     drawn: u64,
     /// Number of the flow of the first connection.
     first: usize,
-    /// Time of a request to the server.
+    /// Time of a request to the server, and of the opening of a connection.
     request: Span,
+    handshake: Span,
     begun: Time,
     /// Objects that are not requested, and those that are and have not arrived.
     left: u64,
     open: u64,
     connections: Vec<Connection>,
-    woken: VecDeque<usize>,
+    /// The connection that is, or was last, open in each place.
+    slots: Vec<usize>,
+    /// The first connection that was never open.
+    unused: usize,
+    woken: VecDeque<Wake>,
     loaded: Vec<Span>,
 }
 
@@ -180,25 +263,41 @@ impl Page {
     /// A page begins, whose first requests leave at `now`.
     fn begin(&mut self, now: Time) {
         self.left = self.pages.objects;
-        for connection in 0..self.connections.len() {
-            self.request_next(connection, now);
+        for slot in 0..self.slots.len() {
+            self.request_next(slot, now);
         }
     }
 
-    /// The client requests the next object, if there is one.
-    fn request_next(&mut self, connection: usize, now: Time) {
+    /// The client requests the next object in a place, if there is one, over a connection that is open, or that it opens.
+    fn request_next(&mut self, slot: usize, now: Time) {
         if self.left == 0 {
             return;
         }
         self.left -= 1;
         self.open += 1;
+        let mut sent = now;
+        let mut connection = self.slots[slot];
+        let mut wake = Wake::Ask(self.first + connection);
+        if !self.pages.stays_open && self.connections[connection].answered {
+            if self.unused == self.connections.len() {
+                // A page after the end of the run.
+                return;
+            }
+            connection = self.unused;
+            self.unused += 1;
+            self.slots[slot] = connection;
+            wake = Wake::Open(self.first + connection, now);
+            sent = now.saturating_add(self.handshake);
+        }
         let u = self.draw();
         let size = self.pages.size.draw(u);
         self.connections[connection] = Connection {
-            request: Some((now.saturating_add(self.request), size)),
+            request: Some((sent.saturating_add(self.request), size)),
             missing: size,
+            answered: false,
+            slot,
         };
-        self.woken.push_back(self.first + connection);
+        self.woken.push_back(wake);
     }
 
     /// Bytes reach the client.
@@ -210,7 +309,7 @@ impl Page {
         }
         self.open -= 1;
         if self.left > 0 {
-            return self.request_next(connection, now);
+            return self.request_next(self.connections[connection].slot, now);
         }
         if self.open == 0 {
             self.loaded.push(now.since(self.begun));
@@ -237,13 +336,17 @@ struct OfPage {
 
 impl Application for OfPage {
     fn supply(&mut self, now: Time) -> Supply {
-        let request = &mut self.page.borrow_mut().connections[self.number].request;
-        match *request {
+        let mut page = self.page.borrow_mut();
+        let stays_open = page.pages.stays_open;
+        let connection = &mut page.connections[self.number];
+        match connection.request {
             Some((at, size)) if at <= now => {
-                *request = None;
+                connection.request = None;
+                connection.answered = true;
                 Supply::Data(Bytes(size))
             }
             Some((at, _)) => Supply::At(at),
+            None if connection.answered && !stays_open => Supply::Ended,
             // It is woken with the next request.
             None => Supply::At(Time::MAX),
         }
@@ -253,7 +356,7 @@ impl Application for OfPage {
         self.page.borrow_mut().on_bytes(self.number, now, payload.0);
     }
 
-    fn woken(&mut self) -> Option<usize> {
+    fn woken(&mut self) -> Option<Wake> {
         self.page.borrow_mut().woken.pop_front()
     }
 

@@ -24,7 +24,7 @@ pub(super) static ENTRY: Entry = Entry {
         "poisson(load=0.5,size=100kB)",
         "poisson(load=0.8,size=pareto(least=10kB,shape=1.5))",
     ],
-    make: Make(|values| Ok(Box::new(Poisson::of(values)?))),
+    make: Make::of(|values| Ok(Box::new(Poisson::of(values)?))),
 };
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Traffic for Poisson {
         true
     }
 
-    fn load(&self) -> Option<f64> {
+    fn load(&self, _flow: &Flow, _site: &Site) -> Option<f64> {
         Some(self.load)
     }
 

@@ -147,6 +147,137 @@ fn laws_have_their_mean_and_distribution() {
     }
 }
 
+/// Draws of a table by inversion, its mean, and the packets that they take, by hand.
+#[test]
+fn a_table_is_drawn_row_by_row() {
+    let law = Law::read("csv({size_bytes;3000;1000;1000;1001})", Unit::Bytes).unwrap();
+    for (u, draw) in [
+        (0.0, 1000),
+        (0.2499, 1000),
+        (0.25, 1000),
+        (0.5, 1001),
+        (0.75, 3000),
+        (0.9999, 3000),
+    ] {
+        assert_eq!(law.draw(u), draw, "{u}");
+    }
+    assert!((law.mean() - 1500.25).abs() < 1e-9);
+    // 1, 1, 2 and 3 packets of 1000 B.
+    assert!((law.mean_pieces(1000.0) - 1.75).abs() < 1e-12);
+    assert!(law.is_random());
+    let alike = Law::read("csv:{size_bytes;7;7}", Unit::Bytes).unwrap();
+    assert!(!alike.is_random());
+    let pauses = Law::read("csv({duration_s;0.25;1.5})", Unit::Span).unwrap();
+    assert_eq!(pauses.draw_span(0.1), Span::from_millis(250));
+}
+
+#[test]
+fn tables_without_sizes_are_refused_with_line_and_column() {
+    let refusal = |content: &str| {
+        let mut read = |name: &str| {
+            assert_eq!(name, "s.csv");
+            Ok(content.to_owned())
+        };
+        with_files("pages(objects=2,size=csv(s.csv))", &mut read).unwrap_err()
+    };
+    for (content, error) in [
+        ("", "s.csv: found no rows"),
+        ("size_bytes\n", "s.csv: found no rows"),
+        (
+            "1000\n2000\n",
+            "s.csv:1: found '1000', expected the header size_bytes or duration_s",
+        ),
+        (
+            "# sizes\nsize_bytes\n\n10\n-5\n",
+            "s.csv:5: column 1: found '-5'",
+        ),
+        ("size_bytes\n0\n", "s.csv:2: column 1: found '0'"),
+        ("size_bytes\n10\nnan\n", "s.csv:3: column 1: found 'nan'"),
+        ("size_bytes\n1.5\n", "s.csv:2: column 1: found '1.5'"),
+        ("size_bytes\n10,7\n", "s.csv:2: column 2: found 2 columns"),
+        (
+            "size_bytes,count\n10,7\n",
+            "s.csv:1: found 'size_bytes,count'",
+        ),
+        ("duration_s\n0.0\n", "s.csv:2: column 1: found '0.0'"),
+        ("duration_s\n1e400\n", "s.csv:2: column 1: found '1e400'"),
+    ] {
+        let found = refusal(content);
+        assert!(found.starts_with(error), "{found}");
+    }
+    // The other unit than that of the parameter, and a file that nobody has read.
+    for (text, error) in [
+        ("pages(size=csv({duration_s;1}))", "a table of duration_s"),
+        ("pages(size=csv(s.csv))", "no file is read here"),
+    ] {
+        let found = traffic(&text.parse().unwrap()).unwrap_err().to_string();
+        assert!(found.contains(error), "{found}");
+    }
+}
+
+#[test]
+fn tables_of_arrivals_that_do_not_fit_are_refused_with_line_and_column() {
+    for (content, error) in [
+        ("time_s,size_bytes,flow\n", "a.csv: found no rows"),
+        ("time_s,flow\n0,1\n", "a.csv:1: found 'time_s,flow'"),
+        ("time_s\n0\n", "a.csv:1: found 'time_s'"),
+        (
+            "time_s,size_bytes\n0,10\n-1,10\n",
+            "a.csv:3: column 1: found '-1'",
+        ),
+        (
+            "time_s,size_bytes\n1,10\n0.5,10\n",
+            "a.csv:3: column 1: found 500ms after 1s",
+        ),
+        ("time_s,size_bytes\n0,0\n", "a.csv:2: column 2: found '0'"),
+        (
+            "time_s,size_bytes,flow\n0,10\n",
+            "a.csv:2: found 2 columns, expected 3",
+        ),
+    ] {
+        let mut read = |_: &str| Ok(content.to_owned());
+        let found = with_files("arrivals(a.csv,over=udp)", &mut read).unwrap_err();
+        assert!(found.starts_with(error), "{found}");
+    }
+    for (text, error) in [
+        (
+            "arrivals({time_s,size_bytes;0,1},headers=28B)",
+            "headers=28B with over=tcp",
+        ),
+        (
+            "arrivals({time_s,size_bytes;0,1},over=udp,headers=20B)",
+            "at least 28B",
+        ),
+    ] {
+        let found = traffic(&text.parse().unwrap()).unwrap_err().to_string();
+        assert!(found.contains(error), "{found}");
+    }
+}
+
+#[test]
+fn files_are_read_wherever_an_application_names_them() {
+    let mut read = |name: &str| {
+        Ok(match name {
+            "sizes.csv" => "size_bytes\n1000\n".to_owned(),
+            "think.csv" => "duration_s\n0.5\n".to_owned(),
+            other => panic!("{other}"),
+        })
+    };
+    let mut of = |text: &str| with_files(text, &mut read).unwrap();
+    assert_eq!(
+        of("pages:objects=2,size=csv(sizes.csv),think=csv:think.csv").as_deref(),
+        Some("pages(objects=2,size=csv({size_bytes;1000}),think=csv({duration_s;0.5}))")
+    );
+    for without in [
+        "cbr",
+        "pages(size=1kB)",
+        "pages(size=csv({size_bytes;1}))",
+        "video(a)",
+    ] {
+        assert_eq!(of(without), None, "{without}");
+    }
+}
+
 proptest! {
     /// The integer algorithm of RFC 3550, A.8, at a clock of 1 MHz, whose jitter is scaled by 16.
     #[test]

@@ -10,8 +10,8 @@ use tmt_core::named::{Kind, Parameter, ParseError, Values};
 use tmt_core::stats::ratio;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
-use super::Form;
 use super::spacing::spacing;
+use super::{Form, Pace};
 use crate::endpoint::{Datagram, Heard, Mean, UDP_HEADERS};
 use crate::model::e_model::Quality;
 
@@ -215,8 +215,10 @@ impl Sound {
         Form {
             payload: self.payload,
             headers: self.headers,
-            rate_bps: self.rate.0,
-            share,
+            pace: Pace::Rate {
+                bps: self.rate.0,
+                share,
+            },
         }
     }
 

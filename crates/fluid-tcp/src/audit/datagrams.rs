@@ -1,7 +1,7 @@
 //! Datagrams of one flow: rules `causality`, `acked`, `story` and `form`.
 //!
 //! They are neither acknowledged nor retransmitted. They have one size, and leave one after the other at a rate, or in bursts at a rate
-//! with pauses, of which the log does not show how long they are.
+//! with pauses, of which the log does not show how long they are; or they are arrivals of any size at any time.
 
 use tmt_core::types::Time;
 
@@ -36,28 +36,36 @@ impl Datagrams {
         let expected = format_args!("datagram {} copy 1: it is not retransmitted", self.next);
         causality.check((packet, copy) == (self.next, 1), found, expected);
         let (start, first) = *self.burst.get_or_insert((row.sent, packet));
-        let due = start.saturating_add(self.form.after(packet.saturating_sub(first)));
-        let goes_on = row.sent == due;
-        let begins = self.form.pauses && row.sent > due;
-        let found = format_args!("datagram {packet} sent {}", row.sent);
-        let or_later = if self.form.pauses { ", or later" } else { "" };
-        let expected = format_args!(
-            "{due}{or_later}, by the rate of {} bit/s",
-            self.form.rate_bps
-        );
-        causality.check(goes_on || begins, found, expected);
-        if begins {
+        if let Some(pace) = self.form.pace {
+            let after = pace.after(packet.saturating_sub(first), self.form.payload);
+            let due = start.saturating_add(after);
+            let goes_on = row.sent == due;
+            let begins = pace.pauses && row.sent > due;
+            let found = format_args!("datagram {packet} sent {}", row.sent);
+            let or_later = if pace.pauses { ", or later" } else { "" };
+            let rate = pace.rate_bps;
+            let expected = format_args!("{due}{or_later}, by the rate of {rate} bit/s");
+            causality.check(goes_on || begins, found, expected);
+            if begins {
+                self.burst = Some((row.sent, packet));
+            }
+        } else {
+            let found = format_args!("datagram {packet} sent {}", row.sent);
+            let expected = format_args!("{start} or later, when the one before it was sent");
+            causality.check(row.sent >= start, found, expected);
             self.burst = Some((row.sent, packet));
         }
         self.next = self.next.max(packet.saturating_add(1));
         let size = self.form.payload.saturating_add(self.form.headers);
+        let up_to = if self.form.pace.is_some() {
+            ""
+        } else {
+            "at most "
+        };
         let mut form = tally.at(Rule::Form, row.line);
         let found = format_args!("size_bytes {}", row.size);
-        form.check(
-            row.size == size,
-            found,
-            format_args!("{size}, with headers"),
-        );
+        let expected = format_args!("{up_to}{size}, with headers");
+        form.check(self.form.accepts(row.size), found, expected);
         let found = format_args!("datagram {packet} with fate 'duplicate'");
         let mut story = tally.at(Rule::Story, row.line);
         story.check(

@@ -37,6 +37,7 @@ keys! {
     queue: Option<&'a str>,
     flow_classes: Option<&'a str>,
     flow_datagrams: Option<&'a str>,
+    flow_settings: Option<&'a str>,
     flows: NonZeroU64,
     run_ends_ns: u64,
     path: Option<&'a str>,
@@ -237,6 +238,8 @@ pub(super) struct Settings {
     of_flows: Vec<Head>,
     /// The datagrams of each flow, `None` of one of TCP; none if all are TCP.
     pub(super) datagrams: Vec<Option<Form>>,
+    /// Start of each flow after that of the run; none if the head does not say it, or if flows are several connections.
+    starts: Vec<Span>,
     /// Packets among which the queue discipline is first in, first out, and the classes of the flows; none if all are 0.
     pub(super) order: (Order, Vec<u64>),
     /// The packets that the queue loses, if they are listed.
@@ -251,6 +254,12 @@ impl Settings {
         let own = usize::try_from(flow);
         let own = own.ok().and_then(|flow| self.of_flows.get(flow));
         own.unwrap_or(&self.head)
+    }
+
+    /// The earliest start of a flow; `None` if the head does not say it.
+    pub(super) fn start_of(&self, flow: u64) -> Option<Time> {
+        let own = self.starts.get(usize::try_from(flow).ok()?)?;
+        Some(Time::ZERO.saturating_add(*own))
     }
 
     /// The datagrams of a flow; `None` if it is TCP.
@@ -371,7 +380,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         let expected = format_args!("as many as {size} B need, of {room} B each");
         return Err(unfit("lldus_per_packet", lldus.to_string(), expected));
     }
-    let rtt = span(keys.rtt_ns);
+    let (rtt, scheme) = (span(keys.rtt_ns), keys.scheme.filter(|_| coupled));
     let in_order = keys.in_order.filter(|scope| *scope != InOrder::Off);
     // Packets of different distances may arrive at one time, in any order.
     let queue_loss = keys
@@ -405,11 +414,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         units_per_packet: keys.units_per_packet.unwrap_or(NonZeroU64::MIN).get(),
         short: keys.tail == Some("short"),
         interleave: keys.interleave.unwrap_or(NonZeroU64::MIN).get(),
-        scheme: keys
-            .scheme
-            .filter(|_| coupled)
-            .map(Scheme::of)
-            .transpose()?,
+        scheme: scheme.map(Scheme::of).transpose()?,
         forward: rtt.half(),
         feedback: rtt.saturating_sub(rtt.half()),
         feedback_delay: span(keys.feedback_delay_ns.unwrap_or_default()),
@@ -432,6 +437,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         head: head.with_terrestrial_rtt(span(keys.terrestrial_rtt_ns.unwrap_or_default())),
         order: head.order(keys.queue, keys.flow_classes)?,
         datagrams: head.datagrams(keys.flow_datagrams)?,
+        starts: head.starts(keys.flow_settings)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
     })
@@ -474,10 +480,27 @@ impl Head {
         let forms: Option<Vec<Option<Form>>> = forms.collect();
         let forms = forms.filter(|forms| forms.len() as u64 == self.flows);
         let expected = format_args!(
-            "payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on, or - for TCP, of each of {} flows",
+            "payload=BYTES,headers=BYTES,rate=BPS,pauses=off|on, or largest=BYTES,headers=BYTES, or - for TCP, of each of {} flows",
             self.flows
         );
         forms.ok_or_else(|| unfit("flow_datagrams", text, expected))
+    }
+
+    /// The starts of the flows, if the head has them and no flow is several connections.
+    fn starts(&self, flows: Option<&str>) -> Result<Vec<Span>, Finding> {
+        let Some(text) = flows else {
+            return Ok(Vec::new());
+        };
+        let starts = super::flow_settings::starts(text, self.flows);
+        let expected =
+            "flows KEY=VALUE,… with their start, separated by spaces, at most as many as `flows`";
+        let starts =
+            starts.ok_or_else(|| unfit("flow_settings", text, format_args!("{expected}")))?;
+        Ok(if starts.len() as u64 == self.flows {
+            starts
+        } else {
+            Vec::new()
+        })
     }
 
     /// The order that a discipline keeps, and the classes of the flows.

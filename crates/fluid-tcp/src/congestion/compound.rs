@@ -138,6 +138,12 @@ impl CongestionControl for Compound {
             ssthresh: self.ssthresh,
         }
     }
+
+    fn on_idle(&mut self, window: Window) {
+        // The delay window measures a path that may have changed.
+        (self.cwnd, self.dwnd) = (window.cwnd, 0.0);
+        self.ssthresh = window.ssthresh;
+    }
 }
 
 #[cfg(test)]

@@ -153,6 +153,10 @@ impl CongestionControl for Hybla {
     fn window(&self) -> Window {
         self.window
     }
+
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,10 @@ impl CongestionControl for NewReno {
         self.window
     }
 
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
+
     fn uses_newreno_recovery(&self) -> bool {
         self.uses_newreno_recovery
     }

@@ -119,6 +119,10 @@ impl CongestionControl for Vegas {
     fn window(&self) -> Window {
         self.window
     }
+
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
 }
 
 #[cfg(test)]

@@ -113,6 +113,10 @@ impl CongestionControl for Westwood {
     fn window(&self) -> Window {
         self.window
     }
+
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
 }
 
 #[cfg(test)]

@@ -73,9 +73,9 @@ pub trait Application: Debug {
         self.on_delivered(now, datagram.payload);
     }
 
-    /// Number of a flow whose near host is to ask again, because something has changed for it: one after the other, until there
-    /// is none. A run asks for it after each delivery of TCP; a flow that has not started is not asked. By default there is none.
-    fn woken(&mut self) -> Option<usize> {
+    /// A flow for which something has changed: one after the other, until there is none. A run asks for it after each delivery of
+    /// TCP; a flow that has not started is not asked. By default there is none.
+    fn woken(&mut self) -> Option<Wake> {
         None
     }
 
@@ -83,6 +83,15 @@ pub trait Application: Debug {
     fn outcome(&mut self, _end: Time) -> Outcome {
         Outcome::default()
     }
+}
+
+/// What a run is to do with a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Its near host asks its application again.
+    Ask(usize),
+    /// A flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) starts at this time.
+    Open(usize, Time),
 }
 
 /// A datagram as its receiver sees it.
@@ -250,8 +259,8 @@ impl Socket {
         self.application.on_datagram(now, &datagram);
     }
 
-    /// The next flow to be asked again.
-    pub(crate) fn woken(&mut self) -> Option<usize> {
+    /// The next flow for which something has changed.
+    pub(crate) fn woken(&mut self) -> Option<Wake> {
         self.application.woken()
     }
 

@@ -59,6 +59,20 @@ pub enum CutFrom {
 
 tmt_core::keywords!(CutFrom { Flight => "flight", Window => "window", Cwnd => "cwnd" });
 
+/// What becomes of the window of a sender that was idle for more than an RTO (RFC 5681, Sec. 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// It stays.
+    Off,
+    /// It is at most the initial window.
+    Rfc5681,
+    /// It is halved for each RTO after the first, down to the initial window; ssthresh is at least 3/4 of what it was
+    /// (`tcp_cwnd_restart`, `tcp_slow_start_after_idle`). Controls that pace keep theirs.
+    Linux,
+}
+
+tmt_core::keywords!(IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" });
+
 /// How the sender detects losses before the RTO expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossDetection {
@@ -134,6 +148,8 @@ pub struct Endpoint {
     pub first_rwnd: u64,
     /// Whether cwnd grows only while it limits the sender (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
+    /// The window after a pause of the application.
+    pub idle_restart: IdleRestart,
     /// How the hosts implement congestion controls.
     pub congestion: Implementation,
     /// Whether one round trip passes before the first data.
@@ -247,6 +263,7 @@ impl Profile {
                 recovery: Recovery::Halving,
                 rtt_sampling: RttSampling::PerWindow,
                 cut_from: CutFrom::Window,
+                idle_restart: IdleRestart::Off,
                 ..Self::Rfc.endpoint()
             },
             Self::Rfc => Endpoint {
@@ -282,6 +299,7 @@ impl Profile {
                 rwnd: NO_RWND,
                 first_rwnd: NO_RWND,
                 window_validation: false,
+                idle_restart: IdleRestart::Rfc5681,
                 congestion: Implementation::RFC,
                 handshake: false,
             },
@@ -312,6 +330,7 @@ impl Profile {
                 force_retransmit: false,
                 cut_from: CutFrom::Cwnd,
                 window_validation: true,
+                idle_restart: IdleRestart::Linux,
                 congestion: Implementation::LINUX,
                 ..Self::Rfc.endpoint()
             },

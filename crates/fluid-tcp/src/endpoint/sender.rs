@@ -16,6 +16,7 @@ mod ack_accounting;
 mod ecn;
 mod f_rto;
 mod flight;
+mod idle;
 mod newreno_recovery;
 mod pacing;
 mod plain_ack;

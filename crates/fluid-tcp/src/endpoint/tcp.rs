@@ -7,7 +7,7 @@ use tmt_core::types::{Bytes, Time};
 use tmt_link::Ecn;
 
 use super::receiver::{Arrival, Receiver, Segment};
-use super::sender::Sender;
+use super::sender::{OutgoingPacket, Sender};
 use super::transmission::tag;
 use super::{Context, Endpoint, Groups, Outgoing, Socket, Source, Supply};
 use crate::congestion::{self, Algorithm};
@@ -53,6 +53,7 @@ impl Tcp {
                     bytes: 0,
                     ends: VecDeque::from([(0, 0)]),
                     due: None,
+                    last_sent: None,
                 };
                 (Some(0), u64::MAX, Some(Box::new(stream)))
             }
@@ -90,21 +91,39 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.stream.is_some() {
-            self.fill(now);
+            return self.next_of_stream(now);
         }
         let packet = self.sender.next_packet(now)?;
+        Some(self.outgoing(&packet))
+    }
+
+    /// As [`Self::next`], of a stream.
+    #[inline(never)]
+    fn next_of_stream(&mut self, now: Time) -> Option<Outgoing> {
+        self.fill(now);
+        let packet = self.sender.next_packet(now)?;
+        if let Some(stream) = &mut self.stream {
+            stream.last_sent = Some(now);
+        }
+        Some(self.outgoing(&packet))
+    }
+
+    /// A packet as it leaves.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    fn outgoing(&self, packet: &OutgoingPacket) -> Outgoing {
         // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
         let is_capable = self.sender.is_ecn_capable() && packet.copy == 1;
-        Some(Outgoing {
+        Outgoing {
             size: self.packet,
             ecn: if is_capable {
                 Ecn::Capable
             } else {
                 Ecn::NotCapable
             },
-            tag: tag(&packet),
+            tag: tag(packet),
             copy: packet.copy,
-        })
+        }
     }
 
     /// Asks the application for data, until the sender has enough.
@@ -117,6 +136,9 @@ impl Tcp {
         while self.sender.unsent() < AHEAD {
             let supply = stream.socket.supply(now);
             let supplied = stream.write(supply, self.sender.snd_nxt());
+            if matches!(supply, Supply::Data(_)) && self.sender.unsent() == 0 {
+                self.sender.on_data_after_pause(now, stream.last_sent);
+            }
             self.sender.supply(supplied);
             match supply {
                 Supply::Data(_) => {}
@@ -150,6 +172,8 @@ pub(crate) struct Stream {
     /// Packets up to and including each that is not full, and their bytes: those that are not delivered, after the last that is.
     ends: VecDeque<(u64, u64)>,
     due: Option<Time>,
+    /// Time of the last transmission.
+    last_sent: Option<Time>,
 }
 
 impl Stream {

@@ -101,7 +101,7 @@ impl ParameterFile {
                 let found = text.get(value.span()).unwrap_or_default();
                 refuse(format!("found {found}, expected {}", parameter.kind))
             })?;
-            if parameter.takes_process() {
+            if parameter.takes_files() {
                 for text in &mut texts {
                     if let Some(unnamed) = unnamed(text).map_err(&refuse)? {
                         *text = unnamed;

@@ -6,7 +6,7 @@ use tmt_core::types::{Bytes, Span, to_f64};
 use tmt_link::CLASSES;
 
 use super::setting::{Kind, Setting};
-use crate::application::{App, traffic};
+use crate::application::{self, App, traffic};
 use crate::congestion::Algorithm;
 
 /// Start time of a flow, from the start of the run.
@@ -100,6 +100,46 @@ fn class(text: &str) -> Result<u8, String> {
     class.ok_or_else(|| format!("found class '{text}', expected a whole number from 0 to {most}"))
 }
 
+/// The settings of a flow, each key with its text.
+fn given(text: &str) -> Result<Vec<(&str, String)>, String> {
+    let mut given: Vec<(&str, String)> = Vec::new();
+    for part in parts(text) {
+        match (part.key, given.last_mut()) {
+            (Some(key), _) if KEYS.contains(&key) => given.push((key, part.value.to_owned())),
+            // Commas also separate the parameters of a value without parentheses.
+            (_, Some(("cc" | "app", value))) => *value += &format!(",{}", part.text),
+            _ => {
+                let keys = KEYS.map(|key| format!("{key}=…")).join(", ");
+                return Err(format!("found '{}', expected some of {keys}", part.text));
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// The text of a flow with the content of the files that its application names; `None` if it names none, or is no flow.
+pub(super) fn with_files(
+    text: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Option<String>, String> {
+    let Ok(mut given) = given(text) else {
+        return Ok(None);
+    };
+    let mut changed = false;
+    for (key, value) in &mut given {
+        if *key == "app"
+            && let Some(other) = application::with_files(value, read)?
+        {
+            *value = other;
+            changed = true;
+        }
+    }
+    let texts = given
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    Ok(changed.then(|| texts.collect::<Vec<_>>().join(",")))
+}
+
 impl FlowSpec {
     /// Refuses settings that its application cannot have.
     fn check(&self) -> Result<(), String> {
@@ -126,18 +166,7 @@ impl Setting for FlowSpec {
     const KIND: Kind = Kind::Text("KEY=VALUE,…", Vec::new);
 
     fn read(text: &str) -> Result<Self, String> {
-        let mut given: Vec<(&str, String)> = Vec::new();
-        for part in parts(text) {
-            match (part.key, given.last_mut()) {
-                (Some(key), _) if KEYS.contains(&key) => given.push((key, part.value.to_owned())),
-                // Commas also separate the parameters of a value without parentheses.
-                (_, Some(("cc" | "app", value))) => *value += &format!(",{}", part.text),
-                _ => {
-                    let keys = KEYS.map(|key| format!("{key}=…")).join(", ");
-                    return Err(format!("found '{}', expected some of {keys}", part.text));
-                }
-            }
-        }
+        let given = given(text)?;
         let mut flow = Self::default();
         for (key, value) in given {
             let is_first = match key {
@@ -173,6 +202,80 @@ impl Setting for FlowSpec {
         let parts = [cc, app, start, bytes, rtt, class].into_iter().flatten();
         let parts: Vec<String> = parts.collect();
         parts.join(",")
+    }
+}
+
+/// The flows in one line, as heads of logs have them: separated by spaces, equal ones after each other as `3*cc=…`.
+pub(super) fn in_one_line(flows: impl Iterator<Item = FlowSpec>) -> String {
+    let texts: Vec<String> = flows.map(|flow| flow.text()).collect();
+    let groups = texts.chunk_by(|one, other| one == other);
+    let groups = groups.map(|group| match group {
+        [one] => one.clone(),
+        all => format!("{}*{}", all.len(), all[0]),
+    });
+    groups.collect::<Vec<_>>().join(" ")
+}
+
+impl FlowSpec {
+    /// Reads the flows of the head of a log (docs/simulator.md, Sec. 11).
+    ///
+    /// # Errors
+    /// A flow that is none; the message has found and expected.
+    pub fn read_line(text: &str) -> Result<Vec<Self>, String> {
+        /// Most flows of a run.
+        const MOST: usize = 100_000;
+        let mut depth = 0_i32;
+        let between = text.split(|character| {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            character == ' ' && depth == 0
+        });
+        let mut flows = Vec::new();
+        for group in between {
+            let times = group.split_once('*');
+            let times = times.and_then(|(number, flow)| Some((number.parse().ok()?, flow)));
+            let (number, flow) = times.unwrap_or((1, group));
+            if number > MOST - flows.len() {
+                return Err(format!("found more than {MOST} flows"));
+            }
+            flows.extend(vec![Self::read(flow)?; number]);
+        }
+        Ok(flows)
+    }
+
+    /// The setting `key` as text; `none` if it is not given.
+    pub(crate) fn text_of(&self, key: &str) -> String {
+        let text = self.text();
+        let part = parts(&text).find(|part| part.key == Some(key));
+        part.map_or_else(|| "none".to_owned(), |part| part.text.to_owned())
+    }
+
+    /// The key of the first setting that `given` has in another way; `None` if all that it gives agrees.
+    pub(crate) fn contradicted(&self, given: &Self) -> Option<&'static str> {
+        let starts = |given: Start| match (given, self.start) {
+            (Start::Within(from, to), Some(Start::At(at))) => from <= at && at <= to,
+            (given, own) => Some(given) == own,
+        };
+        let app = |app: &App| app.in_parentheses();
+        let agrees = [
+            ("cc", given.cc.is_none() || given.cc == self.cc),
+            ("start", given.start.is_none_or(starts)),
+            ("bytes", given.bytes.is_none() || given.bytes == self.bytes),
+            (
+                "app",
+                given.app.is_none() || given.app.as_ref().map(app) == self.app.as_ref().map(app),
+            ),
+            (
+                "terrestrial-rtt",
+                given.terrestrial_rtt.is_none() || given.terrestrial_rtt == self.terrestrial_rtt,
+            ),
+            ("class", given.class.is_none() || given.class == self.class),
+        ];
+        let differs = agrees.into_iter().find(|(_, agrees)| !agrees);
+        differs.map(|(key, _)| key)
     }
 }
 
@@ -219,6 +322,37 @@ mod tests {
             "start=5s,cc=cubic(beta=0.8,c=0.4),bytes=1MB,terrestrial-rtt=60ms,class=7";
         for text in [&flow_text, in_parentheses] {
             assert_eq!(FlowSpec::read(text).unwrap().text(), flow_text);
+        }
+    }
+
+    #[test]
+    fn flows_in_one_line_read_back_and_contradictions_are_named() {
+        let texts = [
+            "cc=cubic:beta=0.7,c=0.4,start=1.000000001s",
+            "cc=cubic:beta=0.7,c=0.4,start=1.000000001s",
+            "app=pages(size=csv({size_bytes;1;2}),think=1s),class=3",
+            "app=arrivals({time_s,size_bytes,flow;0,1,a b;1,2,c}),start=0s",
+            "bytes=1000B",
+        ];
+        let flows = || texts.iter().map(|text| FlowSpec::read(text).unwrap());
+        let line = in_one_line(flows());
+        assert!(line.starts_with("2*cc=cubic"), "{line}");
+        let again = FlowSpec::read_line(&line).unwrap();
+        let texts: Vec<String> = again.iter().map(FlowSpec::text).collect();
+        assert_eq!(texts, flows().map(|flow| flow.text()).collect::<Vec<_>>());
+        assert!(FlowSpec::read_line("200000*cc=reno").is_err());
+        assert!(FlowSpec::read_line("cc=reno rate=1").is_err());
+        for (given, key) in [
+            ("cc=cubic", None),
+            ("start=0s..2s,cc=cubic", None),
+            ("start=0s..1s", Some("start")),
+            ("start=1s", Some("start")),
+            ("cc=reno", Some("cc")),
+            ("app=bulk", Some("app")),
+            ("class=1", Some("class")),
+        ] {
+            let given = FlowSpec::read(given).unwrap();
+            assert_eq!(again[0].contradicted(&given), key, "{given:?}");
         }
     }
 

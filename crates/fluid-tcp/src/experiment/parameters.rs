@@ -16,7 +16,7 @@ use super::values::{
 };
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{
-    CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
+    CutFrom, Endpoint, IdleRestart, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
 use crate::simulation::SplitWindow;
 use tmt_link::apply::FeedbackDelay;
@@ -289,6 +289,10 @@ parameters! {
                  --rwnd from the start. Linux: the payload that 128 KiB, the middle value of tcp_rmem, have room for.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
+    idle_restart: IdleRestart, in idle_restart; "Window after an idle time above the RTO: off, rfc5681 or linux" =>
+        new(Group::Hosts).profile()
+        .detail("For applications with pauses. rfc5681: at most the initial window (RFC 5681, Sec. 4.1). linux: halved for each RTO \
+                 after the first (tcp_slow_start_after_idle). off: kept. BBR and fixed windows keep theirs.");
     growth: Growth, in congestion.growth; "What grows a window in Reno's way: acks or segments" =>
         new(Group::Hosts).profile()
         .detail("acks: each ACK, regardless of what it covers (RFC 5681). segments: each segment delivered, in whole segments \

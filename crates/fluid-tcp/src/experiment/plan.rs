@@ -1,28 +1,27 @@
 //! A resolved experiment, and its runs.
 
+mod describe;
+
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::channel::{Losses, SlotChannel, Use};
-use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Note, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, EndLine, Note, Span, Time, to_f64};
 
 use super::error::{Error, Result, data, refused};
 use super::parameters::Experiment;
-use super::setting::Setting as _;
 use super::values::{BufferSize, LinkKind, Start};
 use crate::application::{App, Form, Site, Traffic};
-use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::{All, Probe};
 use crate::simulation::{self, Flow, Path, RunError, Setup};
 use tmt_link::hop::{Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
-use tmt_link::{CoupledLink, Overlap, Packing, Segmentation, TimelineLink};
+use tmt_link::{CoupledLink, Packing, Segmentation, TimelineLink};
 
 /// Names and values in the order of [`super::PARAMETERS`], each derived value after the parameter it derives from.
 pub type Params = Map<String, Value>;
@@ -266,6 +265,7 @@ impl Plan {
                 number,
                 seed,
                 packet: self.resolved.packet(),
+                rtt: self.rtt,
                 rate_bps: self.link_rate_bps,
                 length,
             };
@@ -412,144 +412,6 @@ impl Plan {
             }
         })
     }
-
-    /// Adds to `head`, the metadata of a log, everything that the auditor needs.
-    pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
-        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
-        set("link", &self.link.kind());
-        set("rtt_ns", &self.rtt.as_nanos());
-        set("packet_bytes", &self.resolved.packet().0);
-        set("buffer", &self.resolved.buffer().text());
-        set("queue", &self.resolved.queue());
-        set("terrestrial_rtt_ns", &self.path.terrestrial_rtt.as_nanos());
-        if setup
-            .flows
-            .iter()
-            .any(|flow| flow.terrestrial_rtt.is_some())
-        {
-            let rtts = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
-            let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
-            set("flow_terrestrial_rtts_ns", &rtts.join(" "));
-        }
-        if setup.flows.iter().any(|flow| flow.class > 0) {
-            let classes = setup.flows.iter().map(|flow| flow.class.to_string());
-            set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
-        }
-        if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
-            set("flow_datagrams", &described_datagrams(&self.flows, setup));
-        }
-        set("path", &self.resolved.path());
-        if let Some(window) = self.path.split {
-            set("split_window", &window);
-        }
-        match &self.link {
-            LinkPlan::Timeline(timeline) => {
-                if self.path.split.is_some() {
-                    set("feedback_delay_ns", &self.path.feedback_delay.as_nanos());
-                }
-                set("lldus_per_packet", &timeline.lldus_per_packet);
-                set("packing", &timeline.packing);
-                if timeline.packing == Packing::Bytes {
-                    set("lldu_payload_bytes", &timeline.payload);
-                }
-                match timeline.shift {
-                    Some(slot) => {
-                        set("overlap", &Overlap::Shift);
-                        set("slot_ns", &slot.as_nanos());
-                    }
-                    None => set("overlap", &Overlap::Asap),
-                }
-            }
-            LinkPlan::Coupled(plan) => {
-                let link = &plan.link;
-                if let Some(channel) = &self.resolved.channel {
-                    set("channel", channel);
-                }
-                set("scheme", &link.scheme);
-                set("feedback_delay_ns", &link.feedback_delay.as_nanos());
-                if let Some(lost) = link.lost_feedback {
-                    set("feedback_loss", &lost.probability);
-                    set("feedback_timer_ns", &lost.timer.as_nanos());
-                }
-                set("tail", &link.tail);
-                set("in_order", &link.in_order);
-                set("hold", &link.hold);
-                set("lldus_per_packet", &link.segmentation.lldus());
-                set("units_per_packet", &link.units_per_packet());
-                set("interleave", &link.scheme.interleave());
-            }
-            LinkPlan::Synthetic { rate, loss } => {
-                set("rate_bps", &rate.0);
-                if let Some(loss) = loss {
-                    set("loss", loss);
-                }
-            }
-        }
-        if let Some(plan) = &self.return_trace {
-            set("return_trace", &"on");
-            set("return_lldu_bytes", &plan.lldu.0);
-            set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
-            set("return_packing", &plan.packing);
-        }
-        if let Some(loss) = &self.resolved.queue_loss {
-            set("queue_loss", loss);
-        }
-        if let Some(loss) = &self.resolved.return_loss {
-            set("return_loss", loss);
-        }
-        if let Some(rate) = self.resolved.return_rate {
-            set("return_rate_bps", &rate.0);
-        }
-        // All flows of TCP have the same settings but for congestion control, start and size.
-        if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
-            self.describe_acks(head, endpoint);
-        }
-        head.set("flows", setup.flows.len().to_string());
-        head.set("seed", seed.to_string());
-        head.set("run_ends_ns", setup.end.as_nanos().to_string());
-        for by in &self.overridden {
-            head.override_value(by.key, by.flag, by.stored, by.used);
-        }
-        if self.resolved.looped() {
-            head.set("looped", "on");
-        }
-        head.set("settings", self.settings.clone());
-    }
-}
-
-impl Plan {
-    /// Describes when the receiver sends ACKs.
-    fn describe_acks(&self, head: &mut Metadata, endpoint: &Endpoint) {
-        let nanos = |span: Span| span.as_nanos().to_string();
-        head.set("delayed_ack", endpoint.delayed_ack.to_string());
-        head.set("delayed_ack_timer_ns", nanos(endpoint.delayed_ack_timer));
-        head.set("quick_acks", endpoint.quick_acks.to_string());
-        if endpoint.quick_while_growing {
-            head.set("quick_while_growing", "on");
-        }
-        let held_back = endpoint.sack_compression;
-        if endpoint.sack && !held_back.is_zero() && self.resolved.return_loss.is_some() {
-            head.set("sack_compression_ns", nanos(held_back));
-        }
-    }
-}
-
-/// The datagrams of each flow, for the auditor: sizes in bytes, rate in bit/s, and whether there are pauses; `-` for TCP.
-fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
-    let entries = simulation::entries(&setup.flows);
-    let flows = entries.into_iter().filter_map(|entry| flows.get(entry));
-    let flows = flows.map(|flow| {
-        let Some(form) = flow.datagrams else {
-            return "-".to_owned();
-        };
-        let pauses = if form.share < 1.0 { "on" } else { "off" };
-        let (payload, headers) = (form.payload.0, form.headers.0);
-        format!(
-            "payload={payload},headers={headers},rate={},pauses={pauses}",
-            form.rate_bps
-        )
-    });
-    flows.collect::<Vec<_>>().join(" ")
 }
 
 /// What is done with the link of a run, whose type its model decides.

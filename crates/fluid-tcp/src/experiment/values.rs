@@ -9,7 +9,9 @@ use tmt_core::types::{BitRate, Bytes, QuantityError, Span};
 
 use super::setting::{Kind, Setting};
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
-use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
+use crate::endpoint::{
+    CutFrom, IdleRestart, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
+};
 use crate::simulation::SplitWindow;
 use tmt_link::apply::FeedbackDelay;
 use tmt_link::queue::Discipline;
@@ -354,6 +356,7 @@ settings! {
     RttSampling: Kind::Keyword(|| Self::VARIANTS.to_vec());
     TimerRestart: Kind::Keyword(|| Self::VARIANTS.to_vec());
     CutFrom: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    IdleRestart: Kind::Keyword(|| Self::VARIANTS.to_vec());
     LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Growth: Kind::Keyword(|| Self::VARIANTS.to_vec());
     CubicForm: Kind::Keyword(|| Self::VARIANTS.to_vec());

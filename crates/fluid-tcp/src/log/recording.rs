@@ -1,12 +1,14 @@
 //! A packet log read back: the packets of a run or of a replay, their losses, and what its head says of the link.
 
+mod flows;
+
 use std::io::Read;
 
 use csv::{ReaderBuilder, StringRecord};
 use tmt_core::types::{Metadata, Span, Time};
 
 use super::Fate;
-use crate::experiment::{BufferSize, Experiment, Parameter, Plan, RunId};
+use crate::experiment::{BufferSize, Experiment, FlowSpec, Parameter, Plan, RunId};
 use crate::simulation::{RecordedLosses, Setup};
 use tmt_link::queue::Discipline;
 
@@ -263,11 +265,19 @@ impl Recording {
                 "`cc`: found a log of real hosts, which does not say their congestion control, expected it",
             );
         }
+        let flows = self.flows()?;
+        let given = match &flows {
+            Some(flows) => flows::without_flows(given, flows)?,
+            None => given,
+        };
         for (key, parameter) in [
             ("flow_terrestrial_rtts_ns", "flow"),
             ("flow_classes", "flow"),
             ("return_trace", "return_trace"),
         ] {
+            if parameter == "flow" && flows.is_some() {
+                continue;
+            }
             if self.head.get(key).is_some() && !given.gives(parameter) {
                 return refused(format!(
                     "`{parameter}`: found `{key}` in the head of the log, expected the parameter"
@@ -290,9 +300,10 @@ impl Recording {
             let set = experiment.set(parameter, &[&format!("{value}{unit}")]);
             set.map_err(|why| RecordingError(format!("{key} of the head: {why}")))?;
         }
-        if given.flow.is_some() {
+        if flows.is_some() || given.flow.is_some() {
             experiment.flows = None;
         }
+        experiment.flow = flows;
         let needs_duration =
             link == "synthetic" || experiment.channel.is_some() || experiment.looped();
         if needs_duration {
@@ -309,12 +320,28 @@ impl Recording {
         Ok(experiment)
     }
 
+    /// Control, application and start of each flow, as the head has them; `None` of real hosts, of earlier versions, and where they are
+    /// too long for a head.
+    fn flows(&self) -> Result<Option<Vec<FlowSpec>>> {
+        let text = self.head.get("flow_settings");
+        let text = text.filter(|_| !self.is_of_real_hosts());
+        let flows = text.map(FlowSpec::read_line).transpose();
+        flows.map_err(|why| RecordingError(format!("flow_settings of the head: {why}")))
+    }
+
     /// The setup of a run of `plan` that repeats the losses: flows that begin when those of the log did,
     /// and an end at that of the log.
     ///
     /// # Errors
-    /// Hosts that use ECN over a queue that marks, since a log has no marks.
+    /// A trace other than that of the log, or hosts that use ECN over a queue that marks, since a log has no marks.
     pub fn setup(&self, plan: &Plan, run: RunId, drops: Drops) -> Result<Setup> {
+        if let (Some(of_log), Some(found)) = (self.head.get("trace_digest"), plan.trace_digest())
+            && of_log != found
+        {
+            return refused(format!(
+                "`trace`: found rows with the digest {found}, expected those of the run of the log, {of_log}: another trace"
+            ));
+        }
         let mut setup = plan.setup(run);
         let queue = self.head.get("queue").unwrap_or_default();
         let marks = queue != Discipline::default().to_string();

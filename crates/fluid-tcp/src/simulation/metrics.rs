@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tmt_core::stats::distribution::{Distribution, Precision};
+use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
 use tmt_core::stats::ratio;
 use tmt_core::stats::runs::serialize_histogram;
 pub use tmt_core::types::Show;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
+use crate::endpoint::{Outcome, Times};
 use crate::simulation::Setup;
-use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally, Observed};
 use tmt_link::Usage;
 
@@ -182,6 +182,17 @@ macro_rules! metrics {
     };
 }
 
+/// What applications do many times, and a statistic of the times that it takes.
+type Done = fn(&Outcome) -> Option<&Times>;
+type Statistic = fn(Quantiles) -> Option<f64>;
+
+const RESPONSES: Done = |outcome| outcome.responses.as_ref();
+const PAGES: Done = |outcome| outcome.pages.as_ref();
+const TRANSFERS: Done = |outcome| outcome.transfers.as_ref();
+const MEAN: Statistic = |times| times.mean;
+const P50: Statistic = |times| times.p50;
+const P95: Statistic = |times| times.p95;
+
 metrics! {
     /// Metrics of one flow, or of all flows together.
     Metrics from o: &Observed<'_>;
@@ -290,7 +301,7 @@ metrics! {
     /// Largest extent; 0 if nothing was reordered.
     reordering_extent_max_packets: u64 = o.extents().max, 39 "reordering extent max packets" Show::Count;
     /// Payload that the application supplied over the flow's own time. Null if that follows the network, as in a bulk
-    /// transfer. Total: sum over the flows that have it, over the time of all.
+    /// transfer. Total: sum over the flows, over the time of all; null if one of them has none.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
     offered_bps: Option<f64> = o.offered_rate(), 40 "offered kbps" Show::Kilo;
     /// Datagrams that were dropped at the queue or lost on the link, over those that were sent.
@@ -325,63 +336,57 @@ metrics! {
     mos: Option<f64> = o.call(|heard| heard.mos.value()), 49 "MOS" Show::Decimals(2);
     /// Requests that have been sent until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    requests_sent: Option<u64> = o.begun(|outcome| outcome.responses.as_ref()),
-        50 "requests sent" Show::Count;
+    requests_sent: Option<u64> = o.begun(RESPONSES), 50 "requests sent" Show::Count;
     /// Requests that have been answered.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    requests_answered: Option<u64> = o.complete(|outcome| outcome.responses.as_ref()),
-        51 "requests answered" Show::Count;
+    requests_answered: Option<u64> = o.complete(RESPONSES), 51 "requests answered" Show::Count;
     /// Mean time from a request to the last byte of its answer.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_mean_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.mean),
+    response_time_mean_s: Option<f64> = o.times(RESPONSES, MEAN),
         52 "response time mean s" Show::Decimals(6);
     /// Median of the response time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_p50_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.p50),
+    response_time_p50_s: Option<f64> = o.times(RESPONSES, P50),
         53 "response time p50 s" Show::Decimals(6);
     /// 95th percentile of the response time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    response_time_p95_s: Option<f64> = o.times(|outcome| outcome.responses.as_ref()).and_then(|times| times.p95),
+    response_time_p95_s: Option<f64> = o.times(RESPONSES, P95),
         54 "response time p95 s" Show::Decimals(6);
     /// Pages that have been requested until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    pages_begun: Option<u64> = o.begun(|outcome| outcome.pages.as_ref()),
-        55 "pages begun" Show::Count;
+    pages_begun: Option<u64> = o.begun(PAGES), 55 "pages begun" Show::Count;
     /// Pages that have been loaded.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    pages_loaded: Option<u64> = o.complete(|outcome| outcome.pages.as_ref()),
-        56 "pages loaded" Show::Count;
+    pages_loaded: Option<u64> = o.complete(PAGES), 56 "pages loaded" Show::Count;
     /// Mean page load time: from the request of a page to the last byte of its last object.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_mean_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.mean),
+    page_time_mean_s: Option<f64> = o.times(PAGES, MEAN),
         57 "page time mean s" Show::Decimals(6);
     /// Median of the page load time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_p50_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.p50),
+    page_time_p50_s: Option<f64> = o.times(PAGES, P50),
         58 "page time p50 s" Show::Decimals(6);
     /// 95th percentile of the page load time.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    page_time_p95_s: Option<f64> = o.times(|outcome| outcome.pages.as_ref()).and_then(|times| times.p95),
+    page_time_p95_s: Option<f64> = o.times(PAGES, P95),
         59 "page time p95 s" Show::Decimals(6);
     /// Transfers of a load that have begun until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfers_begun: Option<u64> = o.begun(|outcome| outcome.transfers.as_ref()),
-        60 "transfers begun" Show::Count;
+    transfers_begun: Option<u64> = o.begun(TRANSFERS), 60 "transfers begun" Show::Count;
     /// Transfers of a load that are complete.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfers_complete: Option<u64> = o.complete(|outcome| outcome.transfers.as_ref()),
-        61 "transfers complete" Show::Count;
+    transfers_complete: Option<u64> = o.complete(TRANSFERS), 61 "transfers complete" Show::Count;
     /// Mean time of these transfers, from the start of each to its last byte.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_mean_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.mean),
+    transfer_time_mean_s: Option<f64> = o.times(TRANSFERS, MEAN),
         62 "transfer time mean s" Show::Decimals(6);
     /// Median of the time of these transfers.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_p50_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.p50),
+    transfer_time_p50_s: Option<f64> = o.times(TRANSFERS, P50),
         63 "transfer time p50 s" Show::Decimals(6);
     /// 95th percentile of the time of these transfers.
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
-    transfer_time_p95_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.p95),
+    transfer_time_p95_s: Option<f64> = o.times(TRANSFERS, P95),
         64 "transfer time p95 s" Show::Decimals(6);
 }
 
@@ -392,10 +397,11 @@ metrics! {
     /// Share of the LLDUs, slots or time of the link that was used, by lost packets too. Of a timeline, only its data LLDUs
     /// count; on a coupled link, all slots, repeats and repair units included.
     link_utilisation: Option<f64> = source.link.usage.utilisation, 65 "link utilisation" Show::Decimals(6);
-    /// Jain's fairness index of the goodputs of the flows over the time that all of them share: from the last start to the
-    /// first completion, else to the end of the run. Null if they share no time.
+    /// Jain's fairness index of the goodputs of the bulk flows over the time that all of them share: from the last start to the
+    /// first completion, else to the end of the run. Flows that an application limits do not count. Null if they share no time, and for
+    /// a single one beside others.
     jain_index: Option<f64> = source.shared.and_then(|shared| jain_index(shared.into_iter())),
-        66 "Jain's fairness index" Show::Decimals(4);
+        66 "Jain's fairness index (bulk)" Show::Decimals(4);
     /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
     lldus_used: Option<u64> = source.link.usage.lldus_used;
     /// Attempts → LLDUs that were used and delivered.
@@ -420,7 +426,7 @@ metrics! {
 /// Input of the metrics of the total, in addition to the sums over the flows.
 struct TotalSource<'a> {
     link: LinkUse<'a>,
-    /// Payload of each flow in the time that all share; `None` if they share none.
+    /// Payload of each bulk flow in the time that all of them share; `None` if they share none, or there is nothing to compare.
     shared: Option<Vec<f64>>,
 }
 
@@ -482,16 +488,13 @@ impl RunReport {
         let capacity = link.usage.capacity_packets;
         let (flows, total) = Observed::all(setup, duration, capacity, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
-        let entries = entries(&setup.flows);
-        let numbered: Vec<_> = entries.iter().zip(tallies).collect();
-        let shared = numbered.chunk_by(|one, other| one.0 == other.0);
-        let shared = shared.map(|parts| {
-            let each = parts.iter().map(|(_, tally)| tally.shared_payload());
-            each.sum::<Option<u64>>().map(to_f64)
-        });
+        let greedy = setup.flows.iter().zip(tallies);
+        let greedy = greedy.filter(|(flow, _)| flow.is_greedy());
+        let shared = greedy.map(|(_, tally)| tally.shared_payload().map(to_f64));
+        let shared: Option<Vec<f64>> = shared.collect();
         let source = TotalSource {
             link,
-            shared: shared.collect(),
+            shared: shared.filter(|shared| shared.len() > 1 || setup.flows.len() == 1),
         };
         Self {
             duration_s: duration.as_secs_f64(),
@@ -538,64 +541,4 @@ fn jain_index(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jains_index_is_one_for_equal_flows_and_one_over_n_for_a_single_active_flow() {
-        let index = |values: &[f64]| jain_index(values.iter().copied());
-        assert_eq!(index(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
-        assert_eq!(index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
-        assert_eq!(index(&[0.0]), None);
-    }
-
-    /// Compares with serde: every field is listed under its name, with its value.
-    #[test]
-    fn the_list_of_metrics_agrees_with_json() {
-        let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
-        let report = RunReport::new(&setup, Time::ZERO, LinkUse::default(), &[]);
-        let json = serde_json::to_value(&report.total).unwrap();
-        let json = json.as_object().unwrap();
-        let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());
-        let names = metrics.map(|m| m.name).chain(total.map(|m| m.name));
-        let of_applications = Metrics::ALL.iter().filter(|metric| metric.of_application);
-        let absent = of_applications.clone().count();
-        assert_eq!(names.clone().count(), json.len() + absent);
-        assert!(of_applications.clone().all(|metric| metric.nullable));
-        let names = names.filter(|name| of_applications.clone().all(|metric| metric.name != *name));
-        for name in names {
-            let listed = report.total.numbers().find(|(known, _)| *known == name);
-            let number = listed.map(|(_, number)| number);
-            assert_eq!(json[name].as_f64(), number, "{name}");
-        }
-    }
-
-    #[test]
-    fn what_counts_has_a_unit_and_a_name_that_ends_in_one_has_it() {
-        for metric in Metrics::ALL {
-            let counts = metric.kind == Kind::Count;
-            assert!(!counts || !metric.unit().is_empty(), "{}", metric.name);
-            if metric.name.ends_with("_packets") {
-                assert_eq!(metric.unit(), "packets", "{}", metric.name);
-            }
-        }
-    }
-
-    #[test]
-    fn rows_have_distinct_positions_and_units_in_label_and_name() {
-        let rows = Metrics::rows();
-        assert!(
-            rows.windows(2)
-                .all(|pair| pair[0].0.place < pair[1].0.place)
-        );
-        for metric in Metrics::ALL {
-            if let Some(Row { label, show, .. }) = metric.row {
-                assert_eq!(show == Show::Milli, label.ends_with(" ms"), "{label}");
-                assert_eq!(show == Show::Kilo, label.ends_with(" kbps"), "{label}");
-                let in_seconds =
-                    label.ends_with('s') && (label.ends_with(" ms") || label.ends_with(" s"));
-                assert_eq!(in_seconds, metric.name.ends_with("_s"), "{label}");
-            }
-        }
-    }
-}
+mod tests;

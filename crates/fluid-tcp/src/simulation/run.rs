@@ -3,94 +3,37 @@
 //! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
 //! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](tmt_link::hop::ReturnPath), and T1 − ⌊T1/2⌋.
 
+mod connections;
+mod course;
 mod delivery;
+mod error;
 mod events;
 mod gateway_events;
 mod route;
 
-use std::sync::Arc;
-
 use tmt_core::channel::Losses;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 use tmt_link::Packet;
 use tmt_link::hop::{
-    Attach as _, AttachError, Delay, Departure, Event, Gateway, Hop as _, HopError, Reporting,
-    ReturnHop, Served, Tallied,
+    Attach as _, Delay, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied,
 };
 
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
-use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, Transmission};
-use crate::simulation::metrics::{LinkUse, RunReport};
-use crate::simulation::path::halves;
+use crate::endpoint::{Ends, Outgoing, Source, Transmission};
+use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::recorded::Repeating;
-use crate::simulation::setup::entries;
-use crate::simulation::tally::{Count, FlowTally};
+use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
+use connections::{Connection, connections};
 use delivery::{Delivery as _, DeliveryOf, Form};
+pub use error::RunError;
 use events::{Alarm, Events, Kind, Place};
-use gateway_events::on_served;
 use route::SideHops;
 pub use route::{IntoRoute, Route};
-
-/// Reason why a run has no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The link cannot serve any packet.
-    #[error(transparent)]
-    Link(#[from] AttachError),
-    /// A hop or its queue broke a rule.
-    #[error("hop '{hop}': {error}")]
-    Hop {
-        /// Name of the hop.
-        hop: String,
-        /// The rule.
-        error: HopError,
-    },
-    /// A hop holds packets for which nothing is due, and nothing else happens in the run.
-    #[error(
-        "hop '{hop}': found {packets} packets that it holds without a time at which anything is due, expected a time"
-    )]
-    Stalled {
-        /// Name of the hop.
-        hop: String,
-        /// Number of the packets.
-        packets: u64,
-    },
-    /// The probe has ended the run ([`Probe::stops`]).
-    #[error("the run was stopped before its end")]
-    Stopped,
-    /// A flow of a split path is not TCP, whose packets its proxy acknowledges.
-    #[error("flow {flow}: found hosts that are not TCP on a split path, expected TCP")]
-    NotTcp {
-        /// Number of the flow, from 0.
-        flow: usize,
-    },
-}
-
-/// State of a flow during a run. Fields lie in the order in which they are declared, next to what is used with them.
-#[derive(Debug)]
-#[repr(C)]
-struct Connection {
-    ends: Ends,
-    /// Delay of an ACK from the receiver.
-    ack_delay: Span,
-    /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
-    far_event: Option<Time>,
-    timer_event: Option<Time>,
-    near_event: Option<Time>,
-    /// Class of its packets.
-    class: u8,
-    tally: FlowTally,
-    start: Time,
-    /// Delay of an ACK from the gateway to the sender.
-    terrestrial_back: Span,
-    started: bool,
-}
 
 /// State of a run.
 struct Run<'a, G: Gateway<Departure: Form>, P> {
@@ -113,11 +56,11 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     parked_ack: Ack,
     /// Packets whose service has begun.
     served: u64,
-    /// Flows that have not started, and that are not complete.
+    /// Greedy flows that have not started, and whether none of them is complete.
     unstarted: usize,
+    shares: bool,
+    /// Flows that are not complete.
     unfinished: usize,
-    /// 1 with a random load, which is never finished, else 0.
-    endless: usize,
     failure: Option<RunError>,
 }
 
@@ -222,49 +165,10 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     {
         return Err(RunError::NotTcp { flow });
     }
-    let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
     let keeps_order = gateway.keeps_order() && side.is_empty();
-    let entries = entries(&setup.flows);
-    let tallies = FlowTally::all(&entries, keeps_order);
-    let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
-        .map(|flow| halves(setup.terrestrial_rtt(flow)))
-        .collect();
-    let connections = setup.flows.iter().zip(&terrestrial).zip(tallies);
-    let connections = connections.enumerate();
-    let connections = connections.map(|(number, ((flow, [_, back]), tally))| {
-        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
-        let start = setup.begin.saturating_add(flow.start);
-        let shakes_hands = flow.endpoint.handshake && flow.hosts.is_none();
-        let handshake = if shakes_hands {
-            setup.round_trip(number)
-        } else {
-            Span::ZERO
-        };
-        let context = Context {
-            flow: number,
-            entry: entries[number],
-            packet: setup.packet,
-            seed: setup.seed,
-            start,
-            open: start.saturating_add(handshake),
-            back: return_delay.saturating_add(*back),
-            return_rate: setup.return_path.rate,
-        };
-        Connection {
-            ends: ends(flow, &context, &mut endpoints, &mut groups),
-            start: context.start,
-            terrestrial_back: *back,
-            ack_delay: context.back,
-            far_event: None,
-            timer_event: None,
-            near_event: None,
-            class: flow.class,
-            started: false,
-            tally,
-        }
-    });
-    // Random loads last as long as the run: one that ended with their last transfer would be short where the load is small.
-    let endless = usize::from(setup.flows.iter().any(Flow::is_of_load));
+    let (connections, forward) = connections(setup, keeps_order);
+    // Loads last as long as the run: one that ended with their last transfer would be short where the load is small.
+    let endless = usize::from(setup.flows.iter().any(|flow| flow.part_of.is_some()));
     let mut run = Run {
         setup,
         gateway,
@@ -273,11 +177,11 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
             .then(|| ReturnHop::new(&setup.return_path, setup.begin)),
         probe,
         events: Events::default(),
-        connections: connections.collect(),
-        terrestrial: terrestrial
+        connections,
+        terrestrial: forward
             .iter()
-            .any(|[forward, _]| !forward.is_zero())
-            .then(|| Delay::new(terrestrial.iter().map(|[forward, _]| *forward).collect())),
+            .any(|forward| !forward.is_zero())
+            .then(|| Delay::new(forward)),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
             Proxy::new(setup.buffer.packets(setup.packet.0), window, endpoints)
@@ -288,12 +192,15 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         parked: Packet::default(),
         parked_ack: Ack::default(),
         served: 0,
-        unstarted: setup.flows.len(),
+        unstarted: setup.flows.iter().filter(|flow| flow.is_greedy()).count(),
+        shares: true,
         unfinished: setup.flows.len() + endless,
-        endless,
         failure: None,
     };
-    for (number, connection) in (0..).zip(&run.connections) {
+    for (number, (connection, flow)) in (0..).zip(run.connections.iter().zip(&setup.flows)) {
+        if flow.on_demand {
+            continue;
+        }
         run.events.alarm(Some(connection.start), |slot| {
             *slot = Alarm::Start(number);
         });
@@ -303,30 +210,6 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         Some(failure) => Err(failure),
         None => Ok(run.report(end)),
     }
-}
-
-/// Settings of the flows. Those of successive flows that are alike are stored once.
-#[derive(Debug, Default)]
-struct Endpoints(Option<Arc<Endpoint>>);
-
-impl Endpoints {
-    fn share(&mut self, endpoint: Endpoint) -> Arc<Endpoint> {
-        let alike = self.0.take().filter(|last| **last == endpoint);
-        let shared = alike.unwrap_or_else(|| Arc::new(endpoint));
-        Arc::clone(self.0.insert(shared))
-    }
-}
-
-/// The hosts of a flow.
-fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints, groups: &mut Groups) -> Ends {
-    let Some(make) = &flow.hosts else {
-        let endpoint = endpoints.share(flow.endpoint);
-        let tcp = Tcp::new(&flow.algorithm, endpoint, &flow.source, context, groups);
-        return Ends::Tcp(tcp);
-    };
-    let [near, far] = (make.0)(context);
-    let socket = flow.source.socket(context, context.packet, groups);
-    Ends::Other(Box::new(Other { near, far, socket }))
 }
 
 /// Whether the event at `now` is the one to act on; then it is gone. A deadline that has since moved to an earlier time had
@@ -420,61 +303,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Alarm::Gateway => self.on_gateway(now),
                 Alarm::Hop(hop) => self.on_side_hop(now, hop),
             },
-        }
-    }
-
-    fn on_start(&mut self, now: Time, flow: u32) {
-        let rtt = self.round_trip(flow);
-        if !self.connections[flow as usize].started {
-            self.unstarted -= 1;
-            if self.unstarted == 0 {
-                self.mark_shared(0);
-            }
-        }
-        let connection = &mut self.connections[flow as usize];
-        if let Ends::Tcp(tcp) = &mut connection.ends {
-            tcp.fill(now);
-            if tcp.is_complete() {
-                return self.complete(now, flow);
-            }
-            if self.setup.flows[flow as usize].endpoint.handshake {
-                if !std::mem::replace(&mut connection.started, true) {
-                    let done = now.checked_add(rtt);
-                    return self.events.alarm(done, |slot| *slot = Alarm::Start(flow));
-                }
-                tcp.sender.on_handshake(rtt);
-            }
-            if let Some(window) = tcp.receiver.first_window() {
-                tcp.sender.set_send_limit(window);
-            }
-            if let Some(proxy) = &mut self.proxy {
-                tcp.sender.set_send_limit(proxy.on_start(flow as usize));
-            }
-        }
-        self.after_sender(now, flow, SenderEvent::Start);
-        self.send_answers(now, flow);
-    }
-
-    /// The time that all flows share begins (0) or ends (1).
-    fn mark_shared(&mut self, side: usize) {
-        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
-            let payload = connection
-                .ends
-                .delivered(|packets| flow.payload_of(packets, self.setup.packet));
-            connection.tally.set_shared(side, payload);
-        }
-    }
-
-    /// The far host of a flow has everything.
-    #[inline(never)]
-    fn complete(&mut self, now: Time, flow: u32) {
-        let connection = self.flow(flow);
-        let elapsed = now.since(connection.start);
-        if connection.tally.complete(elapsed) {
-            self.unfinished -= 1;
-            if self.unfinished + 1 == self.connections.len() + self.endless {
-                self.mark_shared(1);
-            }
         }
     }
 
@@ -626,31 +454,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
     }
 
-    /// Asks the near hosts again for which a delivery to `flow` has changed something.
-    #[inline(never)]
-    fn wake_flows(&mut self, now: Time, flow: usize) {
-        while let Ends::Tcp(tcp) = &mut self.connections[flow].ends
-            && let Some(stream) = &mut tcp.stream
-            && let Some(woken) = stream.socket.woken()
-        {
-            // One that is not open looks at its application when it is.
-            let (Some(connection), Ok(number)) =
-                (self.connections.get(woken), u32::try_from(woken))
-            else {
-                continue;
-            };
-            let shakes_hands = self.setup.flows[woken].endpoint.handshake;
-            let handshake = if shakes_hands {
-                self.round_trip(number)
-            } else {
-                Span::ZERO
-            };
-            if now >= connection.start.saturating_add(handshake) {
-                self.after_sender(now, number, SenderEvent::Pace);
-            }
-        }
-    }
-
     /// A packet reaches a far host of TCP that has everything.
     #[inline(never)]
     fn on_last_delivery(&mut self, now: Time, flow: usize, ack: Option<Ack>) {
@@ -748,37 +551,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         connection.tally.count(Count::Acks);
         let left = left.map_err(|why| connection.tally.count(why)).ok();
         left?.checked_add(connection.ack_delay)
-    }
-
-    fn report(mut self, end: Time) -> RunReport {
-        self.process_departures(end);
-        // Packets still in service count as served if their service began within the run.
-        let usage = self.gateway.usage(end);
-        for served in self.gateway.in_service().filter_map(Departure::served) {
-            if served.service.start <= end {
-                let left = served.left.filter(|left| *left <= end);
-                self.served += 1;
-                on_served(&mut self.connections, self.probe, served, left, false);
-            }
-        }
-        self.mark_shared(1);
-        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
-            let payload = |packets| flow.payload_of(packets, self.setup.packet);
-            let begins = flow.is_of_load().then_some(connection.start < end);
-            connection
-                .tally
-                .end(&mut connection.ends, end, begins, payload);
-        }
-        let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
-        let link = LinkUse {
-            usage,
-            packets_served: self.served,
-            back: self
-                .return_path
-                .as_ref()
-                .map(|path| (path.usage(end), path.waits())),
-        };
-        RunReport::new(self.setup, end, link, &tallies)
     }
 }
 

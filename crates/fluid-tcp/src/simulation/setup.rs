@@ -37,6 +37,10 @@ pub struct Flow {
     /// Number of the load of which it is a part: flows that follow each other with the same number are one in the results.
     /// `None` for a flow of its own.
     pub part_of: Option<usize>,
+    /// Whether its application limits what it takes of the link, as that of a call does: it says nothing about fairness.
+    pub is_limited: bool,
+    /// Whether it starts when an application of its group opens it ([`Wake::Open`](crate::endpoint::Wake::Open)), not at `start`.
+    pub on_demand: bool,
 }
 
 impl Flow {
@@ -55,6 +59,8 @@ impl Flow {
             },
             class: 0,
             part_of: None,
+            is_limited: false,
+            on_demand: false,
         }
     }
 
@@ -184,6 +190,19 @@ impl Flow {
     /// Whether it is a transfer of a load of many.
     pub(crate) fn is_of_load(&self) -> bool {
         self.part_of.is_some() && matches!(self.source, Source::Bulk { .. })
+    }
+
+    /// Whether it takes all that it gets, for all that is known.
+    pub(crate) const fn is_greedy(&self) -> bool {
+        self.part_of.is_none() && !self.is_limited
+    }
+
+    /// The same flow with an application that limits what it takes.
+    pub(crate) fn limited(self) -> Self {
+        Self {
+            is_limited: true,
+            ..self
+        }
     }
 }
 

@@ -1,19 +1,19 @@
 //! Counters and delay distributions of each flow during a run, and their sums. [`super::metrics`] derives metrics from
 //! them.
 
+mod observed;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
-use tmt_core::stats::ratio;
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::stats::distribution::Distribution;
+use tmt_core::types::{Span, Time};
 
-use crate::endpoint::{Ends, Heard, Outcome, Times};
+use crate::endpoint::{Ends, Outcome, Times};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
-use crate::simulation::setup::entries;
-use crate::simulation::{Flow, Setup};
+pub(super) use observed::Observed;
 
 /// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
 /// percentiles are exact.
@@ -335,12 +335,13 @@ impl FlowTally {
         first
     }
 
-    /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer.
-    /// One of a transfer that `is_part` of a load.
+    /// Records what the hosts have counted at the end of a run. `bulk` is the payload of so many packets of a bulk transfer. The
+    /// flow may be part of a load or page, and a transfer of a load, which begins in the run or not.
     pub(crate) fn end(
         &mut self,
         ends: &mut Ends,
         end: Time,
+        is_part: bool,
         begins: Option<bool>,
         bulk: impl Fn(u64) -> u64,
     ) {
@@ -373,10 +374,11 @@ impl FlowTally {
             self.counts.datagrams = Some([of(Count::Sent), gone]);
         }
         // A load is never complete: its transfers are.
+        let completion = self.counts.completion.take_if(|_| is_part);
         let of_transfer = begins.map(|begins| Outcome {
             transfers: Some(Times {
                 begun: u64::from(begins),
-                complete: self.counts.completion.take().into_iter().collect(),
+                complete: completion.into_iter().collect(),
             }),
             ..Outcome::default()
         });
@@ -384,286 +386,5 @@ impl FlowTally {
     }
 }
 
-/// Order statistics of the delay and of the queueing delay, with their precision.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DelayStatistics {
-    pub(super) delay: Quantiles,
-    pub(super) delay_precision: Precision,
-    pub(super) queueing: Quantiles,
-    pub(super) queueing_precision: Precision,
-    pub(super) rtt: Quantiles,
-}
-
-impl From<&DelayDistributions> for DelayStatistics {
-    fn from(distributions: &DelayDistributions) -> Self {
-        Self {
-            delay: distributions.delay.quantiles(Span::ZERO),
-            delay_precision: distributions.delay.precision(),
-            queueing: distributions.queueing.quantiles(Span::ZERO),
-            queueing_precision: distributions.queueing.precision(),
-            rtt: distributions.rtt.quantiles(Span::ZERO),
-        }
-    }
-}
-
-/// Time in which a flow was active, from the begin of the run: from its start to its last delivery if it is complete, else
-/// to the end of the run.
-fn own_time(flow: &Flow, duration: Span, counts: &Counts) -> (Span, Span) {
-    let complete = counts
-        .completion
-        .map(|after| flow.start.saturating_add(after));
-    (flow.start.min(duration), complete.unwrap_or(duration))
-}
-
-/// Everything observed of one flow, or of all flows together. Metrics are computed from it.
-#[derive(Debug)]
-pub(super) struct Observed<'a> {
-    setup: &'a Setup,
-    /// Packets that the link could have carried during the run; `None` if unknown.
-    capacity_packets: Option<f64>,
-    counts: Counts,
-    /// Time from the first start to the last end of the flows; `None` if there are none.
-    time: Option<(Span, Span)>,
-    pub(super) delays: DelayStatistics,
-}
-
-impl<'a> Observed<'a> {
-    /// Observations of each flow and of all flows together, for a run of length `duration` over a link that could have
-    /// carried `capacity_packets`.
-    pub(super) fn all(
-        setup: &'a Setup,
-        duration: Span,
-        capacity_packets: Option<f64>,
-        tallies: &[&FlowTally],
-    ) -> (Vec<Self>, Self) {
-        let observed = |counts, time, delays| Self {
-            setup,
-            capacity_packets,
-            counts,
-            time,
-            delays,
-        };
-        let entries = entries(&setup.flows);
-        let flows = tallies.iter().zip(&setup.flows);
-        let numbered: Vec<_> = entries.iter().zip(flows).collect();
-        let flows: Vec<Self> = numbered
-            .chunk_by(|one, other| one.0 == other.0)
-            .map(|parts| {
-                let counts = Counts::of_all(parts.iter().map(|(_, (tally, _))| &tally.counts));
-                let times = parts.iter();
-                let times = times.map(|(_, (tally, flow))| own_time(flow, duration, &tally.counts));
-                let (_, (first, _)) = &parts[0];
-                observed(
-                    counts,
-                    times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))),
-                    DelayStatistics::from(&*first.distributions.borrow()),
-                )
-            })
-            .collect();
-        let counts = Counts::of_all(tallies.iter().map(|tally| &tally.counts));
-        let shared = tallies.first().and_then(|tally| tally.total.as_ref());
-        let delays = match (shared, flows.first()) {
-            (Some(distributions), _) => DelayStatistics::from(&*distributions.borrow()),
-            (None, Some(only)) => only.delays,
-            (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
-        };
-        let times = flows.iter().filter_map(|flow| flow.time);
-        let time = times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-        let total = observed(counts, time, delays);
-        (flows, total)
-    }
-
-    pub(super) fn count(&self, what: Count) -> u64 {
-        self.counts.of(what)
-    }
-
-    /// Rate of the payload in order over the own time, bit/s; `None` if no time passed.
-    pub(super) fn payload_rate(&self) -> Option<f64> {
-        self.rate(self.count(Count::Payload))
-    }
-
-    /// Rate of the whole packets that the receiver has over the own time, bit/s; `None` if no time passed.
-    pub(super) fn packet_rate(&self) -> Option<f64> {
-        let usual = self.count(Count::Delivered) - self.count(Count::OtherPackets);
-        let packets = usual + self.count(Count::AboveGap);
-        let bytes = packets.saturating_mul(self.setup.packet.0);
-        self.rate(bytes.saturating_add(self.count(Count::OtherBytes)))
-    }
-
-    /// Rate of `bytes` over the own time, bit/s; `None` if no time passed.
-    fn rate(&self, bytes: u64) -> Option<f64> {
-        let (begins, ends) = self.time?;
-        let time = ends.saturating_sub(begins);
-        (!time.is_zero()).then(|| 8.0 * to_f64(bytes) / time.as_secs_f64())
-    }
-
-    /// Packets in order, of the usual size or as many bytes, as a share of what the link could have carried; `None` if that is
-    /// unknown or nothing.
-    pub(super) fn link_share(&self) -> Option<f64> {
-        let capacity = self.capacity_packets.filter(|capacity| *capacity > 0.0)?;
-        let usual = self.count(Count::Delivered) - self.count(Count::OtherPackets);
-        let others = to_f64(self.count(Count::OtherBytes)) / to_f64(self.setup.packet.0.max(1));
-        Some((to_f64(usual) + others) / capacity)
-    }
-
-    /// Reordered transmissions.
-    pub(super) fn extents(&self) -> Extents {
-        self.counts.extents
-    }
-
-    /// Number of retransmissions → number of packets.
-    pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
-        self.counts.retransmissions()
-    }
-
-    /// Share of the packets that were sent more than once; `None` if nothing was sent.
-    pub(super) fn retransmission_share(&self) -> Option<f64> {
-        let packets = self.count(Count::Sent) - self.count(Count::Retransmitted);
-        ratio(self.counts.again.first().copied().unwrap_or(0), packets)
-    }
-
-    /// Largest number of retransmissions of a packet.
-    pub(super) fn max_retransmissions(&self) -> u32 {
-        let most = self.counts.again.iter().rposition(|packets| *packets > 0);
-        most.map_or(0, |most| u32::try_from(most + 1).unwrap_or(u32::MAX))
-    }
-
-    /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.
-    pub(super) fn mean_part(&self, index: usize) -> Option<f64> {
-        let transmissions = u128::from(self.count(Count::Arrived));
-        let nanos = (self.counts.parts[index] + transmissions / 2).checked_div(transmissions)?;
-        Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
-    }
-
-    /// Share of the transmissions to hosts that are not TCP which were dropped or lost; `None` without any.
-    pub(super) fn datagram_loss(&self) -> Option<f64> {
-        let [sent, gone] = self.counts.datagrams?;
-        ratio(gone, sent)
-    }
-
-    /// A value of what the applications observed.
-    pub(super) fn application<T>(&self, value: impl Fn(&Outcome) -> Option<T>) -> Option<T> {
-        self.counts.outcome.as_deref().and_then(value)
-    }
-
-    /// Number of requests, pages or transfers that are complete; `None` without an application that makes them.
-    pub(super) fn complete(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<u64> {
-        let times = of(self.counts.outcome.as_deref()?)?;
-        Some(times.complete.len() as u64)
-    }
-
-    /// Number of requests, pages or transfers that began; `None` without an application that makes them.
-    pub(super) fn begun(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<u64> {
-        of(self.counts.outcome.as_deref()?).map(|times| times.begun)
-    }
-
-    /// Order statistics of times that applications measured; `None` if there are none.
-    pub(super) fn times(&self, of: impl Fn(&Outcome) -> Option<&Times>) -> Option<Quantiles> {
-        let times = &of(self.counts.outcome.as_deref()?)?.complete;
-        let mut distribution = Distribution::within(times.len().max(1), 1);
-        distribution.push_all(times);
-        (!times.is_empty()).then(|| distribution.quantiles(Span::ZERO))
-    }
-
-    /// A value of what the listeners of calls heard.
-    pub(super) fn call<T>(&self, value: impl Fn(&Heard) -> Option<T>) -> Option<T> {
-        self.application(|outcome| outcome.voice.as_ref().and_then(&value))
-    }
-
-    /// Rate of the payload that applications supplied over the own time, bit/s; `None` without any.
-    pub(super) fn offered_rate(&self) -> Option<f64> {
-        self.rate(self.application(|outcome| outcome.offered)?.0)
-    }
-
-    /// Time from the start of the flow to the in-order delivery of its last packet, s; `None` if it is not complete.
-    pub(super) fn completion(&self) -> Option<f64> {
-        self.counts.completion.map(Span::as_secs_f64)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use tmt_core::types::Bytes;
-
-    use super::*;
-    use crate::congestion::Algorithm;
-    use crate::endpoint::Profile;
-
-    #[test]
-    fn a_packet_counts_once_by_its_last_retransmission() {
-        let mut tally = FlowTally::all(&[0], false).next().unwrap();
-        for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
-            tally.on_sent(ordinal, copy);
-        }
-        // Three packets, sent once, twice and three times.
-        let packets = BTreeMap::from([(0, 1), (1, 1), (2, 1)]);
-        assert_eq!(tally.counts.retransmissions(), packets);
-    }
-
-    #[test]
-    fn the_total_is_complete_when_the_last_flow_is() {
-        let mut tallies = FlowTally::all(&[0, 1], false);
-        let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
-        let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
-        let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
-        let completion = |flows: &[&FlowTally]| {
-            let (_, total) = Observed::all(&setup, Span::ZERO, None, flows);
-            total.completion()
-        };
-        one.complete(Span::from_secs(3));
-        assert_eq!(completion(&[&one, &other]), None);
-        assert_eq!(completion(&[&other, &one]), None);
-        other.complete(Span::from_secs(2));
-        assert_eq!(completion(&[&one, &other]), Some(3.0));
-        assert_eq!(completion(&[]), None);
-    }
-
-    /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
-    /// after the begin of the run.
-    fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
-        let mut tally = FlowTally::all(&[0], false).next().unwrap();
-        tally.counts.values[Count::Delivered as usize] = packets;
-        tally.counts.values[Count::Payload as usize] = flow.payload_of(packets, Bytes(1500));
-        tally.counts.completion =
-            completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));
-        (flow, tally)
-    }
-
-    #[test]
-    fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
-        let flow = |start: u32| {
-            let flow = Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
-            flow.starting(Span::from_secs(start))
-        };
-        let sized = |start, bytes| flow(start).of_bytes(Bytes(bytes), Bytes(1500)).unwrap();
-        let (flows, tallies): (Vec<Flow>, Vec<FlowTally>) = [
-            // Endless, from 10 s to the end at 30 s: 2000 packets of 1460 B.
-            transferred(flow(10), 2000, None),
-            // 100 kB in 69 packets, from 4 s to 8 s.
-            transferred(sized(4, 100_000), 69, Some(8)),
-            // Not complete: to the end of the run. All its packets are full.
-            transferred(sized(20, 100_000), 50, None),
-            // Begins after the run.
-            transferred(flow(31), 0, None),
-        ]
-        .into_iter()
-        .unzip();
-        let setup = Setup::new(flows, Span::ZERO, Span::ZERO);
-        let tallies: Vec<&FlowTally> = tallies.iter().collect();
-        let (mut flows, total) = Observed::all(&setup, Span::from_secs(30), Some(4238.0), &tallies);
-        let payload: Vec<_> = flows.iter().map(Observed::payload_rate).collect();
-        let expected = [1_168_000.0, 200_000.0, 58_400.0];
-        assert_eq!(payload[..3], expected.map(Some));
-        assert_eq!(payload[3], None);
-        // Packets above a gap count in the throughput only.
-        flows[2].counts.values[Count::AboveGap as usize] = 5;
-        let packets: Vec<_> = flows.iter().map(Observed::packet_rate).collect();
-        assert_eq!(packets[..3], [1_200_000.0, 207_000.0, 66_000.0].map(Some));
-        // 2 920 000 + 100 000 + 73 000 B from 4 s to 30 s.
-        let rate = total.payload_rate().unwrap();
-        assert!((rate - 8.0 * 3_093_000.0 / 26.0).abs() < 1e-6, "{rate}");
-        let shares: f64 = flows.iter().filter_map(Observed::link_share).sum();
-        assert!((shares - 0.5).abs() < 1e-12, "{shares}");
-        assert_eq!(total.link_share(), Some(0.5));
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use fluid_tcp::experiment::{Experiment, LinkKind};
 use rayon::ThreadPoolBuilder;
 use tmt_core::format::import::render_keys;
 use tmt_core::scheme::SchemeSpec;
-use tmt_study::advise::{AdviceError, Objective, Question, Runs, candidates, read};
+use tmt_study::advise::{AdviceError, Objective, Question, Runs, candidates, loads_pages, read};
 
 pub(crate) use args::Args;
 
@@ -98,6 +98,12 @@ fn question(args: &Args) -> Outcome<Question> {
             "advise",
             "--bytes {} (default for --objective page-time)",
             args::PAGE
+        );
+    }
+    if args.objective == Objective::PageTime && loads_pages(&experiment) {
+        headline!(
+            "advise",
+            "page time: mean page load time of --flow app=pages(…), page_time_mean_s"
         );
     }
     Ok(Question {

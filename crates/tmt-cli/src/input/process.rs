@@ -1,11 +1,12 @@
-//! Erasure processes from flags and parameter files, with the files that they name.
+//! Erasure processes and flows from flags and parameter files, with the files that they name.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use tmt_core::channel::{FAMILIES, SlotChannel, names_files, with_files};
-use tmt_core::format::compression::small_text;
+use fluid_tcp::experiment::with_files;
+use tmt_core::channel::{FAMILIES, SlotChannel, names_files};
+use tmt_core::format::import::table_text;
 
 use super::open_or;
 use crate::exit::{Failure, Outcome};
@@ -25,22 +26,18 @@ impl ProcessText {
     }
 }
 
-/// The text of a process with the content of its files instead of their names; `None` if it names none.
+/// The text of a process or a flow with the content of its files instead of their names; `None` if it names none.
 pub(crate) fn unnamed(text: &str) -> Result<Option<String>, String> {
-    if !names_files(text, FAMILIES) {
-        return Ok(None);
-    }
-    let text = with_files(text, FAMILIES, &mut content).map_err(|error| error.to_string())?;
-    Ok(Some(text.into_owned()))
+    with_files(text, &mut content)
 }
 
-/// The text of a file, which may be gzip or zstd.
+/// The text of a file, which may be gzip or zstd, or the table of a capture.
 fn content(path: &str) -> Result<String, String> {
     if path == "-" {
         return Err("found stdin (-), expected the name of a file".to_owned());
     }
     let file = open_or("tmt", Some(path)).map_err(|error| format!("{path}: {error}"))?;
-    small_text(path, file)
+    table_text(path, file)
 }
 
 /// Text of a process in a command: quoted if a shell would change it.

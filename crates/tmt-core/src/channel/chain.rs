@@ -15,10 +15,9 @@ mod length;
 mod running;
 mod states;
 mod stationary;
-mod table;
 
+pub(super) use crate::types::named::{Row, Rows, content};
 pub(super) use length::{Amount, Length};
-pub(super) use table::{Row, Rows, content};
 
 /// Most states of a process.
 const MOST_STATES: usize = 256;

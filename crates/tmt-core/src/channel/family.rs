@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::SlotChannel;
 use crate::radio::RadioError;
-use crate::types::named::{Entry, Kind, ParseError, Values, head};
+pub use crate::types::named::{Content, TableError};
+use crate::types::named::{Entry, Parameter, ParseError, Values, head, in_braces};
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.
@@ -21,9 +22,6 @@ pub struct Make {
     pub content: Option<Content>,
 }
 
-/// Turns the content of a file into one line.
-pub type Content = fn(&str) -> Result<String, TableError>;
-
 impl Make {
     /// A process that advances with time.
     #[must_use]
@@ -32,48 +30,6 @@ impl Make {
             in_steps: false,
             process,
             content: None,
-        }
-    }
-}
-
-/// What is wrong with the table of a process, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}{message}", self.place(), self.cell())]
-pub struct TableError {
-    /// Name of the file; `None` for a table that is part of a text.
-    pub file: Option<String>,
-    /// Line from 1; 0 for the table as a whole.
-    pub line: usize,
-    /// Column from 1, by commas; 0 for the line as a whole.
-    pub column: usize,
-    /// What was found and what is expected.
-    pub message: String,
-}
-
-impl TableError {
-    /// A fault of the table as a whole.
-    pub(super) fn whole(message: impl Into<String>) -> Self {
-        Self {
-            file: None,
-            line: 0,
-            column: 0,
-            message: message.into(),
-        }
-    }
-
-    fn place(&self) -> String {
-        match (&self.file, self.line) {
-            (Some(file), 0) => format!("{file}: "),
-            (Some(file), line) => format!("{file}:{line}: "),
-            (None, 0) => String::new(),
-            (None, line) => format!("row {line}: "),
-        }
-    }
-
-    fn cell(&self) -> String {
-        match self.column {
-            0 => String::new(),
-            column => format!("column {column}: "),
         }
     }
 }
@@ -133,34 +89,22 @@ impl Family {
         content: Content,
         read: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<String, ChannelError> {
-        let mut parts = Vec::new();
-        for (parameter, part, value) in self.parts(text) {
-            let is_name = parameter.is_some_and(|parameter| is_name(parameter.kind, value));
-            if !is_name {
-                parts.push(part.to_owned());
-                continue;
+        let mut unnamed = |parameter: &'static Parameter, value: &str| {
+            if !parameter.kind.names_file(value) {
+                return Ok(None);
             }
             if value.is_empty() {
-                return Err(ParseError::Missing {
+                return Err(ChannelError::from(ParseError::Missing {
                     name: "name of a file".to_owned(),
                     form: self.form(),
-                }
-                .into());
+                }));
             }
-            let line = content(&read(value).map_err(ChannelError::File)?).map_err(|error| {
-                let file = Some(value.to_owned());
-                TableError { file, ..error }
-            })?;
-            let before = part.strip_suffix(value).unwrap_or_default();
-            parts.push(format!("{before}{{{line}}}"));
-        }
-        Ok(parts.join(","))
+            let content = in_braces(value, content, read).map_err(ChannelError::File)?;
+            Ok(Some(content?))
+        };
+        let replaced = self.replaced(text, &mut unnamed)?;
+        Ok(replaced.unwrap_or_else(|| text.to_owned()))
     }
-}
-
-/// Whether `value` of a parameter is the name of a file.
-fn is_name(kind: Kind, value: &str) -> bool {
-    kind == Kind::Content && kind.read(value).is_err()
 }
 
 /// The text of a process with the content of files, in braces, in place of their names; `read` returns the text of a file,
@@ -212,7 +156,7 @@ fn with_names<'t>(
     let (parameters, content) = (parameters?, family.make.content?);
     let mut parts = family.parts(parameters);
     let has_name = parts.any(|(parameter, _, value)| {
-        parameter.is_some_and(|parameter| is_name(parameter.kind, value))
+        parameter.is_some_and(|parameter| parameter.kind.names_file(value))
     });
     has_name.then_some((*family, parameters, content))
 }

@@ -40,6 +40,7 @@ pub use keys::{Given, KeyError, render_keys};
 pub use lines::Lines;
 pub(crate) use lines::line_ends;
 use lines::whole_lines;
+pub use pcap::table_text;
 
 use crate::format::foreign::{Carries, ForeignFormat};
 use crate::types::named::{Kind, Parameter, Rule};

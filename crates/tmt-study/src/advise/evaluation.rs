@@ -44,7 +44,8 @@ pub struct Sample {
     pub goodput_bps: Option<f64>,
     /// 99 % quantile of the delay of packets; `None` if none arrived.
     pub delay_p99_s: Option<f64>,
-    /// Time until all transfers are complete; the length of the run if they are not, `None` for endless flows.
+    /// Time until all transfers are complete, or the mean page load time of applications that load pages; the length of the run if the
+    /// transfers are not complete or no page is loaded, `None` for endless flows.
     pub completion_time_s: Option<f64>,
     /// Data LLDUs delivered per slot: of the whole timeline, or per slot that the coupled link used.
     pub efficiency: Option<f64>,
@@ -52,7 +53,7 @@ pub struct Sample {
     pub link_share: Option<f64>,
     /// Length of the run.
     pub length_s: f64,
-    /// Whether a transfer was not complete when the run ended.
+    /// Whether a transfer was not complete, or no page loaded, when the run ended.
     pub is_incomplete: bool,
 }
 
@@ -554,17 +555,20 @@ fn outcome(
 fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
     let total = &report.total;
     let metrics = &total.metrics;
-    let transfers = plan.flows.iter().all(|flow| flow.flow.packets().is_some());
-    let is_incomplete = transfers && metrics.completion_time_s.is_none();
+    // Pages count before the transfers beside them.
+    let (is_page, done) = match metrics.pages_loaded {
+        Some(_) => (true, metrics.page_time_mean_s),
+        None => (false, metrics.completion_time_s),
+    };
+    let transfers = is_page || plan.flows.iter().all(|flow| flow.flow.packets().is_some());
+    let is_incomplete = transfers && done.is_none();
     // A run that ends first says that the transfer takes at least as long.
     let limit = || {
         plan.resolved
             .duration
             .map_or(report.duration_s, Span::as_secs_f64)
     };
-    let completion = metrics
-        .completion_time_s
-        .or_else(|| is_incomplete.then(limit));
+    let completion = done.or_else(|| is_incomplete.then(limit));
     let of_slots = || {
         let LinkPlan::Coupled(link) = &plan.link else {
             return None;

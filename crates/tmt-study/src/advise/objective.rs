@@ -10,7 +10,7 @@ use super::evaluation::Sample;
 pub enum Objective {
     /// Highest goodput of all flows together.
     Goodput,
-    /// Shortest time until a transfer is complete.
+    /// Shortest time until a transfer is complete, or mean page load time of an application.
     PageTime,
     /// Lowest 99 % quantile of the delay of packets.
     P99Delay,
@@ -38,10 +38,11 @@ impl Objective {
         }
     }
 
-    /// Name of the number, with its unit.
+    /// Name of the number, with its unit. `of_pages` if flows load pages.
     #[must_use]
-    pub const fn metric(self) -> &'static str {
+    pub const fn metric(self, of_pages: bool) -> &'static str {
         match self {
+            Self::PageTime if of_pages => "page_time_mean_s",
             Self::Goodput => "total_goodput_bps",
             Self::PageTime => "completion_time_s",
             Self::P99Delay => "delay_p99_s",

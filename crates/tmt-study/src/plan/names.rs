@@ -39,9 +39,9 @@ impl PartialEq for Name {
 }
 
 impl Name {
-    /// Whether its values are erasure processes, whose texts may name files.
-    pub(super) fn takes_process(&self) -> bool {
-        matches!(self, Self::Parameter(parameter) if parameter.takes_process())
+    /// Whether the texts of its values may name files.
+    pub(super) fn takes_files(&self) -> bool {
+        matches!(self, Self::Parameter(parameter) if parameter.takes_files())
     }
 
     /// Checks a value.

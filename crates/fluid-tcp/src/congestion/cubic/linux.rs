@@ -248,6 +248,10 @@ impl CongestionControl for Cubic {
         self.window
     }
 
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
+
     fn on_undo(&mut self) {
         self.forget();
         self.slow_start.forget();

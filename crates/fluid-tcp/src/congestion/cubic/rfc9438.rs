@@ -170,6 +170,10 @@ impl CongestionControl for Cubic {
     fn window(&self) -> Window {
         self.window
     }
+
+    fn on_idle(&mut self, window: Window) {
+        self.window = window;
+    }
 }
 
 #[cfg(test)]

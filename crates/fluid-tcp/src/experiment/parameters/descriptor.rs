@@ -244,6 +244,12 @@ impl Parameter {
         (self.access.texts)(experiment).map(|texts| texts.join(" "))
     }
 
+    /// The texts of its value in `experiment`, of which a list has several; `None` if not given.
+    #[must_use]
+    pub fn texts(&self, experiment: &Experiment) -> Option<Vec<String>> {
+        (self.access.texts)(experiment)
+    }
+
     /// Its value in `experiment` in JSON, with the unit of [`Self::json_name`]; `None` if not given.
     #[must_use]
     pub fn json(&self, experiment: &Experiment) -> Option<Value> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tmt_core::named::brief;
 use tmt_core::types::{Bytes, Note, Span};
 
 use super::link::Link;
@@ -102,7 +103,9 @@ pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note
     let kbps = |rate: f64| format!("{:.1} kbps", rate / 1e3);
     let mut all = 0.0;
     for (number, (name, form)) in named_datagrams(flows) {
-        let own = form.mean_rate_bps();
+        let Some(own) = form.mean_rate_bps() else {
+            continue;
+        };
         if own > rate_bps {
             return refused(
                 "flow",
@@ -136,58 +139,83 @@ pub(super) fn check_loads(
     length: Span,
 ) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
-    let mut loads = 0.0;
+    let (mut loads, mut above) = (0.0, 0);
     for (number, plan) in flows.iter().enumerate() {
         let Some(traffic) = plan.traffic.as_ref() else {
             continue;
         };
-        let Some(load) = traffic.load() else { continue };
-        let Some(rate_bps) = link.rate_bps else {
+        let site = Site {
+            number,
+            seed: 0,
+            packet,
+            rtt: link.rtt,
+            rate_bps: link.rate_bps,
+            length,
+        };
+        let start = plan.start.latest();
+        let flow = plan.flow.clone().starting(start);
+        notes.extend(
+            traffic
+                .note(&flow, &site)
+                .map(|note| Note::warning(format!("`flow` {number}: {note}"))),
+        );
+        let load = traffic.load(&flow, &site);
+        if let (Some(load), None) = (load, link.rate_bps) {
             return refused(
                 "flow",
                 format!(
                     "`flow` {number}: found a load of {load} on a link of unknown rate, expected a rate in the head of the trace"
                 ),
             );
-        };
-        let site = Site {
-            number,
-            seed: 0,
-            packet,
-            rate_bps: Some(rate_bps),
-            length,
-        };
-        let most = traffic.most_flows(&plan.flow, &site);
+        }
+        let most = traffic.most_flows(&flow, &site);
         if most > MOST_FLOWS {
+            let (of_what, remedy) = match load {
+                Some(_) => ("a load of some", "the load, or enlarge the size"),
+                None => ("up to", "the objects, or enlarge `think`"),
+            };
             return refused(
                 "flow",
                 format!(
-                    "`flow` {number}: found a load of some {most:.1e} transfers, expected at most {MOST_FLOWS:.0e}; reduce `duration` or the load, or enlarge the size"
+                    "`flow` {number}: found {of_what} {most:.1e} transfers, expected at most {MOST_FLOWS:.0e}; reduce `duration` or {remedy}"
                 ),
             );
         }
+        let Some(load) = load else { continue };
         loads += load;
-        if most < FEW {
+        if most < FEW && traffic.is_random() {
             notes.push(Note::warning(format!(
                 "`flow` {number}: a load of {load} is some {most:.1} transfers of the mean size in the run: what is drawn can be far from it; increase `duration` or reduce the size"
             )));
         }
         if load > 1.0 {
             notes.push(Note::warning(format!(
-                "`flow` {number} offers {load} times the rate of the link: its queue overflows, and transfers pile up"
+                "`flow` {number} offers {} times the rate of the link: its queue overflows, and transfers pile up",
+                shown(load)
             )));
+            above += 1;
         }
     }
     let datagrams: f64 = named_datagrams(flows)
-        .map(|(_, (_, form))| form.mean_rate_bps())
+        .filter_map(|(_, (_, form))| form.mean_rate_bps())
         .sum();
     let all = loads + link.rate_bps.map_or(0.0, |rate_bps| datagrams / rate_bps);
-    if loads > 0.0 && loads <= 1.0 && all > 1.0 || loads > 1.0 && notes.is_empty() {
+    if loads > 0.0 && loads <= 1.0 && all > 1.0 || loads > 1.0 && above == 0 {
         notes.push(Note::warning(format!(
             "all loads and datagrams together are {all:.2} times the rate of the link: its queue overflows, and transfers pile up"
         )));
     }
     Ok(notes)
+}
+
+/// A load as it was given, or with two decimals if it follows from sizes.
+fn shown(load: f64) -> String {
+    let text = load.to_string();
+    if text.len() > 6 {
+        format!("{load:.2}")
+    } else {
+        text
+    }
 }
 
 /// Flows of datagrams by their number, each with the name of its application.
@@ -198,11 +226,17 @@ fn named_datagrams(flows: &[FlowPlan]) -> impl Iterator<Item = (usize, (&'static
     })
 }
 
+/// Whether a flow of TCP may pause.
+pub(super) fn have_pauses(flows: &[FlowPlan]) -> bool {
+    let mut of_tcp = flows.iter().filter(|plan| plan.datagrams.is_none());
+    of_tcp.any(|plan| plan.app.is_some() && plan.flow.packets().is_none())
+}
+
 /// The applications of the flows in words, each once; `None` if all are transfers without a name.
 pub(super) fn words(flows: &[FlowPlan]) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
     for app in flows.iter().filter_map(|flow| flow.app.as_ref()) {
-        let text = app.in_parentheses();
+        let text = brief(&app.in_parentheses());
         if !words.contains(&text) {
             words.push(text);
         }

@@ -220,9 +220,13 @@ impl Experiment {
         {
             return format!("applications {applications}, over UDP");
         }
-        let applications =
-            applications.map(|applications| format!(", applications {applications}"));
-        let applications = applications.unwrap_or_default();
+        let mut suffix = String::new();
+        if super::applications::have_pauses(flows) {
+            suffix += &format!(", idle restart {}", endpoint.idle_restart);
+        }
+        if let Some(applications) = applications {
+            suffix += &format!(", applications {applications}");
+        }
         let control = controls.into_iter().collect::<Vec<_>>().join(" and ");
         let mut delayed_ack = DelayedAck(endpoint.delayed_ack).text();
         if endpoint.delayed_ack > 1 {
@@ -236,7 +240,7 @@ impl Experiment {
             "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
              limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, \
-             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}{applications}",
+             growth {}, cubic {}, hystart {}, bbr min_rtt {}, bbr quantum {}, handshake {}{suffix}",
             self.profile(),
             endpoint.headers,
             endpoint.sack.text(),

@@ -112,7 +112,11 @@ impl Experiment {
             flows: &windows,
         });
         for form in flows.iter().filter_map(|plan| plan.datagrams) {
-            let per_second = form.mean_rate_bps() / 8.0 / to_f64(form.size().0);
+            // Arrivals are in a table, whose length is limited.
+            let Some(mean_bps) = form.mean_rate_bps() else {
+                continue;
+            };
+            let per_second = mean_bps / 8.0 / to_f64(form.size().0);
             let sent = per_second * length.as_secs_f64();
             estimate.sent += sent;
             estimate.in_flight += sent.min(per_second * rtt.as_secs_f64() + to_f64(buffer));

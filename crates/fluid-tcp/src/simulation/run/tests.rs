@@ -5,6 +5,7 @@ use tmt_core::types::{BitRate, Span};
 use tmt_link::queue::Buffer;
 
 use super::*;
+use crate::endpoint::Endpoint;
 use crate::endpoint::Profile;
 use crate::simulation::probe::NoProbe;
 

@@ -66,7 +66,8 @@ pub(crate) struct Args {
     pub(super) interval: Option<Span>,
     /// Objective: goodput, page-time, p99-delay or efficiency
     ///
-    /// goodput: payload of all flows. page-time: time until --bytes are complete. p99-delay: 99 % quantile of the delay of
+    /// goodput: payload of all flows. page-time: time until --bytes are complete, or page load time of
+    /// --flow app=pages(…). p99-delay: 99 % quantile of the delay of
     /// packets, queue included. efficiency: data LLDUs delivered per slot.
     #[arg(long, value_name = "OBJECTIVE", default_value = "goodput", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Objective::ALL.map(Objective::name)).try_map(|text| text.parse::<Objective>()))]

@@ -142,10 +142,13 @@ pub(super) fn flags(experiment: &Experiment, is_chosen: impl Fn(&str) -> bool) -
     };
     let mut text = String::new();
     for parameter in PARAMETERS.iter().filter(given) {
-        text += &format!(" {}", typed(parameter.key));
-        let value = parameter.text(experiment).unwrap_or_default();
-        if !matches!(parameter.kind, Kind::Flag) {
-            text += &format!(" {}", quoted(&value));
+        let flag = typed(parameter.key);
+        if matches!(parameter.kind, Kind::Flag) {
+            text += &format!(" {flag}");
+            continue;
+        }
+        for value in parameter.texts(experiment).unwrap_or_default() {
+            text += &format!(" {flag} {}", quoted(&value));
         }
     }
     text

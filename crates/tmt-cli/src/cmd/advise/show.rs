@@ -4,7 +4,9 @@ use fluid_tcp::experiment::{LinkKind, Setting as _};
 use fluid_tcp::simulation::replications::Estimate;
 use serde_json::{Map, Value, json};
 use tmt_core::types::Span;
-use tmt_study::advise::{Advice, Candidate, Change, Difference, Fate, Objective, Question, Runs};
+use tmt_study::advise::{
+    Advice, Candidate, Change, Difference, Fate, Objective, Question, Runs, loads_pages,
+};
 use tmt_study::conditions::Conditions;
 
 use super::commands::{Commands, flags};
@@ -104,7 +106,7 @@ fn changed(advice: &Advice) -> Vec<Value> {
         let values = one.values.iter().map(|(number, estimate)| {
             json!({
                 "scheme": advice.candidates[*number].scheme.to_string(),
-                advice.objective.metric(): estimate,
+                advice.objective.metric(loads_pages(&advice.experiment)): estimate,
             })
         });
         json!({
@@ -147,14 +149,22 @@ fn judged(advice: &Advice) -> Vec<Map<String, Value>> {
         .value("race_mean", |(_, one)| one.race_mean(advice.objective))
         .value("runs_incomplete", |(_, one)| one.incomplete())
         .value("efficiency_bound", |(_, one)| one.efficiency_bound);
+    let of_pages = loads_pages(&advice.experiment);
     for objective in [
         Objective::Goodput,
         Objective::PageTime,
         Objective::P99Delay,
         Objective::Efficiency,
     ] {
-        table = table.value(objective.metric(), |(_, one)| {
-            json!(advice.estimate(one, objective))
+        let is_of_transfers = objective != Objective::PageTime || !of_pages;
+        table = table.value(objective.metric(false), move |(_, one)| {
+            let estimate = advice.estimate(one, objective);
+            json!(estimate.filter(|_| is_of_transfers))
+        });
+    }
+    if of_pages {
+        table = table.value(Objective::PageTime.metric(true), |(_, one)| {
+            json!(advice.estimate(one, Objective::PageTime))
         });
     }
     table

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use fluid_tcp::experiment::{Experiment, Group, LinkKind, Parameter};
-use tmt_core::channel::FAMILIES;
 use tmt_core::types::Span;
 
 use super::direction::Direction;
@@ -234,8 +233,8 @@ impl FromArgMatches for LinkFlags {
                 let Some((parameter, text)) = Parameter::of(key).zip(text) else {
                     continue;
                 };
-                if parameter.takes_process() && tmt_core::channel::names_files(text, FAMILIES) {
-                    given.in_files.push((parameter, text.clone()));
+                if parameter.names_files(text) {
+                    given.in_files.push((parameter, vec![text.clone()]));
                     continue;
                 }
                 given.experiment.set(parameter, &[text]).map_err(|why| {

@@ -19,7 +19,8 @@ use crate::provenance::new_head;
 pub(super) type Writing = (String, JoinHandle<io::Result<Vec<Output>>>);
 
 /// Keys of the head that describe hosts of a simulation.
-const OF_SIMULATED_HOSTS: [&str; 6] = [
+const OF_SIMULATED_HOSTS: [&str; 7] = [
+    "flow_settings",
     "delayed_ack",
     "delayed_ack_timer_ns",
     "quick_acks",

@@ -9,7 +9,6 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::experiment::{Experiment, Fallback, Group, Kind, PARAMETERS, Parameter};
 use fluid_tcp::log::Drops;
-use tmt_core::channel::FAMILIES;
 use tmt_core::types::Span;
 
 use super::explain::PacketFlag;
@@ -137,7 +136,7 @@ pub(crate) struct Args {
 pub(crate) struct Given {
     pub(crate) experiment: Experiment,
     /// Processes whose text names files, which are read later.
-    pub(crate) in_files: Vec<(&'static Parameter, String)>,
+    pub(crate) in_files: Vec<(&'static Parameter, Vec<String>)>,
 }
 
 impl clap::Args for Given {
@@ -190,8 +189,9 @@ impl Given {
                     None => continue,
                 },
             };
-            if let Some(text) = texts.first().filter(|text| names_files(parameter, text)) {
-                self.in_files.push((parameter, (*text).to_owned()));
+            if texts.iter().any(|text| parameter.names_files(text)) {
+                let texts = texts.into_iter().map(str::to_owned).collect();
+                self.in_files.push((parameter, texts));
                 continue;
             }
             self.experiment.set(parameter, &texts).map_err(|why| {
@@ -200,11 +200,6 @@ impl Given {
         }
         Ok(())
     }
-}
-
-/// Whether `text` is a process that names files.
-fn names_files(parameter: &Parameter, text: &str) -> bool {
-    parameter.takes_process() && tmt_core::channel::names_files(text, FAMILIES)
 }
 
 /// A parameter as typed on the command line.
@@ -303,7 +298,7 @@ impl TypedValueParser for Value {
     ) -> Result<String, clap::Error> {
         let parameter = self.0;
         let check = move |text: String| {
-            if names_files(parameter, &text) {
+            if parameter.names_files(&text) {
                 return Ok(text);
             }
             parameter.check(&text).map(|()| text)

@@ -21,16 +21,17 @@ pub(super) struct Source {
 }
 
 impl Given {
-    /// The experiment, with processes whose files are read.
+    /// The experiment, with processes and flows whose files are read.
     pub(crate) fn read(&self) -> Outcome<Experiment> {
         let mut experiment = self.experiment.clone();
-        for (parameter, text) in &self.in_files {
-            let flag = typed(parameter.key);
-            let refused = |why| Failure::failed(format!("{flag}: {why}"));
-            let read = unnamed(text).map_err(refused)?;
-            let text = read.as_ref().unwrap_or(text);
-            let set = experiment.set(parameter, &[text]);
-            set.map_err(|why| Failure::failed(format!("{flag}: {why}")))?;
+        for (parameter, texts) in &self.in_files {
+            let refused = |why| Failure::failed(format!("{}: {why}", typed(parameter.key)));
+            let read = |text: &String| Ok(unnamed(text)?.unwrap_or_else(|| text.clone()));
+            let texts: Result<Vec<String>, _> = texts.iter().map(read).collect();
+            let texts = texts.map_err(refused)?;
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let set = experiment.set(parameter, &texts);
+            set.map_err(|why| refused(why.to_string()))?;
         }
         Ok(experiment)
     }

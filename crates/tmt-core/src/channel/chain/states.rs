@@ -1,6 +1,6 @@
 //! States from a table: a row per state, and a column per next state.
 
-use super::table::Rows;
+use super::Rows;
 use super::{Length, MOST_STATES, STATIONARY, State};
 use crate::channel::family::TableError;
 

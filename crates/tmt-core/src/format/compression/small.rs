@@ -5,13 +5,13 @@ use std::io::{Cursor, Read};
 use super::Decompressor;
 use crate::format::form::{FileKind, recognise};
 
-/// Longest text that is read, bytes. What a process takes of it is limited further.
-const LONGEST: u64 = 1 << 20;
+/// Longest text that is read, bytes. What a parameter takes of it may be limited further.
+const LONGEST: u64 = 4 << 20;
 
 /// The text of the file `path`, open as `file`, which may be gzip or zstd.
 ///
 /// # Errors
-/// An I/O error, more than a MiB, or bytes that are not UTF-8; the message begins with the name.
+/// An I/O error, more than 4 MiB, or bytes that are not UTF-8; the message begins with the name.
 pub fn small_text(path: &str, file: impl Read) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{path}: {error}");
     let mut bytes = Vec::new();
@@ -27,7 +27,7 @@ pub fn small_text(path: &str, file: impl Read) -> Result<String, String> {
     }
     if bytes.len() as u64 > LONGEST {
         return Err(format!(
-            "{path}: found more than {LONGEST} bytes, expected the table of a process"
+            "{path}: found more than {LONGEST} bytes, expected a table"
         ));
     }
     String::from_utf8(bytes)

@@ -3,6 +3,7 @@
 //! A packet of one flow that is in both captures was received, with the difference of its times as the delay; one that is
 //! only in the sender's was lost.
 
+mod arrivals;
 mod capture;
 mod packet;
 mod pairs;
@@ -13,6 +14,7 @@ use super::probe::{self, LLDU, PROPAGATION, Shape};
 use super::{Files, Given, ImportError, Importer, Kind, Parameter, RTT, Remark, Rule};
 use crate::format::foreign::Carries;
 use crate::types::{Error, ErrorKind, Result, TraceKind};
+pub use arrivals::table_text;
 use capture::Capture;
 use packet::Flow;
 use pairs::Pairs;

@@ -312,6 +312,12 @@ impl Kind {
         matches!(self, Self::File | Self::Input)
     }
 
+    /// Whether a value is the name of a file whose content is meant ([`Self::Content`]).
+    #[must_use]
+    pub fn names_file(&self, value: &str) -> bool {
+        *self == Self::Content && self.read(value).is_err()
+    }
+
     /// Whether a value is the text that was given.
     const fn is_text(&self) -> bool {
         matches!(

@@ -28,6 +28,9 @@ pub struct Entry<M: 'static> {
     pub make: M,
 }
 
+/// Returns what stands for the value of a parameter; `None` if it stays.
+pub type Replace<'a, E> = dyn FnMut(&'static Parameter, &str) -> Result<Option<String>, E> + 'a;
+
 impl<M> Entry<M> {
     /// Name and parameters: `cubic[:beta=0.7,c=0.4]`, `outages:every=DURATION,length=DURATION[,offset=DURATION]`.
     #[must_use]
@@ -74,6 +77,31 @@ impl<M> Entry<M> {
             .map(|whole| (Some(whole), text, text))
             .into_iter()
             .chain(split)
+    }
+
+    /// `text`, what follows the name, with other values in place of those for which `replace` returns one; `None` if it
+    /// returns none.
+    ///
+    /// # Errors
+    /// Those of `replace`.
+    pub fn replaced<E>(
+        &self,
+        text: &str,
+        replace: &mut Replace<'_, E>,
+    ) -> Result<Option<String>, E> {
+        let mut changed = false;
+        let mut parts = Vec::new();
+        for (parameter, part, value) in self.parts(text) {
+            let other = parameter.map(|parameter| replace(parameter, value));
+            let Some(other) = other.transpose()?.flatten() else {
+                parts.push(part.to_owned());
+                continue;
+            };
+            let before = part.strip_suffix(value).unwrap_or_default();
+            parts.push(format!("{before}{other}"));
+            changed = true;
+        }
+        Ok(changed.then(|| parts.join(",")))
     }
 
     /// Reads the values of its parameters in `text`, the part after `name:`.

@@ -79,6 +79,33 @@ pub fn in_parentheses(text: &str) -> Option<(&str, &str)> {
     (!name.contains(':')).then_some((name, parameters))
 }
 
+/// The text for a line of a message: each long content in braces is cut.
+#[must_use]
+pub fn brief(text: &str) -> String {
+    /// Longest content that is shown as a whole, bytes.
+    const SHOWN: usize = 60;
+    let mut short = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once('{')
+        && let Some((content, after)) = inside.split_once('}')
+    {
+        short += before;
+        if content.len() < SHOWN {
+            short += &format!("{{{content}}}");
+        } else {
+            // The rows that end within the length that is shown, or at least a part of the first.
+            let mut cut = SHOWN;
+            while !content.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            let shown = content[..cut].rfind(';').unwrap_or(cut);
+            short += &format!("{{{};…}}", &content[..shown]);
+        }
+        rest = after;
+    }
+    short + rest
+}
+
 /// Pairs of key and value, each key once.
 ///
 /// # Errors
@@ -179,6 +206,19 @@ mod tests {
             let parts: Vec<&str> = parts(&text).map(|part| part.text).collect();
             prop_assert_eq!(parts.join(","), text);
         }
+    }
+
+    #[test]
+    fn long_content_is_cut_at_a_row() {
+        let rows = "1234567;".repeat(20);
+        assert_eq!(
+            brief(&format!("a(b={{{rows}}}),c={{x;y}}")),
+            format!(
+                "a(b={{{};…}}),c={{x;y}}",
+                "1234567;".repeat(7).trim_end_matches(';')
+            )
+        );
+        assert_eq!(brief("a{b"), "a{b");
     }
 
     #[test]

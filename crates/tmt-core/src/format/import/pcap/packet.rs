@@ -54,6 +54,10 @@ pub(super) struct Packet {
     pub(super) identity: u64,
     /// Bytes of IP, headers included.
     pub(super) length: u64,
+    /// Bytes that it carries after the headers of IP, UDP and TCP; 0 where its header does not say how long it is.
+    pub(super) payload: u64,
+    /// Sequence number of the first of them in TCP.
+    pub(super) sequence: Option<u32>,
     /// Whether it is a segment of TCP that carries nothing.
     pub(super) is_empty: bool,
 }
@@ -99,17 +103,16 @@ impl Packet {
                 }
                 LaxNetSlice::Arp(_) => return None,
             };
-        let (ports, begin, is_empty) = match &sliced.transport {
+        let (ports, begin, own, sequence) = match &sliced.transport {
             Some(TransportSlice::Tcp(tcp)) => {
                 let flags = (tcp.syn(), tcp.fin(), tcp.rst());
                 (tcp.sequence_number(), flags, timestamp(tcp.options())).hash(&mut identity);
-                let own = tcp.header_slice().len() as u64;
-                // The length of a segment that the network card is to cut may be 0 in its header.
-                let is_empty = length > 0 && length <= headers + own;
                 (
                     (tcp.source_port(), tcp.destination_port()),
                     tcp.payload(),
-                    is_empty,
+                    tcp.header_slice().len() as u64,
+                    // A SYN takes the number before the first byte.
+                    Some(tcp.sequence_number().wrapping_add(tcp.syn().into())),
                 )
             }
             Some(TransportSlice::Udp(udp)) => {
@@ -117,13 +120,14 @@ impl Packet {
                 (
                     (udp.source_port(), udp.destination_port()),
                     udp.payload(),
-                    false,
+                    8,
+                    None,
                 )
             }
             // Of TCP and UDP without their headers there are no ports.
             _ if matches!(payload.ip_number, IpNumber::TCP | IpNumber::UDP) => return None,
             // The header of ICMP has a sequence number.
-            _ => ((0, 0), payload.payload, false),
+            _ => ((0, 0), payload.payload, 0, None),
         };
         length.hash(&mut identity);
         begin[..begin.len().min(COMPARED)].hash(&mut identity);
@@ -136,7 +140,10 @@ impl Packet {
             },
             identity: identity.finish(),
             length,
-            is_empty,
+            payload: length.saturating_sub(headers + own),
+            sequence,
+            // The length of a segment that the network card is to cut may be 0 in its header.
+            is_empty: sequence.is_some() && length > 0 && length <= headers + own,
         })
     }
 }

@@ -1,0 +1,136 @@
+//! The course of flows: start, wake-up, completion, and the report at the end of the run.
+
+use tmt_core::types::{Span, Time};
+use tmt_link::hop::{Departure, Gateway, Hop as _};
+
+use super::Run;
+use super::delivery::Form;
+use super::events::Alarm;
+use super::gateway_events::on_served;
+use crate::endpoint::{Ends, Wake};
+use crate::simulation::metrics::{LinkUse, RunReport};
+use crate::simulation::probe::{Probe, SenderEvent};
+use crate::simulation::tally::FlowTally;
+
+impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
+    pub(super) fn on_start(&mut self, now: Time, flow: u32) {
+        let rtt = self.round_trip(flow);
+        if !self.connections[flow as usize].started && self.setup.flows[flow as usize].is_greedy() {
+            self.unstarted -= 1;
+            if self.unstarted == 0 {
+                self.mark_shared(0);
+            }
+        }
+        let connection = &mut self.connections[flow as usize];
+        if let Ends::Tcp(tcp) = &mut connection.ends {
+            tcp.fill(now);
+            if tcp.is_complete() {
+                return self.complete(now, flow);
+            }
+            if self.setup.flows[flow as usize].endpoint.handshake {
+                if !std::mem::replace(&mut connection.started, true) {
+                    let done = now.checked_add(rtt);
+                    return self.events.alarm(done, |slot| *slot = Alarm::Start(flow));
+                }
+                tcp.sender.on_handshake(rtt);
+            }
+            if let Some(window) = tcp.receiver.first_window() {
+                tcp.sender.set_send_limit(window);
+            }
+            if let Some(proxy) = &mut self.proxy {
+                tcp.sender.set_send_limit(proxy.on_start(flow as usize));
+            }
+        }
+        self.after_sender(now, flow, SenderEvent::Start);
+        self.send_answers(now, flow);
+    }
+
+    /// The time that all greedy flows share begins (0) or ends (1).
+    pub(super) fn mark_shared(&mut self, side: usize) {
+        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
+            let payload = connection
+                .ends
+                .delivered(|packets| flow.payload_of(packets, self.setup.packet));
+            connection.tally.set_shared(side, payload);
+        }
+    }
+
+    /// The far host of a flow has everything.
+    #[inline(never)]
+    pub(super) fn complete(&mut self, now: Time, flow: u32) {
+        let connection = self.flow(flow);
+        let elapsed = now.since(connection.start);
+        if connection.tally.complete(elapsed) {
+            self.unfinished -= 1;
+            if self.shares && self.setup.flows[flow as usize].is_greedy() {
+                self.shares = false;
+                self.mark_shared(1);
+            }
+        }
+    }
+
+    /// Asks the near hosts again for which a delivery to `flow` has changed something.
+    #[inline(never)]
+    pub(super) fn wake_flows(&mut self, now: Time, flow: usize) {
+        while let Ends::Tcp(tcp) = &mut self.connections[flow].ends
+            && let Some(stream) = &mut tcp.stream
+            && let Some(wake) = stream.socket.woken()
+        {
+            let (Wake::Ask(woken) | Wake::Open(woken, _)) = wake;
+            let (Some(connection), Ok(number)) =
+                (self.connections.get_mut(woken), u32::try_from(woken))
+            else {
+                continue;
+            };
+            if let Wake::Open(_, at) = wake {
+                connection.start = at.max(now);
+                self.events
+                    .alarm(Some(connection.start), |slot| *slot = Alarm::Start(number));
+                continue;
+            }
+            // One that is not open looks at its application when it is.
+            let start = connection.start;
+            let shakes_hands = self.setup.flows[woken].endpoint.handshake;
+            let handshake = if shakes_hands {
+                self.round_trip(number)
+            } else {
+                Span::ZERO
+            };
+            if now >= start.saturating_add(handshake) {
+                self.after_sender(now, number, SenderEvent::Pace);
+            }
+        }
+    }
+
+    pub(super) fn report(mut self, end: Time) -> RunReport {
+        self.process_departures(end);
+        // Packets still in service count as served if their service began within the run.
+        let usage = self.gateway.usage(end);
+        for served in self.gateway.in_service().filter_map(Departure::served) {
+            if served.service.start <= end {
+                let left = served.left.filter(|left| *left <= end);
+                self.served += 1;
+                on_served(&mut self.connections, self.probe, served, left, false);
+            }
+        }
+        self.mark_shared(1);
+        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
+            let payload = |packets| flow.payload_of(packets, self.setup.packet);
+            let begins = flow.is_of_load().then_some(connection.start < end);
+            let is_part = flow.part_of.is_some();
+            connection
+                .tally
+                .end(&mut connection.ends, end, is_part, begins, payload);
+        }
+        let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
+        let link = LinkUse {
+            usage,
+            packets_served: self.served,
+            back: self
+                .return_path
+                .as_ref()
+                .map(|path| (path.usage(end), path.waits())),
+        };
+        RunReport::new(self.setup, end, link, &tallies)
+    }
+}
