@@ -1,5 +1,6 @@
 //! The simulator: setup, event loop, probes and metrics of a run (docs/simulator.md).
 
+mod beside;
 pub mod delay;
 pub mod event;
 pub mod metrics;
@@ -13,6 +14,7 @@ mod run;
 mod setup;
 pub(crate) mod tally;
 
+pub use beside::Side;
 pub use path::{Path, SplitWindow};
 pub use recorded::RecordedLosses;
 pub use run::{IntoRoute, Route, RunError, run};

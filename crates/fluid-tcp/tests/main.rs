@@ -14,3 +14,4 @@ mod models;
 mod peers;
 mod queues;
 mod rate_step;
+mod side_paths;

@@ -7,8 +7,10 @@
 mod ahead;
 mod any;
 mod delay;
+mod lossy;
 mod queued;
 mod return_path;
+mod side_path;
 
 use std::fmt::Debug;
 
@@ -20,9 +22,11 @@ use crate::queue::{self, Buffer, CODEL, CoDel, Context, DROP_TAIL, Discipline};
 pub use ahead::Ahead;
 pub use any::AnyHop;
 pub use delay::Delay;
+pub use lossy::Lossy;
 pub use queued::Queued;
 pub(crate) use queued::Room;
-pub use return_path::{ReturnHop, ReturnPath, ReturnTrace};
+pub use return_path::{PathTrace, ReturnHop, ReturnPath};
+pub use side_path::SidePath;
 
 /// What becomes of a packet at a hop, reported as soon as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

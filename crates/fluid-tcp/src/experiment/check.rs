@@ -65,7 +65,7 @@ const RULES: &[Rule] = &[
     // With a return trace, settings of a trace apply to it.
     (
         "lldu lldu_header packing loop allow_cut unit columns",
-        |e| e.is_synthetic() && e.return_trace.is_none(),
+        |e| e.is_synthetic() && !e.has_trace_beside(),
         "needs a trace; `link` {link} reads none",
     ),
     (
@@ -75,7 +75,7 @@ const RULES: &[Rule] = &[
     ),
     (
         "unit columns allow_cut loop",
-        |e| e.channel.is_some() && e.return_trace.is_none(),
+        |e| e.channel.is_some() && !e.has_trace_beside(),
         "cannot be combined with `channel`, which generates the slots and their erasures",
     ),
     (
@@ -130,6 +130,31 @@ const RULES: &[Rule] = &[
         "{value}: expected more than 0bps; to lose every ACK use `return_loss` bernoulli:1",
     ),
     (
+        "terrestrial_rate",
+        |e| e.terrestrial_rate.is_some_and(|rate| rate.0 == 0),
+        "{value}: expected more than 0bps; to lose every packet use `terrestrial_loss` bernoulli:1",
+    ),
+    (
+        "far_rate",
+        |e| e.far_rate.is_some_and(|rate| rate.0 == 0),
+        "{value}: expected more than 0bps; to lose every packet use `far_loss` bernoulli:1",
+    ),
+    (
+        "terrestrial_trace far_trace",
+        |e| {
+            [&e.terrestrial_trace, &e.far_trace]
+                .into_iter()
+                .flatten()
+                .any(|file| file == "-")
+        },
+        "{value}: expected a file; only `trace` and `return_trace` may be stdin",
+    ),
+    (
+        "far_rate far_trace far_queue far_buffer far_loss",
+        Experiment::is_split,
+        "cannot be combined with `path` split: the sender never retransmits what the proxy has acknowledged and the far path drops or loses",
+    ),
+    (
         "seed",
         |e| i64::try_from(e.seed().0.saturating_add(e.seeds().0)).is_err(),
         "{value}: expected seeds below 2^63",
@@ -163,6 +188,12 @@ impl Experiment {
 
     pub(super) fn is_synthetic(&self) -> bool {
         self.link() == LinkKind::Synthetic
+    }
+
+    /// Whether a path beside the link has a trace.
+    pub(super) fn has_trace_beside(&self) -> bool {
+        let traces = [&self.return_trace, &self.terrestrial_trace, &self.far_trace];
+        traces.into_iter().any(Option::is_some)
     }
 
     pub(super) fn is_split(&self) -> bool {

@@ -125,6 +125,34 @@ parameters! {
                  the link has delivered it.");
     terrestrial_rtt: Span = Span::ZERO; "RTT between the senders and the gateway" =>
         new(Group::QueueAndPath).value("").detail("Added to the RTT of the link.");
+    terrestrial_rate: BitRate; "Rate of the terrestrial path, between the senders and the gateway" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "")
+        .detail("Its packets wait in a queue of their own (--terrestrial-queue, --terrestrial-buffer); that path comes after the delay of --terrestrial-rtt.");
+    terrestrial_trace: String; "PHY trace or timeline of the terrestrial path" =>
+        new(Group::QueueAndPath).excludes(&["terrestrial_rate"]).not_shown()
+        .detail("As --return-trace, for packets of data. Without propagation: only the decoding delays of its LLDUs count.");
+    terrestrial_queue: Discipline = Discipline::default(); "Queue discipline of the terrestrial path" =>
+        new(Group::QueueAndPath).value("").detail("As --queue.");
+    terrestrial_buffer: BufferSize = BufferSize::Bdp(1.0); "Size of its queue, packet in service included" =>
+        new(Group::QueueAndPath).value("")
+        .detail("As --buffer; the BDP is that of its own rate: rate x (RTT + median decoding delay of the link).");
+    terrestrial_loss: SlotChannel; "Packet losses on the terrestrial path" =>
+        new(Group::QueueAndPath).otherwise("none", "")
+        .detail("Takes the processes of --channel; a packet is on air while it is sent at --terrestrial-rate, else for an instant.");
+    far_rate: BitRate; "Rate of the far path, behind the link" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "")
+        .detail("Its packets wait in a queue of their own (--far-queue, --far-buffer), and are then at their receivers.");
+    far_trace: String; "PHY trace or timeline of the far path" =>
+        new(Group::QueueAndPath).excludes(&["far_rate"]).not_shown()
+        .detail("As --return-trace, for packets of data. Without propagation: only the decoding delays of its LLDUs count.");
+    far_queue: Discipline = Discipline::default(); "Queue discipline of the far path" =>
+        new(Group::QueueAndPath).value("").detail("As --queue.");
+    far_buffer: BufferSize = BufferSize::Bdp(1.0); "Size of its queue, packet in service included" =>
+        new(Group::QueueAndPath).value("")
+        .detail("As --buffer; the BDP is that of its own rate: rate x (RTT + median decoding delay of the link).");
+    far_loss: SlotChannel; "Packet losses on the far path" =>
+        new(Group::QueueAndPath).otherwise("none", "")
+        .detail("Takes the processes of --channel; a packet is on air while it is sent at --far-rate, else for an instant.");
     split_window: SplitWindow = SplitWindow::default(); "Free buffer space that the proxy advertises to each flow" =>
         new(Group::QueueAndPath).value("").detail("whole: all of it. share: an equal share.");
     packet: Bytes = Bytes(1500); "Size of a packet" =>

@@ -18,9 +18,11 @@ use crate::application::{App, Form, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
-use crate::simulation::{self, Flow, Path, RunError, Setup};
-use tmt_link::hop::{Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace};
-use tmt_link::queue::Buffer;
+use crate::simulation::{self, Flow, Path, RunError, Setup, Side};
+use tmt_link::hop::{
+    Attach, AttachError, Drive, GatewaySetup, PathTrace, Reporting, ReturnPath, SidePath,
+};
+use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
 use tmt_link::{CoupledLink, Overlap, Packing, Segmentation, TimelineLink};
 
@@ -100,7 +102,8 @@ pub struct Plan {
     pub params: Params,
     /// Every value used, regardless of its origin. It reproduces the runs.
     pub resolved: Experiment,
-    pub(super) return_trace: Option<ReturnPlan>,
+    pub(super) return_trace: Option<TraceBesidePlan>,
+    pub(super) side_paths: [Option<SidePlan>; 2],
     pub(super) begin: Time,
     pub(super) link_rate_bps: Option<f64>,
     pub(super) overridden: Vec<Overridden>,
@@ -189,14 +192,40 @@ pub struct FlowPlan {
     pub(super) traffic: Option<Arc<dyn Traffic>>,
 }
 
-/// The return trace of all runs.
+/// A trace beside the link: of the return path, or of one that data cross.
 #[derive(Debug)]
-pub(super) struct ReturnPlan {
+pub(super) struct TraceBesidePlan {
     /// Mean rate of the payload, bit/s; `None` if it is unknown.
     pub(super) rate_bps: Option<f64>,
-    pub(super) trace: ReturnTrace,
+    pub(super) trace: PathTrace,
     pub(super) lldu: Bytes,
     pub(super) packing: Packing,
+}
+
+/// A path beside the link, with its queue and losses.
+#[derive(Debug, Default)]
+pub(super) struct SidePlan {
+    pub(super) loss: Option<SlotChannel>,
+    pub(super) rate: Option<BitRate>,
+    pub(super) trace: Option<TraceBesidePlan>,
+    pub(super) discipline: Discipline,
+    pub(super) buffer: Buffer,
+    /// Size of the buffer as a parameter; `None` without a queue.
+    pub(super) size: Option<BufferSize>,
+}
+
+impl SidePlan {
+    /// The path in a run of `seed`.
+    fn path(&self, seed: u64, used: Use) -> SidePath {
+        let loss = self.loss.as_ref();
+        SidePath {
+            loss: loss.map(|process| Losses::new(process, seed, used)),
+            rate: self.rate,
+            trace: self.trace.as_ref().map(|plan| plan.trace.clone()),
+            discipline: self.discipline.clone(),
+            buffer: self.buffer,
+        }
+    }
 }
 
 impl LinkPlan {
@@ -295,6 +324,12 @@ impl Plan {
                 .as_ref()
                 .map(|process| Losses::new(process, seed, Use::Queue)),
             recorded: None,
+            side_paths: {
+                let [terrestrial, far] = &self.side_paths;
+                let of =
+                    |plan: &Option<SidePlan>, used| plan.as_ref().map(|plan| plan.path(seed, used));
+                [of(terrestrial, Use::Terrestrial), of(far, Use::Far)]
+            },
             return_path: ReturnPath {
                 loss: self
                     .resolved
@@ -351,9 +386,13 @@ impl Plan {
         })?;
         let forward = link.trace().map(|trace| &*trace.rows);
         let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
+        let beside = self.side_paths.iter().flatten();
+        let beside = beside.filter_map(|plan| plan.trace.as_ref());
+        let beside = beside.map(|plan| &*plan.trace.timeline);
         let failure = [forward, backward]
             .into_iter()
             .flatten()
+            .chain(beside)
             .find_map(Trace::failure);
         if let Some(failure) = failure {
             return Err(data(failure));
@@ -493,6 +532,24 @@ impl Plan {
             set("return_lldu_bytes", &plan.lldu.0);
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
+        }
+        for (side, plan) in Side::ALL.into_iter().zip(&self.side_paths) {
+            let Some(plan) = plan else { continue };
+            let side: &str = side.into();
+            set(&format!("{side}_hop"), &"on");
+            if let Some(rate) = plan.rate {
+                set(&format!("{side}_rate_bps"), &rate.0);
+            }
+            if plan.trace.is_some() {
+                set(&format!("{side}_trace"), &"on");
+            }
+            if let Some(size) = &plan.size {
+                set(&format!("{side}_buffer"), &size.text());
+                set(&format!("{side}_queue"), &plan.discipline);
+            }
+            if let Some(loss) = &plan.loss {
+                set(&format!("{side}_loss"), loss);
+            }
         }
         if let Some(loss) = &self.resolved.queue_loss {
             set("queue_loss", loss);

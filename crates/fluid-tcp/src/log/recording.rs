@@ -246,6 +246,13 @@ impl Recording {
         if self.head.get("path") == Some("split") {
             return refused("found a log of a split path, expected one without a proxy");
         }
+        for key in ["terrestrial_hop", "far_hop"] {
+            if self.head.get(key).is_some() {
+                return refused(format!(
+                    "found `{key}` in the head of the log, expected a log of one hop: the drops beside the link cannot be repeated"
+                ));
+            }
+        }
         if drops == Drops::Own && self.head.get("queue_loss").is_some() {
             return refused(
                 "found a log with `queue_loss`, whose drops the queue of the model does not have, expected recorded drops (`--compare-drops recorded`)",

@@ -7,6 +7,7 @@ mod delivery;
 mod events;
 mod gateway_events;
 mod route;
+mod side_hops;
 
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ use crate::simulation::{Flow, Setup};
 use delivery::{Delivery as _, DeliveryOf, Form};
 use events::{Alarm, Events, Kind, Place};
 use gateway_events::on_served;
-use route::SideHops;
 pub use route::{IntoRoute, Route};
+use side_hops::SideHops;
 
 /// Reason why a run has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -163,7 +164,7 @@ pub fn run<P: Probe>(
         acknowledgements: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     });
-    let side = SideHops::new(before, after);
+    let side = SideHops::new(setup, before, after)?;
     link.attach(&gateway, Simulate { setup, side, probe })?
 }
 
@@ -225,7 +226,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
     let keeps_order = gateway.keeps_order() && side.is_empty() && setup.recorded.is_none();
     let entries = entries(&setup.flows);
-    let tallies = FlowTally::all(&entries, keeps_order);
+    let tallies = FlowTally::all(&entries, keeps_order, side.sides());
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
         .collect();
@@ -579,6 +580,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.probe.on_delivered(now, Transmission::of(packet));
             let delay = now.since(packet.sent);
             connection.tally.on_delivered(packet.id, delay, parts);
+            if !self.side.is_empty() {
+                let delays = self.side.deliver(self.setup, packet);
+                connection.tally.on_beside(delays);
+            }
             if let Ends::Other(other) = &mut connection.ends {
                 let (flow, size) = (packet.flow, packet.size.0);
                 connection.tally.add(Count::OtherBytes, size);
@@ -781,6 +786,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 .return_path
                 .as_ref()
                 .map(|path| (path.usage(end), path.waits())),
+            sides: self.side.usage(end),
         };
         RunReport::new(self.setup, end, link, &tallies)
     }

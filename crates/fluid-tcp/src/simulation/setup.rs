@@ -9,7 +9,7 @@ use super::path::Path;
 use super::recorded::RecordedLosses;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
-use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath};
+use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath, SidePath};
 use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::Timeline;
 use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
@@ -234,6 +234,8 @@ pub struct Setup {
     pub queue_loss: Option<Losses>,
     /// Fates of packets that are known before, for a run without a proxy; the queue and the link then lose no others.
     pub recorded: Option<RecordedLosses>,
+    /// Paths beside the link, in the order of [`Side::ALL`](super::Side::ALL); `None` for one that is only a delay.
+    pub side_paths: [Option<SidePath>; 2],
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
     /// Seed of the random numbers that queues draw.
@@ -258,6 +260,7 @@ impl Setup {
             path: Path::default(),
             queue_loss: None,
             recorded: None,
+            side_paths: [None, None],
             return_path: ReturnPath::default(),
             seed: 1,
             begin: Time::ZERO,

@@ -10,6 +10,7 @@ use tmt_core::stats::ratio;
 use tmt_core::types::{Span, Time, to_f64};
 
 use crate::endpoint::{Ends, Heard, Outcome, Times};
+use crate::simulation::beside::{Beside, Delays, Met, Side};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
 use crate::simulation::setup::entries;
@@ -106,6 +107,8 @@ pub(super) struct Counts {
     datagrams: Option<[u64; 2]>,
     /// Observations of applications; `None` for bulk transfers.
     outcome: Option<Box<Outcome>>,
+    /// What was met beside the link; `None` if there are no hops.
+    beside: Option<Box<Beside>>,
 }
 
 impl Counts {
@@ -145,6 +148,10 @@ impl Counts {
             (one, other) => one.or(other),
         };
         self.outcome = match (self.outcome, &other.outcome) {
+            (Some(one), Some(other)) => Some(Box::new(one.and(other))),
+            (one, other) => one.or_else(|| other.clone()),
+        };
+        self.beside = match (self.beside, &other.beside) {
             (Some(one), Some(other)) => Some(Box::new(one.and(other))),
             (one, other) => one.or_else(|| other.clone()),
         };
@@ -192,8 +199,12 @@ fn settle(
 
 impl FlowTally {
     /// Tallies for the flows of a run, whose network may keep the order of their packets. Their memory is limited and
-    /// shared.
-    pub(crate) fn all(entries: &[usize], keeps_order: bool) -> impl Iterator<Item = Self> + use<> {
+    /// shared. `sides` says which sides of the link have hops.
+    pub(crate) fn all(
+        entries: &[usize],
+        keeps_order: bool,
+        sides: [bool; 2],
+    ) -> impl Iterator<Item = Self> + use<> {
         let flows = entries.len();
         let alone = entries.last().map_or(0, |last| last + 1);
         let of_entry = |_| Rc::new(RefCell::new(DelayDistributions::of(alone)));
@@ -205,7 +216,10 @@ impl FlowTally {
             distributions: Rc::clone(&distributions[entry]),
             total: total.clone(),
             shared: [None; 2],
-            counts: Counts::default(),
+            counts: Counts {
+                beside: Beside::of(sides),
+                ..Counts::default()
+            },
             queueing: Vec::with_capacity(waiting),
             delay: Vec::with_capacity(waiting),
             rtt: Vec::with_capacity(waiting),
@@ -287,6 +301,26 @@ impl FlowTally {
         settle(&mut self.delay, own, total);
     }
 
+    /// Counts what happens to a transmission beside the link.
+    pub(crate) fn count_beside(&mut self, side: Side, what: fn(&mut Met) -> &mut u64) {
+        let beside = self.counts.beside.as_mut();
+        if let Some(met) = beside.and_then(|beside| beside.count(side)) {
+            *what(met) += 1;
+        }
+    }
+
+    /// A transmission has arrived after these times at the hops beside the link.
+    pub(crate) fn on_beside(&mut self, delays: Delays) {
+        let Some(beside) = &mut self.counts.beside else {
+            return;
+        };
+        for (side, delay) in Side::ALL.into_iter().zip(delays) {
+            if let Some(met) = beside.count(side) {
+                met.delay += u128::from(delay.as_nanos());
+            }
+        }
+    }
+
     /// Transmission `ordinal` will not reach the receiver.
     pub(crate) fn on_gone(&mut self, ordinal: u64) {
         if let Some(reordering) = &mut self.reordering {
@@ -364,6 +398,12 @@ impl FlowTally {
         if let Ends::Other(_) = ends {
             let of = |what: Count| values[what as usize];
             let gone = of(Count::Dropped) + of(Count::Lost);
+            let gone = gone
+                + self
+                    .counts
+                    .beside
+                    .as_ref()
+                    .map_or(0, |beside| beside.gone());
             self.counts.datagrams = Some([of(Count::Sent), gone]);
         }
         // A load is never complete: its transfers are.
@@ -515,9 +555,28 @@ impl<'a> Observed<'a> {
 
     /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.
     pub(super) fn mean_part(&self, index: usize) -> Option<f64> {
+        // What is measured as propagation includes the hops beside the link.
+        let beside = self.counts.beside.as_deref().filter(|_| index == 0);
+        let beside = beside.map_or(0, Beside::delay);
+        self.mean_of(self.counts.parts[index].saturating_sub(beside))
+    }
+
+    /// Mean over the transmissions that arrived of a sum of times in ns: in seconds, rounded to ns.
+    fn mean_of(&self, sum: u128) -> Option<f64> {
         let transmissions = u128::from(self.count(Count::Arrived));
-        let nanos = (self.counts.parts[index] + transmissions / 2).checked_div(transmissions)?;
+        let nanos = (sum + transmissions / 2).checked_div(transmissions)?;
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
+    }
+
+    /// A count on a side of the link; `None` if it has no hops.
+    pub(super) fn met(&self, side: Side, count: fn(&Met) -> u64) -> Option<u64> {
+        self.counts.beside.as_ref()?.on(side).map(count)
+    }
+
+    /// Mean time at the hops of a side over the transmissions that arrived, s; `None` if it has no hops.
+    pub(super) fn mean_beside(&self, side: Side) -> Option<f64> {
+        let met = self.counts.beside.as_ref()?.on(side)?;
+        self.mean_of(met.delay)
     }
 
     /// Share of the transmissions to hosts that are not TCP which were dropped or lost; `None` without any.
@@ -576,7 +635,7 @@ mod tests {
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
-        let mut tally = FlowTally::all(&[0], false).next().unwrap();
+        let mut tally = FlowTally::all(&[0], false, [false; 2]).next().unwrap();
         for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
             tally.on_sent(ordinal, copy);
         }
@@ -587,7 +646,7 @@ mod tests {
 
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
-        let mut tallies = FlowTally::all(&[0, 1], false);
+        let mut tallies = FlowTally::all(&[0, 1], false, [false; 2]);
         let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
@@ -606,7 +665,7 @@ mod tests {
     /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
     /// after the begin of the run.
     fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
-        let mut tally = FlowTally::all(&[0], false).next().unwrap();
+        let mut tally = FlowTally::all(&[0], false, [false; 2]).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
         tally.counts.values[Count::Payload as usize] = flow.payload_of(packets, Bytes(1500));
         tally.counts.completion =

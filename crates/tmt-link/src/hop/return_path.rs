@@ -18,12 +18,12 @@ use crate::timeline::Timeline;
 const EXACT_WAITS: usize = 1 << 16;
 const BUCKETS_OF_WAITS: usize = 1 << 13;
 
-/// Timeline of the return link, and what an ACK takes of it.
+/// Timeline of a path beside the link, and what a packet takes of it.
 #[derive(Debug, Clone)]
-pub struct ReturnTrace {
-    /// LLDUs of the return link.
+pub struct PathTrace {
+    /// Its LLDUs.
     pub timeline: Timeline,
-    /// Segmentation of ACKs; one needs at least 1 LLDU and no more than the timeline has.
+    /// Segmentation of packets; one needs at least 1 LLDU and no more than the timeline has.
     pub segmentation: Segmentation,
     /// Period with which the timeline is repeated; `None` if it is used once.
     pub period: Option<Span>,
@@ -38,7 +38,7 @@ pub struct ReturnPath {
     /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
-    pub trace: Option<ReturnTrace>,
+    pub trace: Option<PathTrace>,
     /// Buffer of the drop-tail queue before rate or timeline, the ACK in service included.
     pub buffer: Buffer,
 }
@@ -260,7 +260,7 @@ mod tests {
                 builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
             }
             let rows: Vec<(u64, u64)> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, room)).collect();
-            let trace = ReturnTrace { timeline: builder.finish().into(), segmentation, period: None };
+            let trace = PathTrace { timeline: builder.finish().into(), segmentation, period: None };
             let path = ReturnPath { trace: Some(trace), ..ReturnPath::default() };
             let mut link = ReturnHop::new(&path, Time::from_nanos(begin).unwrap());
             let (mut now, mut next) = (begin, 0);

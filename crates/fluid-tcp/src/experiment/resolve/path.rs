@@ -8,7 +8,7 @@ use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::plan::{LinkPlan, ReturnPlan};
+use crate::experiment::plan::{LinkPlan, TraceBesidePlan};
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
 use crate::simulation::{Path, SplitWindow};
@@ -24,8 +24,14 @@ const MAX_AT_PROXY: u64 = 1_000_000;
 const MIN_BDP: u64 = 2;
 
 /// Origin of a value that metadata never have.
-fn origin(given: bool, key: &'static str) -> &'static str {
+pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
     if given { key } else { "default" }
+}
+
+/// Packets in `products` BDPs of `rate` bit/s and `delay`, rounded up.
+pub(super) fn bdp(products: f64, rate: f64, delay: Span, packet: Bytes) -> u64 {
+    let bytes = products * rate * delay.as_secs_f64() / 8.0;
+    floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP)
 }
 
 impl Experiment {
@@ -60,8 +66,7 @@ impl Experiment {
                 })?;
                 let (rtt, decode_delay) = (link.rtt, link.decode_delay);
                 let delay = rtt.saturating_add(decode_delay);
-                let bytes = products * rate * delay.as_secs_f64() / 8.0;
-                let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP);
+                let packets = bdp(products, rate, delay, packet);
                 let note = format!(
                     "buffer {} ({origin}: {products} BDP of {:.6} Mbps x ({rtt} + decoding {decode_delay}{}))",
                     counted(packets, "packet"),
@@ -76,7 +81,7 @@ impl Experiment {
     /// Size of the queue of the return path, and a note on it; `None` without a rate or trace.
     pub(super) fn return_queue(
         &self,
-        trace: Option<&ReturnPlan>,
+        trace: Option<&TraceBesidePlan>,
         rtt: Span,
         notes: &mut Vec<Note>,
     ) -> Result<Option<BufferSize>> {

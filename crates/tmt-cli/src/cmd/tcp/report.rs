@@ -135,7 +135,7 @@ impl<'a> Report<'a> {
         };
         // Those of applications are shown where there is one.
         let applies = |(_, metric): &(_, &Metric<Metrics>)| {
-            !metric.of_application || self.results.mean.contains_key(metric.name)
+            !metric.is_optional || self.results.mean.contains_key(metric.name)
         };
         let metrics = Metrics::rows().into_iter().filter(applies);
         let metrics = metrics.map(|(row, m)| (row, m.name));
