@@ -1,5 +1,6 @@
 //! The simulator: setup, event loop, probes and metrics of a run (docs/simulator.md).
 
+pub mod ack_filter;
 mod beside;
 pub mod delay;
 pub mod event;
@@ -10,10 +11,12 @@ mod proxy;
 mod recorded;
 mod reordering;
 pub mod replications;
+mod return_queue;
 mod run;
 mod setup;
 pub(crate) mod tally;
 
+pub use ack_filter::AckFilter;
 pub use beside::Side;
 pub use path::{Path, SplitWindow};
 pub use recorded::RecordedLosses;

@@ -6,6 +6,7 @@ use tmt_core::types::BitRate;
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{BufferSize, LinkKind, PathKind};
+use crate::simulation;
 use tmt_link::Packing;
 
 /// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
@@ -100,7 +101,7 @@ const RULES: &[Rule] = &[
         "cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (
-        "return_loss return_rate return_trace",
+        "return_loss return_rate return_trace ack_filter",
         Experiment::is_split,
         "cannot be combined with `path` split: the proxy's ACKs do not cross the return path",
     ),
@@ -128,6 +129,15 @@ const RULES: &[Rule] = &[
         "return_rate",
         |e| e.return_rate.is_some_and(|rate| rate.0 == 0),
         "{value}: expected more than 0bps; to lose every ACK use `return_loss` bernoulli:1",
+    ),
+    (
+        "ack_filter",
+        |e| {
+            let waits = e.return_rate.is_some() || e.return_trace.is_some();
+            let filters = e.ack_filter.as_ref().and_then(simulation::ack_filter::rule);
+            filters.is_some() && !waits
+        },
+        "{value}: found a return path on which ACKs never wait, expected `return_rate` or `return_trace`",
     ),
     (
         "terrestrial_rate",

@@ -18,7 +18,7 @@ use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal
 use crate::endpoint::{
     CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
-use crate::simulation::SplitWindow;
+use crate::simulation::{AckFilter, SplitWindow};
 use tmt_link::apply::FeedbackDelay;
 use tmt_link::queue::Discipline;
 use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
@@ -232,6 +232,11 @@ parameters! {
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
         .detail("An ACK takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
+    ack_filter: AckFilter; "Filter of ACKs in the queue before the return path" =>
+        new(Group::QueueAndPath).otherwise("off", "")
+        .detail("filter: a pure ACK takes the place of the one before it of its flow that waits (RFC 3449, Sec. 5.2.1). \
+                 thin[:n=4,hold=100ms]: and waits until it is one for n. Duplicate ACKs, SACK blocks, D-SACKs, ECN echoes and window updates \
+                 all pass. Needs a return path with a rate or trace.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>

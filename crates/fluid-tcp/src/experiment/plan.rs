@@ -344,6 +344,7 @@ impl Plan {
                     _ => Buffer::UNLIMITED,
                 },
             },
+            ack_filter: self.resolved.ack_filter.clone().unwrap_or_default(),
             seed,
             begin,
             end,
@@ -559,6 +560,9 @@ impl Plan {
         }
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);
+        }
+        if let Some(filter) = &self.resolved.ack_filter {
+            set("ack_filter", filter);
         }
         // All flows of TCP have the same settings but for congestion control, start and size.
         if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {

@@ -287,7 +287,9 @@ impl Experiment {
         let loss = loss.map(|loss| format!("return path: loss {}", loss.brief()));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path: {rate}"));
-        [queue, dropped, loss, rate].into_iter().flatten()
+        let filter = self.ack_filter.as_ref();
+        let filter = filter.map(|filter| format!("return path: ACK filter {filter}"));
+        [queue, dropped, loss, rate, filter].into_iter().flatten()
     }
 
     /// Warnings about settings that are valid but rarely intended.

@@ -10,7 +10,7 @@ use tmt_core::types::{BitRate, Bytes, QuantityError, Span};
 use super::setting::{Kind, Setting};
 use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal, Quantum};
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling, TimerRestart};
-use crate::simulation::SplitWindow;
+use crate::simulation::{AckFilter, SplitWindow};
 use tmt_link::apply::FeedbackDelay;
 use tmt_link::queue::Discipline;
 use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
@@ -365,6 +365,7 @@ settings! {
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);
     Algorithm: Kind::Text("CC", Algorithm::names);
     Discipline: Kind::Text("DISCIPLINE", Discipline::names);
+    AckFilter: Kind::Text("FILTER", AckFilter::names);
 }
 
 impl Setting for Unit {

@@ -385,6 +385,9 @@ metrics! {
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
     transfer_time_p95_s: Option<f64> = o.times(|outcome| outcome.transfers.as_ref()).and_then(|times| times.p95),
         64 "transfer time p95 s" Show::Decimals(6);
+    /// ACKs that a newer one has replaced before the return path. Absent without a filter.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    acks_filtered: Option<u64> = o.acks_filtered(), 79 "ACKs filtered" Show::Count;
     /// Transmissions that the queue of the terrestrial path, between the senders and the gateway, dropped. Absent if that path is only a delay, as all of its
     /// metrics.
     #[serde(skip_serializing_if = "Option::is_none")] #[of path]

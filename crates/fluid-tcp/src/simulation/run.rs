@@ -6,6 +6,7 @@
 mod delivery;
 mod events;
 mod gateway_events;
+mod return_path;
 mod route;
 mod side_hops;
 
@@ -23,11 +24,13 @@ use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, Transmission};
+use crate::simulation::ack_filter;
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
 use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::recorded::Repeated;
+use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{Flow, Setup};
@@ -102,6 +105,9 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     side: SideHops,
     /// `None` if ACKs meet nothing on the return path but delay.
     return_path: Option<ReturnHop>,
+    /// The queue before it, if that replaces packets; else it has its own.
+    return_queue: Option<Box<ReturnQueue>>,
+    return_event: Option<Time>,
     probe: &'a mut P,
     events: Events<DeliveryOf<G>>,
     connections: Vec<Connection>,
@@ -272,6 +278,10 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         side,
         return_path: (!setup.return_path.is_free())
             .then(|| ReturnHop::new(&setup.return_path, setup.begin)),
+        return_queue: ack_filter::rule(&setup.ack_filter)
+            .filter(|_| !setup.return_path.is_free())
+            .map(|rule| Box::new(ReturnQueue::new(Some(rule), setup.return_path.buffer))),
+        return_event: None,
         probe,
         events: Events::default(),
         connections: connections.collect(),
@@ -424,6 +434,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Alarm::Start(flow) => self.on_start(now, flow),
                 Alarm::Gateway => self.on_gateway(now),
                 Alarm::Hop(hop) => self.on_side_hop(now, hop),
+                Alarm::Return => self.on_return(now),
             },
         }
     }
@@ -700,6 +711,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
                     Some(outgoing) => {
                         let packet = packet(0, flow, now, &outgoing, connection.class);
+                        if self.return_queue.is_some() {
+                            self.wait_for_return_path(now, packet, None);
+                            continue;
+                        }
                         let arrives = self.cross_return_path(now, packet);
                         self.events
                             .transit(arrives, |slot| *slot = (Place::Near, packet));
@@ -741,6 +756,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             enqueued: now,
             ..Packet::default()
         };
+        if self.return_queue.is_some() {
+            return self.wait_for_return_path(now, packet, Some(ack));
+        }
         let arrives = self.cross_return_path(now, packet);
         self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
@@ -748,13 +766,24 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// A packet crosses the return path. Returns the time at which it reaches the near host; `None` if it is lost.
     fn cross_return_path(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let path = self.return_path.as_mut();
-        let left = match path.and_then(|path| path.push(now, packet)) {
+        let event = path.and_then(|path| path.push(now, packet));
+        self.flow(packet.flow).tally.count(Count::Acks);
+        self.leave_return_path(now, packet, event)
+    }
+
+    /// Time at which a packet reaches the near host of which the return path says this; `None` if it is lost.
+    fn leave_return_path(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        event: Option<Event>,
+    ) -> Option<Time> {
+        let left = match event {
             Some(Event::Served(_, service)) => service.arrival.ok_or(Count::AcksLost),
             Some(Event::Refused(_)) => Err(Count::AcksDropped),
             _ => Ok(now),
         };
         let connection = self.flow(packet.flow);
-        connection.tally.count(Count::Acks);
         let left = left.map_err(|why| connection.tally.count(why)).ok();
         left?.checked_add(connection.ack_delay)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
+use super::ack_filter::AckFilter;
 use super::path::Path;
 use super::recorded::RecordedLosses;
 use crate::congestion::Algorithm;
@@ -238,6 +239,8 @@ pub struct Setup {
     pub side_paths: [Option<SidePath>; 2],
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
+    /// Filter of ACKs in the queue before its rate or timeline.
+    pub ack_filter: AckFilter,
     /// Seed of the random numbers that queues draw.
     pub seed: u64,
     /// Time at which the run begins.
@@ -262,6 +265,7 @@ impl Setup {
             recorded: None,
             side_paths: [None, None],
             return_path: ReturnPath::default(),
+            ack_filter: AckFilter::default(),
             seed: 1,
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),

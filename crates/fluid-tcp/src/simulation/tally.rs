@@ -10,6 +10,7 @@ use tmt_core::stats::ratio;
 use tmt_core::types::{Span, Time, to_f64};
 
 use crate::endpoint::{Ends, Heard, Outcome, Times};
+use crate::simulation::ack_filter;
 use crate::simulation::beside::{Beside, Delays, Met, Side};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
@@ -78,6 +79,8 @@ pub(crate) enum Count {
     /// ACKs that the return path lost, and that its queue dropped.
     AcksLost,
     AcksDropped,
+    /// ACKs that another has replaced in the queue before the return path.
+    AcksFiltered,
     /// Retransmission timeouts of the sender.
     RtoEvents,
     /// Timeouts that F-RTO found to be spurious.
@@ -566,6 +569,12 @@ impl<'a> Observed<'a> {
         let transmissions = u128::from(self.count(Count::Arrived));
         let nanos = (sum + transmissions / 2).checked_div(transmissions)?;
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
+    }
+
+    /// ACKs that others have replaced; `None` without a filter.
+    pub(super) fn acks_filtered(&self) -> Option<u64> {
+        let filters = ack_filter::rule(&self.setup.ack_filter).is_some();
+        filters.then(|| self.count(Count::AcksFiltered))
     }
 
     /// A count on a side of the link; `None` if it has no hops.

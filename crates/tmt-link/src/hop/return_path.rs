@@ -111,6 +111,56 @@ impl ReturnHop {
         &self.waits
     }
 
+    /// Time from which on nothing is in service.
+    #[must_use]
+    pub fn free(&self) -> Time {
+        self.free
+    }
+
+    /// As [`Hop::push`] of a packet that has waited since `since` in a queue that is not the path's own.
+    pub fn push_late(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
+        self.offer(now, since, packet)
+    }
+
+    /// A packet that has waited since `since` meets the path at `now`.
+    fn offer(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
+        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
+            return Some(Event::Refused(packet));
+        }
+        let start = now.max(self.free);
+        let mut service = Service {
+            start: now,
+            end: now,
+            arrival: Some(now),
+            propagation: Span::ZERO,
+            first_unit: packet.id,
+            last_unit: packet.id,
+        };
+        match &mut self.carrier {
+            Carrier::Free => {}
+            Carrier::Rate(rate) => {
+                // Past the largest time, an ACK never arrives.
+                let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
+                let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
+                (service.start, service.end, service.arrival) = (start, end, Some(end));
+                self.hold(since, packet.size, &service);
+            }
+            Carrier::Trace(link) => {
+                let served = link.as_mut().and_then(|link| link.serve(start, &packet));
+                service.arrival = served.and_then(|served| served.arrival);
+                if let Some(served) = served {
+                    self.hold(since, packet.size, &served);
+                }
+            }
+        }
+        let on_air = service.end.since(service.start);
+        let losses = self.loss.as_mut();
+        if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
+            service.arrival = None;
+        }
+        Some(Event::Served(packet, service))
+    }
+
     /// Whether there is room for an ACK at `now`. Those whose service is over have left.
     fn has_room(&mut self, now: Time, size: Bytes) -> bool {
         while let Some((_, left)) = self.held.pop_front_if(|(end, _)| *end <= now) {
@@ -136,41 +186,7 @@ impl Hop for ReturnHop {
     }
 
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
-        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
-            return Some(Event::Refused(packet));
-        }
-        let start = now.max(self.free);
-        let mut service = Service {
-            start: now,
-            end: now,
-            arrival: Some(now),
-            propagation: Span::ZERO,
-            first_unit: packet.id,
-            last_unit: packet.id,
-        };
-        match &mut self.carrier {
-            Carrier::Free => {}
-            Carrier::Rate(rate) => {
-                // Past the largest time, an ACK never arrives.
-                let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
-                let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
-                (service.start, service.end, service.arrival) = (start, end, Some(end));
-                self.hold(now, packet.size, &service);
-            }
-            Carrier::Trace(link) => {
-                let served = link.as_mut().and_then(|link| link.serve(start, &packet));
-                service.arrival = served.and_then(|served| served.arrival);
-                if let Some(served) = served {
-                    self.hold(now, packet.size, &served);
-                }
-            }
-        }
-        let on_air = service.end.since(service.start);
-        let losses = self.loss.as_mut();
-        if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
-            service.arrival = None;
-        }
-        Some(Event::Served(packet, service))
+        self.offer(now, now, packet)
     }
 
     fn poll(&mut self, _now: Time) -> Option<Event> {
