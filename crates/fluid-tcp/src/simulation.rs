@@ -18,7 +18,7 @@ pub(crate) mod tally;
 
 pub use ack_filter::AckFilter;
 pub use beside::Side;
-pub use path::{Path, SplitWindow};
+pub use path::{Path, SplitAnnounce, SplitWindow};
 pub use recorded::RecordedLosses;
 pub use run::{IntoRoute, Route, RunError, run};
 pub(crate) use setup::entries;

@@ -10,7 +10,7 @@ use fluid_tcp::endpoint::{
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitAnnounce, SplitWindow, run};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
@@ -182,6 +182,11 @@ fn setups() -> impl Strategy<Value = Setup> {
                 path: Path {
                     terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
                     split,
+                    announce: if buffer % 2 == 0 {
+                        SplitAnnounce::Acks
+                    } else {
+                        SplitAnnounce::Every
+                    },
                     feedback_delay: Span::ZERO,
                 },
                 return_path: ReturnPath {
@@ -190,6 +195,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
                     buffer: Buffer::Packets(buffer.max(2)),
+                    requested: None,
                 },
                 packet: PACKET,
                 buffer: Buffer::Packets(buffer),

@@ -4,6 +4,7 @@
 //! of time: a drop-tail queue before a link computes the service of a packet when the packet arrives. At one instant,
 //! departures precede arrivals (docs/simulator.md, Sec. 10).
 
+pub mod access;
 mod ahead;
 mod any;
 mod delay;
@@ -19,6 +20,7 @@ use tmt_core::types::{BitRate, Bytes, Span, Time};
 use crate::link::{Link, Service, SlotUse, Usage};
 use crate::packet::Packet;
 use crate::queue::{self, Buffer, CODEL, CoDel, Context, DROP_TAIL, Discipline};
+pub use access::{Access, Demand, Terms, terms};
 pub use ahead::Ahead;
 pub use any::AnyHop;
 pub use delay::Delay;

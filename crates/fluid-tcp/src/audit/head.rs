@@ -55,6 +55,7 @@ keys! {
     sack_compression_ns: Option<u64>,
     return_rate_bps: Option<NonZeroU64>,
     return_trace: Option<&'a str>,
+    return_capacity: Option<&'a str>,
     // On a timeline.
     lldus_per_packet: Option<NonZeroU64>,
     packing: Option<&'a str>,
@@ -392,7 +393,12 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let queue_losses = queue_loss.and_then(Listed::of);
     let only_listed = keys.queue_loss.is_none() || queue_losses.is_some();
     let ack_path = match keys.return_loss {
-        _ if keys.return_rate_bps.is_some() || keys.return_trace.is_some() => AckPath::Queued,
+        _ if keys.return_rate_bps.is_some()
+            || keys.return_trace.is_some()
+            || keys.return_capacity.is_some() =>
+        {
+            AckPath::Queued
+        }
         Some(_) => AckPath::Lossy,
         None => AckPath::Clear,
     };

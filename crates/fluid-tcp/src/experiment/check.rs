@@ -94,14 +94,18 @@ const RULES: &[Rule] = &[
         |e| e.channel.is_some(),
         "cannot be combined with `channel`, which is the same at any time; use `seeds`",
     ),
-    ("split_window", |e| !e.is_split(), "needs `path` split"),
+    (
+        "split_window split_announce",
+        |e| !e.is_split(),
+        "needs `path` split",
+    ),
     (
         "queue_loss",
         Experiment::is_split,
         "cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (
-        "return_loss return_rate return_trace ack_filter",
+        "return_loss return_rate return_trace return_capacity ack_filter",
         Experiment::is_split,
         "cannot be combined with `path` split: the proxy's ACKs do not cross the return path",
     ),
@@ -133,11 +137,12 @@ const RULES: &[Rule] = &[
     (
         "ack_filter",
         |e| {
-            let waits = e.return_rate.is_some() || e.return_trace.is_some();
+            let waits =
+                e.return_rate.is_some() || e.return_trace.is_some() || e.return_capacity.is_some();
             let filters = e.ack_filter.as_ref().and_then(simulation::ack_filter::rule);
             filters.is_some() && !waits
         },
-        "{value}: found a return path on which ACKs never wait, expected `return_rate` or `return_trace`",
+        "{value}: found a return path on which ACKs never wait, expected `return_rate`, `return_trace` or `return_capacity`",
     ),
     (
         "terrestrial_rate",

@@ -18,8 +18,9 @@ use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal
 use crate::endpoint::{
     CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
-use crate::simulation::{AckFilter, SplitWindow};
+use crate::simulation::{AckFilter, SplitAnnounce, SplitWindow};
 use tmt_link::apply::FeedbackDelay;
+use tmt_link::hop::Access as ReturnCapacity;
 use tmt_link::queue::Discipline;
 use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
 
@@ -155,6 +156,10 @@ parameters! {
         .detail("Takes the processes of --channel; a packet is on air while it is sent at --far-rate, else for an instant.");
     split_window: SplitWindow = SplitWindow::default(); "Free buffer space that the proxy advertises to each flow" =>
         new(Group::QueueAndPath).value("").detail("whole: all of it. share: an equal share.");
+    split_announce: SplitAnnounce; "When the proxy announces free buffer space: acks or every" =>
+        new(Group::QueueAndPath).otherwise("acks", "")
+        .detail("acks: with its ACKs, and to a flow that has used all of its window. every: whenever a packet leaves the buffer, to each flow \
+                 whose window grows.");
     packet: Bytes = Bytes(1500); "Size of a packet" =>
         new(Group::Link).basic().value("the Ethernet MTU");
     headers: Bytes, in headers; "Headers of a packet, IP and TCP, part of its size" =>
@@ -232,6 +237,11 @@ parameters! {
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
         .detail("An ACK takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
+    return_capacity: ReturnCapacity; "Capacity of the return path that a hub assigns" =>
+        new(Group::QueueAndPath).excludes(&["return_rate", "return_trace"]).otherwise("none", "")
+        .detail("cra:rate=128kbps is a constant rate. rbdc:max=512kbps,frame=50ms[,cra=16kbps,rtt=700ms] requests a rate by what waits at \
+                 the begin of each frame; the assignment begins one RTT later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests \
+                 are a model of their own.");
     ack_filter: AckFilter; "Filter of ACKs in the queue before the return path" =>
         new(Group::QueueAndPath).otherwise("off", "")
         .detail("filter: a pure ACK takes the place of the one before it of its flow that waits (RFC 3449, Sec. 5.2.1). \

@@ -18,9 +18,9 @@ use crate::application::{App, Form, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
-use crate::simulation::{self, Flow, Path, RunError, Setup, Side};
+use crate::simulation::{self, Flow, Path, RunError, Setup, Side, SplitAnnounce};
 use tmt_link::hop::{
-    Attach, AttachError, Drive, GatewaySetup, PathTrace, Reporting, ReturnPath, SidePath,
+    Attach, AttachError, Drive, GatewaySetup, PathTrace, Reporting, ReturnPath, SidePath, terms,
 };
 use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
@@ -308,6 +308,7 @@ impl Plan {
                 }
             }
         });
+        let assigned = self.resolved.return_capacity.as_ref().map(terms);
         Setup {
             flows: flows.collect(),
             packet: self.resolved.packet(),
@@ -336,7 +337,10 @@ impl Plan {
                     .return_loss
                     .as_ref()
                     .map(|process| Losses::new(process, seed, Use::Return)),
-                rate: self.resolved.return_rate,
+                rate: self.return_rate(),
+                requested: assigned
+                    .and_then(|terms| terms.requested)
+                    .map(|requested| (requested, self.rtt)),
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
                 buffer: match self.resolved.return_buffer {
                     Some(BufferSize::Packets(packets)) => Buffer::Packets(packets),
@@ -484,6 +488,9 @@ impl Plan {
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
+            if self.path.announce == SplitAnnounce::Every {
+                set("split_announce", &self.path.announce);
+            }
         }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
@@ -561,6 +568,9 @@ impl Plan {
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);
         }
+        if let Some(access) = &self.resolved.return_capacity {
+            set("return_capacity", access);
+        }
         if let Some(filter) = &self.resolved.ack_filter {
             set("ack_filter", filter);
         }
@@ -582,6 +592,14 @@ impl Plan {
 }
 
 impl Plan {
+    /// Rate that the return path has all the time; `None` without a limit, or if all is on request.
+    fn return_rate(&self) -> Option<BitRate> {
+        let assigned = self.resolved.return_capacity.as_ref();
+        let assigned = assigned.map(|access| terms(access).constant);
+        let assigned = assigned.filter(|rate| rate.0 > 0);
+        self.resolved.return_rate.or(assigned)
+    }
+
     /// Describes when the receiver sends ACKs.
     fn describe_acks(&self, head: &mut Metadata, endpoint: &Endpoint) {
         let nanos = |span: Span| span.as_nanos().to_string();

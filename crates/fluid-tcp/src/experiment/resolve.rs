@@ -287,9 +287,13 @@ impl Experiment {
         let loss = loss.map(|loss| format!("return path: loss {}", loss.brief()));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path: {rate}"));
+        let access = self.return_capacity.as_ref();
+        let access = access.map(|access| format!("return path: {access}"));
         let filter = self.ack_filter.as_ref();
         let filter = filter.map(|filter| format!("return path: ACK filter {filter}"));
-        [queue, dropped, loss, rate, filter].into_iter().flatten()
+        [queue, dropped, loss, rate, access, filter]
+            .into_iter()
+            .flatten()
     }
 
     /// Warnings about settings that are valid but rarely intended.

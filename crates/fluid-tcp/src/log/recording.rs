@@ -49,7 +49,7 @@ pub struct Recording {
 type Key = (&'static str, &'static str, &'static str);
 
 /// Keys of the head of a log that describe the link, with the parameters of an experiment.
-const KEYS: [Key; 23] = [
+const KEYS: [Key; 24] = [
     ("link", "link", ""),
     ("rtt_ns", "rtt", "ns"),
     ("packet_bytes", "packet", "B"),
@@ -67,6 +67,7 @@ const KEYS: [Key; 23] = [
     ("hold", "hold", ""),
     ("return_loss", "return_loss", ""),
     ("return_rate_bps", "return_rate", "bps"),
+    ("return_capacity", "return_capacity", ""),
     ("ack_filter", "ack_filter", ""),
     ("looped", "looped", ""),
     ("flows", "flows", ""),

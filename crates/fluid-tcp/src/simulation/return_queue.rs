@@ -45,6 +45,8 @@ pub(super) struct ReturnQueue {
     bytes: u64,
     /// Size of the packet in service and the end of its service.
     serving: Option<(Time, Bytes)>,
+    /// The packet in service by a demand, and the begin of its service.
+    pub(super) in_service: Option<(Waiting, Time)>,
     /// By flow: packet expected next by its latest ACK.
     newest: HashMap<u32, u64>,
 }
@@ -57,6 +59,7 @@ impl ReturnQueue {
             waiting: VecDeque::new(),
             bytes: 0,
             serving: None,
+            in_service: None,
             newest: HashMap::new(),
         }
     }
@@ -96,6 +99,10 @@ impl ReturnQueue {
             Some((_, size)) => (1, size.0),
             None => (0, 0),
         };
+        let (packets, bytes) = match &self.in_service {
+            Some((waiting, _)) => (1, waiting.packet.size.0),
+            None => (packets, bytes),
+        };
         let packets = packets + self.waiting.len() as u64;
         if !self
             .buffer
@@ -115,6 +122,12 @@ impl ReturnQueue {
         *newest = ack.next.max(*newest);
         let has_blocks = ack.blocks.iter().any(|(start, end)| start < end);
         advances && !has_blocks && !ack.dsack && !ack.ece && !ack.window_update
+    }
+
+    /// Bytes that wait and are not held back at `now`.
+    pub(super) fn backlog(&self, now: Time) -> u64 {
+        let ready = self.waiting.iter().filter(|waiting| waiting.ready <= now);
+        ready.map(|waiting| waiting.packet.size.0).sum()
     }
 
     /// Time at which the next packet may be sent over a path that is free from `free` on.

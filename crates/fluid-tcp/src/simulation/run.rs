@@ -278,9 +278,12 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         side,
         return_path: (!setup.return_path.is_free())
             .then(|| ReturnHop::new(&setup.return_path, setup.begin)),
-        return_queue: ack_filter::rule(&setup.ack_filter)
-            .filter(|_| !setup.return_path.is_free())
-            .map(|rule| Box::new(ReturnQueue::new(Some(rule), setup.return_path.buffer))),
+        return_queue: {
+            let rule = ack_filter::rule(&setup.ack_filter);
+            let path = &setup.return_path;
+            let needs = path.requested.is_some() || rule.is_some() && !path.is_free();
+            needs.then(|| Box::new(ReturnQueue::new(rule, path.buffer)))
+        },
         return_event: None,
         probe,
         events: Events::default(),
@@ -291,7 +294,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
             .then(|| Delay::new(terrestrial.iter().map(|[forward, _]| *forward).collect())),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
-            Proxy::new(setup.buffer.packets(setup.packet.0), window, endpoints)
+            let windows = (window, setup.path.announce);
+            Proxy::new(setup.buffer.packets(setup.packet.0), windows, endpoints)
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),

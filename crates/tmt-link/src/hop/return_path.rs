@@ -7,6 +7,7 @@ use tmt_core::channel::Losses;
 use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
+use super::access::{Demand, Requested};
 use super::{Event, Hop};
 use crate::link::{Link as _, Service, TimelineLink, Usage};
 use crate::packet::Packet;
@@ -37,6 +38,9 @@ pub struct ReturnPath {
     pub loss: Option<Losses>,
     /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
+    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. What is pushed then needs a queue that is
+    /// not the path's own ([`ReturnHop::demand`]).
+    pub requested: Option<(Requested, Span)>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
     pub trace: Option<PathTrace>,
     /// Buffer of the drop-tail queue before rate or timeline, the ACK in service included.
@@ -47,7 +51,10 @@ impl ReturnPath {
     /// Whether ACKs are neither lost nor wait.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.loss.is_none() && self.rate.is_none() && self.trace.is_none()
+        self.loss.is_none()
+            && self.rate.is_none()
+            && self.trace.is_none()
+            && self.requested.is_none()
     }
 }
 
@@ -57,6 +64,8 @@ enum Carrier {
     /// Nothing that takes time.
     Free,
     Rate(BitRate),
+    /// A rate that follows requests.
+    Demand(Box<Demand>),
     /// `None` if the timeline is too short for one ACK or cannot be read.
     Trace(Option<Box<TimelineLink>>),
 }
@@ -82,7 +91,13 @@ impl ReturnHop {
     /// Return path of a run that starts at `begin`.
     #[must_use]
     pub fn new(path: &ReturnPath, begin: Time) -> Self {
+        let on_request = path.requested.as_ref();
+        let on_request = on_request.map(|(requested, rtt)| {
+            let constant = path.rate.unwrap_or(BitRate(0));
+            Box::new(Demand::new(constant, requested, *rtt, begin))
+        });
         let carrier = match (&path.trace, path.rate) {
+            _ if on_request.is_some() => on_request.map_or(Carrier::Free, Carrier::Demand),
             (Some(trace), _) => {
                 let (timeline, period) = (trace.timeline.clone(), trace.period);
                 let link =
@@ -117,6 +132,33 @@ impl ReturnHop {
         self.free
     }
 
+    /// The terminal, on a path whose rate follows requests.
+    pub fn demand(&mut self) -> Option<&mut Demand> {
+        match &mut self.carrier {
+            Carrier::Demand(demand) => Some(demand),
+            _ => None,
+        }
+    }
+
+    /// A packet that had waited since `since` was served by a demand from `start` to `end`.
+    pub fn finish(&mut self, packet: Packet, since: Time, (start, end): (Time, Time)) -> Event {
+        self.waits.push(start.since(since));
+        self.free = end;
+        let mut service = Service {
+            start,
+            end,
+            arrival: Some(end),
+            propagation: Span::ZERO,
+            first_unit: packet.id,
+            last_unit: packet.id,
+        };
+        let losses = self.loss.as_mut();
+        if losses.is_some_and(|losses| losses.loses(start, end.since(start))) {
+            service.arrival = None;
+        }
+        Event::Served(packet, service)
+    }
+
     /// As [`Hop::push`] of a packet that has waited since `since` in a queue that is not the path's own.
     pub fn push_late(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
         self.offer(now, since, packet)
@@ -137,7 +179,8 @@ impl ReturnHop {
             last_unit: packet.id,
         };
         match &mut self.carrier {
-            Carrier::Free => {}
+            // What a demand serves is told by `finish`.
+            Carrier::Free | Carrier::Demand(_) => {}
             Carrier::Rate(rate) => {
                 // Past the largest time, an ACK never arrives.
                 let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
@@ -200,6 +243,14 @@ impl Hop for ReturnHop {
     fn usage(&self, end: Time) -> Usage {
         match &self.carrier {
             Carrier::Free | Carrier::Trace(None) => Usage::default(),
+            Carrier::Demand(demand) => {
+                let mut demand = demand.clone();
+                demand.advance(end, 0);
+                Usage {
+                    utilisation: demand.utilisation(),
+                    ..Usage::default()
+                }
+            }
             Carrier::Trace(Some(link)) => link.usage(end),
             Carrier::Rate(_) => {
                 // What is served after the end is no use of the run.

@@ -12,6 +12,7 @@ use crate::experiment::plan::{LinkPlan, TraceBesidePlan};
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
 use crate::simulation::{Path, SplitWindow};
+use tmt_link::hop::terms;
 use tmt_link::queue::Buffer;
 
 /// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
@@ -86,13 +87,17 @@ impl Experiment {
         notes: &mut Vec<Note>,
     ) -> Result<Option<BufferSize>> {
         let origin = origin(self.return_buffer.is_some(), "`return_buffer`");
-        let given = self.return_rate.map(|rate| to_f64(rate.0));
+        let peak = self
+            .return_capacity
+            .as_ref()
+            .map(|access| terms(access).peak());
+        let given = self.return_rate.or(peak).map(|rate| to_f64(rate.0));
         if given.is_none() && trace.is_none() {
             return match self.return_buffer {
                 None => Ok(None),
                 Some(_) => refused(
                     "return_buffer",
-                    "`return_buffer`: found a return path on which ACKs never wait, expected `return_rate` or `return_trace`",
+                    "`return_buffer`: found a return path on which ACKs never wait, expected `return_rate`, `return_trace` or `return_capacity`",
                 ),
             };
         }
@@ -166,6 +171,9 @@ impl Experiment {
                 SplitWindow::Share => "an equal share",
             }
         ).into());
+        if let Some(announce) = self.split_announce {
+            notes.push(format!("the proxy announces free space: {announce}").into());
+        }
         if window == SplitWindow::Whole && flows > 1 && buffer / flows < MIN_FOR_FAST_RETRANSMIT {
             notes.push(Note::warning(format!(
                 "the buffer holds fewer than {MIN_FOR_FAST_RETRANSMIT} packets per flow: a flow recovers from a drop at the proxy only by a timeout (Zhu 2006, eq. (58))"
@@ -191,6 +199,7 @@ impl Experiment {
         let path = Path {
             terrestrial_rtt,
             split: Some(window),
+            announce: self.split_announce.unwrap_or_default(),
             feedback_delay,
         };
         Ok((path, notes))
