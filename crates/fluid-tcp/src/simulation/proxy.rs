@@ -130,8 +130,9 @@ impl Proxy {
     /// Next flow to get a window update, and the ACK that carries it.
     pub(super) fn next_window_update(&mut self) -> Option<(usize, Ack)> {
         let flow = self.window_updates.pop_front()?;
+        let reopens = self.closed.contains(&flow);
         let ack = self.ends[flow].receiver.window_update();
-        Some((flow, self.with_window(flow, ack)))
+        Some((flow, self.with_window(flow, Ack { reopens, ..ack })))
     }
 
     /// Free buffer space that is advertised to a flow, in packets.

@@ -635,7 +635,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                     let to = &mut slot.1;
                     (to.next, to.blocks, to.echo, to.rwnd) =
                         (ack.next, ack.blocks, ack.echo, ack.rwnd);
-                    (to.dsack, to.ece, to.window_update) = (ack.dsack, ack.ece, ack.window_update);
+                    (to.dsack, to.ece) = (ack.dsack, ack.ece);
+                    (to.window_update, to.reopens) = (ack.window_update, ack.reopens);
                 });
             } else {
                 self.parked_ack = ack;
