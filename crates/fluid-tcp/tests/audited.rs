@@ -408,7 +408,8 @@ proptest! {
             head.set("packing", "bytes");
             head.set("lldu_payload_bytes", payload.to_string());
         }
-        let link = match slot {
+        // Packets that share LLDUs have no service times of their own, by which they could be kept apart.
+        let link = match slot.filter(|_| packing == Packing::Packet) {
             None => link,
             Some(slot) => {
                 head.set("overlap", "shift");

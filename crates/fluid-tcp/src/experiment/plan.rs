@@ -17,7 +17,7 @@ use super::values::{BufferSize, LinkKind, Start};
 use crate::application::{App, Form, Site, Traffic};
 use crate::endpoint::Endpoint;
 use crate::simulation::metrics::{RunReport, Total};
-use crate::simulation::probe::Probe;
+use crate::simulation::probe::{All, Probe};
 use crate::simulation::{self, Flow, Path, RunError, Setup, Side, SplitAnnounce};
 use tmt_link::hop::{
     Attach, AttachError, Drive, GatewaySetup, PathTrace, Reporting, ReturnPath, SidePath, terms,
@@ -359,7 +359,7 @@ impl Plan {
     ///
     /// # Errors
     /// A trace that can no longer be read, or that is too short for a packet.
-    pub fn run<P: Probe>(&self, run: RunId, probe: &mut P) -> Result<RunReport> {
+    pub fn run(&self, run: RunId, probe: &mut dyn Probe) -> Result<RunReport> {
         self.run_over(&self.link, run, &self.setup(run), probe)
     }
 
@@ -367,23 +367,20 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`Self::run`].
-    pub fn run_with<P: Probe>(
-        &self,
-        run: RunId,
-        setup: &Setup,
-        probe: &mut P,
-    ) -> Result<RunReport> {
+    pub fn run_with(&self, run: RunId, setup: &Setup, probe: &mut dyn Probe) -> Result<RunReport> {
         self.run_over(&self.link, run, setup, probe)
     }
 
     /// Simulates one run over `link`.
-    pub(super) fn run_over<P: Probe>(
+    pub(super) fn run_over(
         &self,
         link: &LinkPlan,
         run: RunId,
         setup: &Setup,
-        probe: &mut P,
+        probe: &mut dyn Probe,
     ) -> Result<RunReport> {
+        // Probes of any type are one here, so that the event loop is compiled once for each kind of link.
+        let probe = All(vec![probe]);
         let report = Self::over(link, run, setup, Simulated { setup, probe })?;
         let mut report = report.map_err(|error| match error {
             RunError::Stopped => Error::Stopped,
@@ -642,16 +639,16 @@ trait OverLink {
 }
 
 /// A simulation.
-struct Simulated<'a, P> {
+struct Simulated<'a> {
     setup: &'a Setup,
-    probe: &'a mut P,
+    probe: All<'a>,
 }
 
-impl<P: Probe> OverLink for Simulated<'_, P> {
+impl OverLink for Simulated<'_> {
     type Output = std::result::Result<RunReport, RunError>;
 
-    fn over<L: Attach>(self, link: L) -> Self::Output {
-        simulation::run(self.setup, link, self.probe)
+    fn over<L: Attach>(mut self, link: L) -> Self::Output {
+        simulation::run(self.setup, link, &mut self.probe)
     }
 }
 

@@ -227,10 +227,10 @@ metrics! {
     /// Fast recoveries entered.
     fast_recoveries: u64 = o.count(Count::FastRecoveries), 16 "fast recoveries" Show::Count;
     /// Share of the packets that were sent more than once.
-    retransmission_probability: Option<f64> = retransmission_share(&o.retransmissions()),
+    retransmission_probability: Option<f64> = o.retransmission_share(),
         17 "retransmission probability" Show::Decimals(6);
     /// Largest number of retransmissions of a packet.
-    max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
+    max_retransmissions: u32 = o.max_retransmissions(),
         18 "max retransmissions" Show::Count;
     /// Number of retransmissions → number of packets.
     #[serde(serialize_with = "serialize_histogram")]
@@ -605,13 +605,6 @@ impl Total {
         let others = others.filter_map(|(name, value)| Some((name, value?)));
         self.metrics.numbers().chain(others)
     }
-}
-
-/// Share of the packets that were sent more than once; `None` if nothing was sent.
-fn retransmission_share(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
-    let packets: u64 = retransmissions.values().sum();
-    let once = retransmissions.get(&0).copied().unwrap_or(0);
-    ratio(packets - once, packets)
 }
 
 /// Jain's index (Σx)² / (n Σx²): 1 if all values are equal, 1/n if all but one are zero.

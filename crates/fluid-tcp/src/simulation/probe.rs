@@ -34,7 +34,7 @@ pub enum Refused {
     Duplicate,
 }
 
-/// Defines the hooks once, for the trait, where they do nothing, and for [`All`], which forwards them.
+/// Defines the hooks once, for the trait, where they do nothing, and for [`All`] and [`Watched`], which forward them.
 macro_rules! hooks {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*);)*) => {
         /// Observer of a run. By default every hook does nothing.
@@ -69,7 +69,7 @@ macro_rules! hooks {
 
         impl Probe for All<'_> {
             fn watches(&self) -> bool {
-                !self.0.is_empty()
+                self.0.iter().any(|probe| probe.watches())
             }
 
             fn watches_slots(&self) -> bool {
@@ -88,6 +88,24 @@ macro_rules! hooks {
                 for probe in &mut self.0 {
                     probe.$name($($argument),*);
                 }
+            })*
+        }
+
+        impl<P: Probe> Probe for Watched<'_, P> {
+            fn watches_slots(&self) -> bool {
+                self.0.watches_slots()
+            }
+
+            fn can_stop(&self) -> bool {
+                self.0.can_stop()
+            }
+
+            fn stops(&self, now: Time) -> bool {
+                self.0.stops(now)
+            }
+
+            $(fn $name(&mut self, $($argument: $type),*) {
+                self.0.$name($($argument),*);
             })*
         }
     };
@@ -203,5 +221,31 @@ pub struct All<'a>(pub Vec<&'a mut dyn Probe>);
 impl std::fmt::Debug for All<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "All({} probes)", self.0.len())
+    }
+}
+
+/// A probe that watches, which need not be asked again.
+pub(super) struct Watched<'a, P>(pub(super) &'a mut P);
+
+/// A probe that does not watch. All runs of these are one code, whether the probe can stop them or not.
+pub(super) struct Unwatched<'a>(Option<&'a dyn Probe>);
+
+impl<'a> Unwatched<'a> {
+    pub(super) fn of(probe: &'a impl Probe) -> Self {
+        Self(probe.can_stop().then_some(probe))
+    }
+}
+
+impl Probe for Unwatched<'_> {
+    fn watches(&self) -> bool {
+        false
+    }
+
+    fn can_stop(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn stops(&self, now: Time) -> bool {
+        self.0.is_some_and(|probe| probe.stops(now))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tmt_core::types::Time;
-use tmt_link::hop::Served;
-use tmt_link::{Packet, Service};
+use tmt_link::hop::{Event, Gateway, Hop, Served};
+use tmt_link::{Packet, Service, SlotUse, Usage};
 
 /// Fates of the packets of a run that are known before. The link loses those of the list after it has served them, and no
 /// others: a packet that the link itself would lose arrives when the link has given it up, or where that is not later, as if
@@ -32,9 +32,10 @@ impl RecordedLosses {
     }
 }
 
-/// The recorded losses during a run.
+/// A gateway whose packets get the recorded fates. A run without them has the gateway itself, which costs nothing.
 #[derive(Debug)]
-pub(super) struct Repeated {
+pub(super) struct Repeating<G> {
+    gateway: G,
     losses: RecordedLosses,
     /// Packets that arrived at the queue, and those of them that it accepted.
     arrived: u64,
@@ -47,9 +48,10 @@ pub(super) struct Repeated {
     changed: BTreeMap<u64, Option<Time>>,
 }
 
-impl Repeated {
-    pub(super) fn new(losses: RecordedLosses) -> Self {
+impl<G> Repeating<G> {
+    pub(super) fn new(gateway: G, losses: RecordedLosses) -> Self {
         Self {
+            gateway,
             losses,
             arrived: 0,
             accepted: 0,
@@ -59,30 +61,25 @@ impl Repeated {
         }
     }
 
-    /// A packet arrives at the queue. Returns whether it is dropped.
-    pub(super) fn drops(&mut self) -> bool {
-        self.arrived += 1;
-        let is_listed = self.losses.dropped.binary_search(&(self.arrived - 1));
-        is_listed.is_ok()
-    }
-
-    /// The queue takes the packet, and may drop it at once.
-    pub(super) fn accept(&mut self, packet: &Packet) {
-        self.held.insert(packet.id, self.accepted);
-        self.accepted += 1;
-    }
-
-    /// The queue drops the packet.
-    pub(super) fn on_drop(&mut self, packet: &Packet) {
-        if let Some(number) = self.held.remove(&packet.id) {
-            let (Ok(place) | Err(place)) = self.dropped.binary_search(&number);
-            self.dropped.insert(place, number);
+    /// The event with the fate that is recorded.
+    fn repeat(&mut self, now: Time, event: Event) -> Event {
+        match event {
+            Event::Served(packet, service) => {
+                Event::Served(packet, self.service(now, &packet, service))
+            }
+            Event::Refused(packet) | Event::Dropped(packet) => {
+                if let Some(number) = self.held.remove(&packet.id) {
+                    let (Ok(place) | Err(place)) = self.dropped.binary_search(&number);
+                    self.dropped.insert(place, number);
+                }
+                event
+            }
+            Event::Acknowledged(..) | Event::Failed(_) => event,
         }
     }
 
-    /// The service of a packet, which is known `now`, with the fate that is recorded. All packets that the queue drops before it
-    /// are known.
-    pub(super) fn service(&mut self, now: Time, packet: &Packet, service: Service) -> Service {
+    /// The service of a packet, which is known `now`. All packets that the queue drops before it are known.
+    fn service(&mut self, now: Time, packet: &Packet, service: Service) -> Service {
         let Some(number) = self.held.remove(&packet.id) else {
             return service;
         };
@@ -102,14 +99,86 @@ impl Repeated {
         }
         Service { arrival, ..service }
     }
+}
 
-    /// The same for a packet that leaves the queue, after [`Self::service`].
-    pub(super) fn departure(&mut self, served: &Served) -> Served {
-        let arrival = self.changed.remove(&served.packet.id);
-        let service = Service {
-            arrival: arrival.unwrap_or(served.service.arrival),
-            ..served.service
-        };
-        Served { service, ..*served }
+impl<G: Hop> Hop for Repeating<G> {
+    fn name(&self) -> String {
+        self.gateway.name()
+    }
+
+    fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
+        let number = self.arrived;
+        self.arrived += 1;
+        if self.losses.dropped.binary_search(&number).is_ok() {
+            return Some(Event::Refused(packet));
+        }
+        self.held.insert(packet.id, self.accepted);
+        self.accepted += 1;
+        let event = self.gateway.push(now, packet)?;
+        Some(self.repeat(now, event))
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Event> {
+        let event = self.gateway.poll(now)?;
+        Some(self.repeat(now, event))
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.gateway.due()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.gateway.has_ended()
+    }
+
+    fn usage(&self, end: Time) -> Usage {
+        self.gateway.usage(end)
+    }
+}
+
+impl<G: Gateway<Departure = Served>> Gateway for Repeating<G> {
+    type Departure = Served;
+
+    const KNOWS_AHEAD: bool = G::KNOWS_AHEAD;
+
+    fn wake(&mut self, now: Time) -> Option<Event> {
+        let event = self.gateway.wake(now)?;
+        Some(self.repeat(now, event))
+    }
+
+    fn departures_are_due(&self) -> bool {
+        self.gateway.departures_are_due()
+    }
+
+    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+        let changed = &mut self.changed;
+        self.gateway.departed(now, |served| {
+            let arrival = changed.remove(&served.packet.id);
+            let service = Service {
+                arrival: arrival.unwrap_or(served.service.arrival),
+                ..served.service
+            };
+            each(&Served { service, ..*served });
+        });
+    }
+
+    fn in_service(&self) -> impl Iterator<Item = &Served> {
+        self.gateway.in_service()
+    }
+
+    fn held(&self) -> u64 {
+        self.gateway.held()
+    }
+
+    fn stalled(&self) -> u64 {
+        self.gateway.stalled()
+    }
+
+    fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
+        self.gateway.pop_slot_use(now)
+    }
+
+    fn reports_acknowledgements(&self) -> bool {
+        self.gateway.reports_acknowledgements()
     }
 }

@@ -27,9 +27,9 @@ use crate::endpoint::{Context, Endpoint, Ends, Groups, Other, Outgoing, Source, 
 use crate::simulation::ack_filter;
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::path::halves;
-use crate::simulation::probe::{NoProbe, Probe, SenderEvent};
+use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
-use crate::simulation::recorded::Repeated;
+use crate::simulation::recorded::Repeating;
 use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::{Count, FlowTally};
@@ -114,7 +114,6 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
-    recorded: Option<Box<Repeated>>,
     sent: u64,
     /// Packet and ACK passed to a rare path. Passed here, and not by reference, they stay in registers on the common path.
     parked: Packet,
@@ -198,19 +197,20 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
     }
 
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output {
-        if self.probe.can_stop() {
-            simulate(self.setup, gateway, self.side, self.probe)
-        } else {
-            simulate(self.setup, gateway, self.side, &mut NoProbe)
-        }
+        let mut unwatched = Unwatched::of(self.probe);
+        simulate(self.setup, gateway, self.side, &mut unwatched)
     }
 
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
-        if self.probe.watches() || self.probe.can_stop() {
+        if let Some(losses) = &self.setup.recorded {
+            let gateway = Repeating::new(gateway, losses.clone());
             simulate(self.setup, gateway, self.side, self.probe)
+        } else if self.probe.watches() {
+            simulate(self.setup, gateway, self.side, &mut Watched(self.probe))
         } else {
             // Without the hooks a run is shorter by a tenth.
-            simulate(self.setup, gateway, self.side, &mut NoProbe)
+            let mut unwatched = Unwatched::of(self.probe);
+            simulate(self.setup, gateway, self.side, &mut unwatched)
         }
     }
 }
@@ -230,7 +230,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return Err(RunError::NotTcp { flow });
     }
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
-    let keeps_order = gateway.keeps_order() && side.is_empty() && setup.recorded.is_none();
+    let keeps_order = gateway.keeps_order() && side.is_empty();
     let entries = entries(&setup.flows);
     let tallies = FlowTally::all(&entries, keeps_order, side.sides());
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
@@ -299,10 +299,6 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
-        recorded: setup
-            .recorded
-            .clone()
-            .map(|losses| Box::new(Repeated::new(losses))),
         sent: 0,
         parked: Packet::default(),
         parked_ack: Ack::default(),

@@ -131,6 +131,12 @@ impl Counts {
             .collect()
     }
 
+    /// Their sums; zero without any.
+    fn of_all<'a>(mut each: impl Iterator<Item = &'a Self>) -> Self {
+        let first = each.next().cloned().unwrap_or_default();
+        each.fold(first, Self::and)
+    }
+
     fn and(mut self, other: &Self) -> Self {
         for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
@@ -486,27 +492,24 @@ impl<'a> Observed<'a> {
         let flows: Vec<Self> = numbered
             .chunk_by(|one, other| one.0 == other.0)
             .map(|parts| {
-                let each = parts.iter().map(|(_, (tally, _))| tally.counts.clone());
-                let counts = each.reduce(|sum, counts| sum.and(&counts));
+                let counts = Counts::of_all(parts.iter().map(|(_, (tally, _))| &tally.counts));
                 let times = parts.iter();
                 let times = times.map(|(_, (tally, flow))| own_time(flow, duration, &tally.counts));
                 let (_, (first, _)) = &parts[0];
                 observed(
-                    counts.unwrap_or_default(),
+                    counts,
                     times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))),
                     DelayStatistics::from(&*first.distributions.borrow()),
                 )
             })
             .collect();
-        let each = tallies.iter().map(|tally| tally.counts.clone());
-        let sum = each.reduce(|sum, counts| sum.and(&counts));
+        let counts = Counts::of_all(tallies.iter().map(|tally| &tally.counts));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = match (shared, flows.first()) {
             (Some(distributions), _) => DelayStatistics::from(&*distributions.borrow()),
             (None, Some(only)) => only.delays,
             (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
         };
-        let counts = sum.unwrap_or_default();
         let times = flows.iter().filter_map(|flow| flow.time);
         let time = times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
         let total = observed(counts, time, delays);
@@ -554,6 +557,18 @@ impl<'a> Observed<'a> {
     /// Number of retransmissions → number of packets.
     pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
         self.counts.retransmissions()
+    }
+
+    /// Share of the packets that were sent more than once; `None` if nothing was sent.
+    pub(super) fn retransmission_share(&self) -> Option<f64> {
+        let packets = self.count(Count::Sent) - self.count(Count::Retransmitted);
+        ratio(self.counts.again.first().copied().unwrap_or(0), packets)
+    }
+
+    /// Largest number of retransmissions of a packet.
+    pub(super) fn max_retransmissions(&self) -> u32 {
+        let most = self.counts.again.iter().rposition(|packets| *packets > 0);
+        most.map_or(0, |most| u32::try_from(most + 1).unwrap_or(u32::MAX))
     }
 
     /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.

@@ -78,9 +78,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.process_departures(now);
         }
         let losses = self.queue_loss.as_mut();
-        let is_dropped = losses.is_some_and(|losses| losses.loses(now, Span::ZERO));
-        let is_dropped = is_dropped || self.is_recorded_drop(&packet);
-        let event = if is_dropped {
+        let event = if losses.is_some_and(|losses| losses.loses(now, Span::ZERO)) {
             Some(Event::Refused(packet))
         } else {
             self.gateway.push(now, packet)
@@ -104,18 +102,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if !G::KNOWS_AHEAD {
             self.wake_gateway(now);
         }
-    }
-
-    /// Whether a packet that arrives at the queue is dropped, as it was in the run that is repeated.
-    fn is_recorded_drop(&mut self, packet: &Packet) -> bool {
-        let Some(losses) = &mut self.recorded else {
-            return false;
-        };
-        let is_dropped = losses.drops();
-        if !is_dropped {
-            losses.accept(packet);
-        }
-        is_dropped
     }
 
     /// A proxy offers a packet, which the queue after it has dropped, to the queue again.
@@ -170,18 +156,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Served(packet, service) => {
-                let recorded = self.recorded.as_mut();
-                let service = match recorded {
-                    None => service,
-                    Some(losses) => losses.service(now, &packet, service),
-                };
-                self.on_service(packet, service);
-            }
+            Event::Served(packet, service) => self.on_service(packet, service),
             Event::Refused(packet) | Event::Dropped(packet) => {
-                if let Some(losses) = &mut self.recorded {
-                    losses.on_drop(&packet);
-                }
                 self.parked = packet;
                 self.on_drop(now);
             }
@@ -286,11 +262,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.probe.on_slot(&used);
         }
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
-        let recorded = &mut self.recorded;
         self.gateway.departed(now, |departure| {
             if let Some(served) = departure.served() {
-                let repeated = recorded.as_mut().map(|losses| losses.departure(served));
-                let served = repeated.as_ref().unwrap_or(served);
                 self.served += 1;
                 let left = served.left.unwrap_or(served.service.end);
                 let lost = served.service.arrival.is_none();

@@ -6,6 +6,7 @@ use tmt_link::queue::Buffer;
 
 use super::*;
 use crate::endpoint::Profile;
+use crate::simulation::probe::NoProbe;
 
 /// A probe that only makes the run report everything.
 struct Watching;
