@@ -33,7 +33,7 @@ fn of_metrics<T>(metrics: &[Metric<T>]) -> Value {
     });
     let properties: Map<String, Value> = properties.collect();
     // Those of applications are there where they apply.
-    let always = metrics.iter().filter(|metric| !metric.of_application);
+    let always = metrics.iter().filter(|metric| !metric.is_optional);
     let required: Vec<&str> = always.map(|metric| metric.name).collect();
     json!({"type": "object", "required": required, "properties": properties})
 }

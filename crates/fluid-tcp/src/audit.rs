@@ -11,6 +11,7 @@
 //! | `datagrams` | datagrams of one flow | `causality`, `acked`, `story`, `form` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
 //! | `server`, `timeline` | packets in the order of service | `slots`, `fifo` (by discipline: `server/fifo`), `early` |
+//! | `hops` | packets in the order in which they leave a hop beside the link | `early` |
 //! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
 //!
 //! Logs and timeline are streams that are read once. Memory holds only the packets in the queue and, per flow, the
@@ -19,7 +20,7 @@
 //!
 //! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
-//! disciplines other than drop-tail.
+//! disciplines other than drop-tail, and drops, marks and losses on hops beside the link.
 
 mod datagram_form;
 mod datagrams;
@@ -27,6 +28,7 @@ mod finding;
 mod flow;
 mod flow_settings;
 mod head;
+mod hops;
 mod listed;
 mod packet_lifecycle;
 mod queue;
@@ -53,6 +55,7 @@ pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
 use head::{Link, Settings};
+use hops::Replay;
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};
@@ -152,6 +155,8 @@ struct Auditor<'t, R> {
     latest: Time,
     counts: Counts,
     flows: BTreeMap<u64, Flow>,
+    /// The hops before the gateway and behind the link.
+    hops: [Replay; 2],
     queue: Queue,
     server: Server<'t>,
     slots: Option<Slots<'t>>,
@@ -191,6 +196,10 @@ impl<'t, R: Read> Auditor<'t, R> {
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
+            hops: [
+                Replay::new("enqueued", head.hops[0].unwrap_or_default()),
+                Replay::new("delivered", head.hops[1].unwrap_or_default()),
+            ],
             queue: Queue::new(&head, settings.queue_losses.take()),
             server: Server::new(
                 head,
@@ -226,6 +235,9 @@ impl<'t, R: Read> Auditor<'t, R> {
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);
+        for hop in &mut self.hops {
+            hop.replay(None, &mut tally);
+        }
         self.queue.finish(&mut tally);
         self.server.finish(self.latest, &mut tally)?;
         Ok(tally.into_report(totals))
@@ -264,6 +276,19 @@ impl<'t, R: Read> Auditor<'t, R> {
             Flow::new(self.settings.unacknowledged, datagrams)
         });
         flow.on_row(&row, self.sent, head, tally);
+        let [near, far] = &mut self.hops;
+        if let Some(enqueued) = row.enqueued.filter(|_| row.beside.is_some()) {
+            let reaches = row.sent.saturating_add(head.toward);
+            near.passes(row.line, reaches, enqueued, row.size);
+        }
+        if let Some((crossed, at)) = row.beside.and_then(|it| it.crossed).zip(row.delivered) {
+            far.passes(row.line, crossed, at, row.size);
+        }
+        near.replay(Some(self.sent), tally);
+        far.replay(Some(self.sent), tally);
+        let Some(row) = row.on_link() else {
+            return Ok(());
+        };
         self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);

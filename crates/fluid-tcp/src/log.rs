@@ -32,6 +32,7 @@ use strum::{EnumString, IntoStaticStr};
 use tmt_core::format::table::{Cell, Column, TableForm, TableWriter};
 use tmt_core::types::{Metadata, Span, Time};
 
+use crate::simulation::Side;
 use crate::simulation::probe::Refused;
 
 /// Writer of rows. After the first error of the output nothing more is written; `finish` returns the error.
@@ -79,8 +80,21 @@ pub enum Fate {
     Queue,
     /// It was lost on the link, after all rounds of its codeword.
     Link,
+    /// It was dropped or lost on the terrestrial path before the gateway.
+    Terrestrial,
+    /// It was dropped or lost on the far path behind the link.
+    Far,
     /// A proxy discarded it because it had the packet already.
     Duplicate,
+}
+
+impl From<Side> for Fate {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Terrestrial => Self::Terrestrial,
+            Side::Far => Self::Far,
+        }
+    }
 }
 
 impl From<Refused> for Fate {

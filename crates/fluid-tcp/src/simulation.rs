@@ -1,5 +1,7 @@
 //! The simulator: setup, event loop, probes and metrics of a run (docs/simulator.md).
 
+pub mod ack_filter;
+mod beside;
 pub mod delay;
 pub mod event;
 pub mod metrics;
@@ -9,11 +11,14 @@ mod proxy;
 mod recorded;
 mod reordering;
 pub mod replications;
+mod return_queue;
 mod run;
 mod setup;
 pub(crate) mod tally;
 
-pub use path::{Path, SplitWindow};
+pub use ack_filter::AckFilter;
+pub use beside::Side;
+pub use path::{Path, SplitAnnounce, SplitWindow};
 pub use recorded::RecordedLosses;
 pub use run::{IntoRoute, Route, RunError, run};
 pub(crate) use setup::entries;

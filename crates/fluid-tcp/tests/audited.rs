@@ -10,7 +10,7 @@ use fluid_tcp::endpoint::{
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitAnnounce, SplitWindow, run};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
@@ -19,7 +19,7 @@ use tmt_core::format::{Options, TraceReader};
 use tmt_core::named::Entry;
 use tmt_core::scheme::Rounds;
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Metadata, Span, Time};
-use tmt_link::hop::{ReturnPath, ReturnTrace};
+use tmt_link::hop::{PathTrace, ReturnPath};
 use tmt_link::queue::{self, Buffer, Discipline};
 use tmt_link::timeline::{Builder, SlotTrace};
 use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
@@ -136,7 +136,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 }
 
 /// Timelines of up to a minute for the return path, repeated or not.
-fn return_traces() -> impl Strategy<Value = ReturnTrace> {
+fn return_traces() -> impl Strategy<Value = PathTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
     let segmentations = prop_oneof![
         (1u64..9).prop_map(|lldus| Segmentation::whole(Bytes(40), lldus)),
@@ -150,7 +150,7 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
             let delay = Span::from_nanos(delay.saturating_sub(1_000_000)).unwrap();
             builder.push(Time::from_nanos(at).unwrap(), delay, None);
         }
-        ReturnTrace {
+        PathTrace {
             timeline: builder.finish().into(),
             segmentation,
             period: looped.then(|| Span::from_nanos(at).unwrap()),
@@ -182,6 +182,11 @@ fn setups() -> impl Strategy<Value = Setup> {
                 path: Path {
                     terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
                     split,
+                    announce: if buffer % 2 == 0 {
+                        SplitAnnounce::Acks
+                    } else {
+                        SplitAnnounce::Every
+                    },
                     feedback_delay: Span::ZERO,
                 },
                 return_path: ReturnPath {
@@ -190,6 +195,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
                     buffer: Buffer::Packets(buffer.max(2)),
+                    requested: None,
                 },
                 packet: PACKET,
                 buffer: Buffer::Packets(buffer),

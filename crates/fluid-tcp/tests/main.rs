@@ -14,3 +14,5 @@ mod models;
 mod peers;
 mod queues;
 mod rate_step;
+mod return_link;
+mod side_paths;

@@ -4,11 +4,14 @@
 //! of time: a drop-tail queue before a link computes the service of a packet when the packet arrives. At one instant,
 //! departures precede arrivals (docs/simulator.md, Sec. 10).
 
+pub mod access;
 mod ahead;
 mod any;
 mod delay;
+mod lossy;
 mod queued;
 mod return_path;
+mod side_path;
 
 use std::fmt::Debug;
 
@@ -17,12 +20,15 @@ use tmt_core::types::{BitRate, Bytes, Span, Time};
 use crate::link::{Link, Service, SlotUse, Usage};
 use crate::packet::Packet;
 use crate::queue::{self, Buffer, CODEL, CoDel, Context, DROP_TAIL, Discipline};
+pub use access::{Access, Demand, Terms, terms};
 pub use ahead::Ahead;
 pub use any::AnyHop;
 pub use delay::Delay;
+pub use lossy::Lossy;
 pub use queued::Queued;
 pub(crate) use queued::Room;
-pub use return_path::{ReturnHop, ReturnPath, ReturnTrace};
+pub use return_path::{PathTrace, ReturnHop, ReturnPath};
+pub use side_path::SidePath;
 
 /// What becomes of a packet at a hop, reported as soon as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub use cell::{ASSUMED_DURATION, ASSUMED_RATE, Cell, Work};
 pub(crate) use cell::{of_seed, of_slots, runs};
 pub use error::PlanError;
-use fluid_tcp::experiment::Kind;
+use fluid_tcp::experiment::{Kind, Parameter};
 pub use names::{Name, models};
 pub(crate) use stop::Seen;
 pub use stop::{Stop, StopError};
@@ -40,7 +40,7 @@ impl Axis {
     /// Whether its values are files of traces.
     #[must_use]
     pub fn is_of_traces(&self) -> bool {
-        matches!(self.name.as_str(), "trace" | "return_trace")
+        Parameter::of(&self.name).is_some_and(Parameter::is_trace)
     }
 }
 

@@ -8,6 +8,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::datagram_form::Form;
 use super::finding::{Finding, shown, unfit};
+use super::hops::Hop;
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
 use super::text::{number, read};
@@ -55,6 +56,7 @@ keys! {
     sack_compression_ns: Option<u64>,
     return_rate_bps: Option<NonZeroU64>,
     return_trace: Option<&'a str>,
+    return_capacity: Option<&'a str>,
     // On a timeline.
     lldus_per_packet: Option<NonZeroU64>,
     packing: Option<&'a str>,
@@ -65,6 +67,15 @@ keys! {
     // On a synthetic link.
     rate_bps: Option<NonZeroU64>,
     loss: Option<&'a str>,
+    // Beside the link.
+    terrestrial_hop: Option<&'a str>,
+    terrestrial_rate_bps: Option<NonZeroU64>,
+    terrestrial_queue: Option<&'a str>,
+    terrestrial_loss: Option<&'a str>,
+    far_hop: Option<&'a str>,
+    far_rate_bps: Option<NonZeroU64>,
+    far_queue: Option<&'a str>,
+    far_loss: Option<&'a str>,
     // On a coupled link.
     units_per_packet: Option<NonZeroU64>,
     interleave: Option<NonZeroU64>,
@@ -225,6 +236,8 @@ pub(super) struct Head {
     pub(super) run_ends: Time,
     /// Whether the run repeated its timeline (`--loop`).
     pub(super) looped: bool,
+    /// Hops before the gateway and behind the link.
+    pub(super) hops: [Option<Hop>; 2],
     /// Length of a slot on a timeline with `--overlap shift`, which keeps deliveries apart.
     pub(super) shift: Option<Span>,
 }
@@ -389,7 +402,12 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let queue_losses = queue_loss.and_then(Listed::of);
     let only_listed = keys.queue_loss.is_none() || queue_losses.is_some();
     let ack_path = match keys.return_loss {
-        _ if keys.return_rate_bps.is_some() || keys.return_trace.is_some() => AckPath::Queued,
+        _ if keys.return_rate_bps.is_some()
+            || keys.return_trace.is_some()
+            || keys.return_capacity.is_some() =>
+        {
+            AckPath::Queued
+        }
         Some(_) => AckPath::Lossy,
         None => AckPath::Clear,
     };
@@ -401,7 +419,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     let acks = delays_acks.then(|| AckRules {
         may_be_quick: growing,
         path: ack_path,
-        any_order: coupled && in_order.is_none(),
+        any_order: coupled && in_order.is_none() || keys.far_hop.is_some(),
         ..ack_rules(&keys)
     });
     let head = Head {
@@ -428,6 +446,20 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         flows: keys.flows.get(),
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
         looped: keys.looped == Some("on"),
+        hops: [
+            hop(
+                keys.terrestrial_hop,
+                keys.terrestrial_rate_bps,
+                keys.terrestrial_queue,
+                keys.terrestrial_loss,
+            ),
+            hop(
+                keys.far_hop,
+                keys.far_rate_bps,
+                keys.far_queue,
+                keys.far_loss,
+            ),
+        ],
         shift: keys.slot_ns.filter(|_| shifted).map(span),
         ..Head::default()
     };
@@ -440,6 +472,19 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         starts: head.starts(keys.flow_settings)?,
         queue_losses,
         link_losses: keys.loss.and_then(Listed::of),
+    })
+}
+
+/// A hop beside the link; `None` if the head has none.
+fn hop(
+    there: Option<&str>,
+    rate: Option<NonZeroU64>,
+    queue: Option<&str>,
+    loss: Option<&str>,
+) -> Option<Hop> {
+    there.map(|_| Hop {
+        rate_bps: rate.map(NonZeroU64::get),
+        is_exact: loss.is_none() && queue.is_none_or(|queue| queue == "drop-tail"),
     })
 }
 

@@ -8,8 +8,12 @@ use super::row::{Fate, PARTS, Row, Service};
 
 /// Makes all checks that need no other row.
 pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
-    check_times(row, head, tally);
     check_arrival(row, head, tally);
+    check_far(row, head, tally);
+    let on_link = row.on_link().unwrap_or(*row);
+    let whole = row;
+    let row = &on_link;
+    check_times(row, head, tally);
     if let (Some(left), Some(service)) = (row.left, row.service) {
         check_leaving(row, left, service, head, tally);
     }
@@ -20,7 +24,27 @@ pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
         let mut queue = tally.at(Rule::Queue, row.line);
         queue.check(!is_over, "no time in 'left'", service.end);
     }
-    check_parts(row, head, tally);
+    check_parts(whole, row, head, tally);
+}
+
+/// Checks that a packet is delivered when it leaves the link, or later if there is a hop behind it.
+fn check_far(row: &Row, head: &Head, tally: &mut RuleTally) {
+    let Some((Some(crossed), delivered)) = row.beside.map(|it| (it.crossed, row.delivered)) else {
+        return;
+    };
+    for (name, at) in [("crossed", Some(crossed)), ("delivered", delivered)] {
+        let Some(at) = at else { continue };
+        let mut form = tally.at(Rule::Form, row.line);
+        let ends = head.run_ends;
+        let expected = format_args!("at most the end of the run, {ends}");
+        form.check(at <= ends, format_args!("{name} {at}"), expected);
+    }
+    let Some(at) = delivered else { return };
+    let mut story = tally.at(Rule::Story, row.line);
+    match head.hops[1] {
+        Some(_) => story.not_before("delivered", at, crossed, ", when it left the link"),
+        None => story.exactly("delivered", at, crossed, ", when it left the link"),
+    }
 }
 
 /// Checks sent ≤ enqueued ≤ service start ≤ service end < delivered, all within the run.
@@ -70,10 +94,11 @@ fn check_arrival(row: &Row, head: &Head, tally: &mut RuleTally) {
     let reaches = row.sent.saturating_add(head.toward);
     if let Some(enqueued) = row.enqueued {
         // A time before `sent` is reported by `check_times`.
-        let holds = enqueued == reaches || enqueued < row.sent;
+        let waited = head.hops[0].is_some() && enqueued > reaches;
+        let holds = enqueued == reaches || waited || enqueued < row.sent;
         let mut story = tally.at(Rule::Story, row.line);
         story.check(holds, format_args!("enqueued {enqueued}"), reaches);
-    } else {
+    } else if head.hops[0].is_none() {
         let mut form = tally.at(Rule::Form, row.line);
         form.check(reaches > row.sent, "no time in 'enqueued'", reaches);
     }
@@ -109,10 +134,14 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
 }
 
 /// Checks that each part of the delay is the time between two events of the row, and that they add up to the delay.
-fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
-    let (Some(parts), Some(enqueued), Some(service), Some(at)) =
-        (row.parts, row.enqueued, row.service, row.delivered)
-    else {
+fn check_parts(whole: &Row, row: &Row, head: &Head, tally: &mut RuleTally) {
+    let (Some(parts), Some(enqueued), Some(service), Some(at), Some(delivered)) = (
+        row.parts,
+        row.enqueued,
+        row.service,
+        row.delivered,
+        whole.delivered,
+    ) else {
         return;
     };
     // Signed, because the times of a wrong log may be in any order.
@@ -123,8 +152,13 @@ fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
         // The packet may be complete before its last repair unit is sent.
         serialised = serialised.min(between(service.start, at) - forward);
     }
+    let beside = row.beside.and_then(|beside| beside.delays);
+    let toward = match beside {
+        None => between(row.sent, enqueued),
+        Some(_) => i128::from(head.toward.as_nanos()),
+    };
     let expected = [
-        between(row.sent, enqueued) + forward,
+        toward + forward,
         between(enqueued, service.start),
         serialised,
         between(service.start, at) - serialised - forward,
@@ -139,7 +173,14 @@ fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
             format_args!("{expected} ns"),
         );
     }
-    let (sum, delay): (i128, _) = (nanos.iter().sum(), between(row.sent, at));
+    let delays = beside.map_or([0; 2], |them| them.map(|it| i128::from(it.as_nanos())));
+    let far = between(at, delivered);
+    if beside.is_some() {
+        let found = format_args!("delay_far {} ns", delays[1]);
+        rule.check(delays[1] == far, found, format_args!("{far} ns"));
+    }
+    let sum = nanos.iter().sum::<i128>() + delays.iter().sum::<i128>();
+    let delay = between(row.sent, delivered);
     let found = format_args!("parts with a sum of {sum} ns");
     rule.check(sum == delay, found, format_args!("the delay, {delay} ns"));
 }

@@ -16,16 +16,18 @@ use super::totals::Counts;
 ///
 /// Without `left`, packets leave the gateway's buffer at the end of their service. Without the parts of the delay,
 /// rule `parts` is not checked. Without `size_bytes`, all packets have the size in the head. Without `offered`, packets reach
-/// the queue when they reach the gateway.
+/// the queue when they reach the gateway. Without `crossed`, there are no hops beside the link.
 pub(super) const HEADER: (&str, &[&str]) = (
     "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,acked_s,\
-     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s",
+     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
     &[
-        ",size_bytes,offered_s",
-        ",offered_s",
         "",
-        ",left_s,size_bytes,offered_s",
-        ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s",
+        ",crossed_s,delay_terrestrial_s,delay_far_s",
+        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,\
+         delay_terrestrial_s,delay_far_s",
     ],
 );
 
@@ -59,6 +61,9 @@ struct Fields {
     left: Option<Seconds>,
     size_bytes: Option<NonZeroU64>,
     offered: Option<Seconds>,
+    crossed: Option<Seconds>,
+    delay_terrestrial: Option<Seconds>,
+    delay_far: Option<Seconds>,
 }
 
 /// One transmission of a packet.
@@ -88,6 +93,15 @@ pub(super) struct Row {
     pub(super) acked: Option<Time>,
     /// Parts of the delay of a delivered transmission, in the order of the columns; `None` if the log has no such columns.
     pub(super) parts: Option<[Span; 4]>,
+    /// With hops beside the link: time at which it left the link, and its delays at the hops before and behind it.
+    pub(super) beside: Option<Beside>,
+}
+
+/// What a log with hops beside the link has of a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beside {
+    pub(super) crossed: Option<Time>,
+    pub(super) delays: Option<[Span; 2]>,
 }
 
 /// Fate of a transmission.
@@ -102,6 +116,9 @@ pub(super) enum Fate {
     Duplicate,
     /// Lost on the link.
     Link,
+    /// Dropped or lost before the gateway, and behind the link.
+    Terrestrial,
+    Far,
     /// The run ended first.
     Open,
 }
@@ -119,25 +136,43 @@ pub(super) struct Service {
 impl Fate {
     /// Whether the gateway accepted it, given that it arrived there.
     pub(super) const fn is_taken(self) -> bool {
-        !matches!(self, Self::Queue | Self::Duplicate)
+        !matches!(self, Self::Queue | Self::Duplicate | Self::Terrestrial)
     }
 
     /// Checks that service and delivery are on the row as the fate requires.
     fn check(self, served: bool, delivered: bool) -> Result<(), Finding> {
         let fits = match self {
             Self::Delivered => served && delivered,
-            Self::Queue | Self::Duplicate => !served && !delivered,
-            Self::Link => served && !delivered,
+            Self::Queue | Self::Duplicate | Self::Terrestrial => !served && !delivered,
+            Self::Link | Self::Far => served && !delivered,
             Self::Open => !delivered,
         };
         let [service, delivery] = [served, delivered].map(|is| if is { "with" } else { "without" });
         let found = format_args!("fate '{self}' {service} service and {delivery} delivery");
-        let expected = "delivered with both, queue and duplicate with neither, link with service only, open without delivery";
+        let expected = "delivered with both, queue, duplicate and terrestrial with neither, link and far with service only, open without delivery";
         ensure(fits, found, expected)
     }
 }
 
 impl Row {
+    /// The transmission as gateway and link see it: delivered once it has left the link. `None` if it never came there.
+    pub(super) fn on_link(&self) -> Option<Self> {
+        let Some(Beside { crossed, .. }) = self.beside else {
+            return Some(*self);
+        };
+        let fate = if crossed.is_some() {
+            Fate::Delivered
+        } else {
+            self.fate
+        };
+        let has_come = self.enqueued.is_some();
+        has_come.then_some(Self {
+            delivered: crossed,
+            fate,
+            ..*self
+        })
+    }
+
     /// Flow whose packets keep their order if they reach the queue at the same time. A packet that a proxy offers again may come
     /// before or after any other: it has a number of its own.
     pub(super) fn kept_in_order_with(&self) -> u64 {
@@ -153,6 +188,7 @@ impl Row {
             Fate::Queue => &mut counts.dropped_at_queue,
             Fate::Duplicate => &mut counts.duplicates_at_proxy,
             Fate::Link => &mut counts.lost_on_link,
+            Fate::Terrestrial | Fate::Far => &mut counts.gone_beside,
             Fate::Open => &mut counts.open,
         } += 1;
     }
@@ -171,7 +207,7 @@ impl Row {
         let delivered = time(fields.delivered);
         fields.fate.check(service.is_some(), delivered.is_some())?;
         let enqueued = time(fields.enqueued);
-        let away = fields.fate == Fate::Open && service.is_none();
+        let away = matches!(fields.fate, Fate::Open | Fate::Terrestrial) && service.is_none();
         let expected = "a time, because the copy reached the gateway";
         ensure(enqueued.is_some() || away, "enqueued ''", expected)?;
         let left = match service {
@@ -181,7 +217,9 @@ impl Row {
         let fits = left.is_none() || service.is_some();
         ensure(fits, "a time in 'left'", "nothing without a service")?;
         let has_parts = delivered.is_some() && log.has(PARTS[0]);
+        let beside = log.has("crossed").then(|| fields.beside()).transpose()?;
         Ok(Self {
+            beside,
             line: log.location.line,
             flow,
             packet: fields.packet,
@@ -216,6 +254,31 @@ impl Fields {
                 "all of them, or none without a service",
             )),
         }
+    }
+
+    /// What it met beside the link.
+    fn beside(&self) -> Result<Beside, Finding> {
+        let crossed = self.crossed.map(|at| at.0);
+        let gone = [Fate::Terrestrial, Fate::Far].contains(&self.fate);
+        let fits = match self.fate {
+            Fate::Delivered | Fate::Far => crossed.is_some(),
+            Fate::Open => true,
+            _ => crossed.is_none(),
+        };
+        let word = if gone { "gone" } else { "not gone" };
+        let found = format_args!("crossed {}, {word} beside the link", crossed.is_some());
+        let expected = "a time in 'crossed' for what left the link: delivered, far, or still open";
+        ensure(fits, found, expected)?;
+        let span = |part: Seconds| part.0.since(Time::ZERO);
+        let delays = self
+            .delay_terrestrial
+            .map(span)
+            .zip(self.delay_far.map(span));
+        let fits = delays.is_some() == self.delivered.is_some();
+        let expected = "both for a delivery, otherwise none";
+        ensure(fits, "delays at the hops beside the link", expected)?;
+        let delays = delays.map(|(near, far)| [near, far]);
+        Ok(Beside { crossed, delays })
     }
 
     /// The parts of the delay, which must be given if and only if the log has them and the transmission was delivered.

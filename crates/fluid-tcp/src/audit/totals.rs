@@ -17,12 +17,23 @@ pub struct Counts {
     pub duplicates_at_proxy: u64,
     /// Transmissions that were lost on the link.
     pub lost_on_link: u64,
+    /// Transmissions that were dropped or lost on the paths beside the link; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gone_beside: u64,
     /// Transmissions that the queue dropped.
     pub dropped_at_queue: u64,
     /// Transmissions whose fate was open at the end of the run.
     pub open: u64,
     /// Packets that the receiver had in order, from packet 0 of their flow without a gap, at the end of the run.
     pub packets_delivered_in_order: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Counts of one flow of the log.

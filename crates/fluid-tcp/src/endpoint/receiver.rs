@@ -34,6 +34,8 @@ pub struct Ack {
     pub ece: bool,
     /// Whether the ACK is a window update, which no accepted packet caused.
     pub window_update: bool,
+    /// Whether the window was closed before that update.
+    pub reopens: bool,
     /// With timestamps: when the packet was sent that the ACK echoes (TSecr, RFC 7323, Sec. 4.3). Zero without.
     pub echo: Time,
     /// Advertised window: packets from `next` on that the sender may send. `None` if the ACK does not advertise one.
@@ -216,6 +218,7 @@ impl Receiver {
     pub fn window_update(&mut self) -> Ack {
         Ack {
             window_update: true,
+            reopens: true,
             ..self.make_ack(false, None)
         }
     }
@@ -356,6 +359,7 @@ impl Receiver {
                 Rwnd::new(window.advertise_from(self.rcv_nxt, self.received - self.rcv_nxt))
             }),
             window_update: false,
+            reopens: false,
         }
     }
 

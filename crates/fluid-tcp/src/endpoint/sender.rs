@@ -434,7 +434,7 @@ impl Sender {
     #[inline]
     fn take_window(&mut self, ack: &Ack, next: u64, rwnd: Rwnd) {
         let limit = next.saturating_add(rwnd.packets());
-        let reopened = ack.window_update && limit > self.send_limit;
+        let reopened = ack.reopens && limit > self.send_limit;
         self.send_limit = limit;
         if reopened && next == self.snd_una && self.snd_una < limit && self.snd_una < self.snd_nxt {
             // The window was closed before: everything in flight has arrived or was refused. An ACK that answers

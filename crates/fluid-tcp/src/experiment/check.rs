@@ -6,6 +6,7 @@ use tmt_core::types::BitRate;
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{BufferSize, LinkKind, PathKind};
+use crate::simulation;
 use tmt_link::Packing;
 
 /// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
@@ -65,7 +66,7 @@ const RULES: &[Rule] = &[
     // With a return trace, settings of a trace apply to it.
     (
         "lldu lldu_header packing loop allow_cut unit columns",
-        |e| e.is_synthetic() && e.return_trace.is_none(),
+        |e| e.is_synthetic() && !e.has_trace_beside(),
         "needs a trace; `link` {link} reads none",
     ),
     (
@@ -75,7 +76,7 @@ const RULES: &[Rule] = &[
     ),
     (
         "unit columns allow_cut loop",
-        |e| e.channel.is_some() && e.return_trace.is_none(),
+        |e| e.channel.is_some() && !e.has_trace_beside(),
         "cannot be combined with `channel`, which generates the slots and their erasures",
     ),
     (
@@ -93,14 +94,18 @@ const RULES: &[Rule] = &[
         |e| e.channel.is_some(),
         "cannot be combined with `channel`, which is the same at any time; use `seeds`",
     ),
-    ("split_window", |e| !e.is_split(), "needs `path` split"),
+    (
+        "split_window split_announce",
+        |e| !e.is_split(),
+        "needs `path` split",
+    ),
     (
         "queue_loss",
         Experiment::is_split,
         "cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (
-        "return_loss return_rate return_trace",
+        "return_loss return_rate return_trace return_capacity ack_filter",
         Experiment::is_split,
         "cannot be combined with `path` split: the proxy's ACKs do not cross the return path",
     ),
@@ -128,6 +133,41 @@ const RULES: &[Rule] = &[
         "return_rate",
         |e| e.return_rate.is_some_and(|rate| rate.0 == 0),
         "{value}: expected more than 0bps; to lose every ACK use `return_loss` bernoulli:1",
+    ),
+    (
+        "ack_filter",
+        |e| {
+            let waits =
+                e.return_rate.is_some() || e.return_trace.is_some() || e.return_capacity.is_some();
+            let filters = e.ack_filter.as_ref().and_then(simulation::ack_filter::rule);
+            filters.is_some() && !waits
+        },
+        "{value}: found a return path on which ACKs never wait, expected `return_rate`, `return_trace` or `return_capacity`",
+    ),
+    (
+        "terrestrial_rate",
+        |e| e.terrestrial_rate.is_some_and(|rate| rate.0 == 0),
+        "{value}: expected more than 0bps; to lose every packet use `terrestrial_loss` bernoulli:1",
+    ),
+    (
+        "far_rate",
+        |e| e.far_rate.is_some_and(|rate| rate.0 == 0),
+        "{value}: expected more than 0bps; to lose every packet use `far_loss` bernoulli:1",
+    ),
+    (
+        "terrestrial_trace far_trace",
+        |e| {
+            [&e.terrestrial_trace, &e.far_trace]
+                .into_iter()
+                .flatten()
+                .any(|file| file == "-")
+        },
+        "{value}: expected a file; only `trace` and `return_trace` may be stdin",
+    ),
+    (
+        "far_rate far_trace far_queue far_buffer far_loss",
+        Experiment::is_split,
+        "cannot be combined with `path` split: the sender never retransmits what the proxy has acknowledged and the far path drops or loses",
     ),
     (
         "seed",
@@ -163,6 +203,12 @@ impl Experiment {
 
     pub(super) fn is_synthetic(&self) -> bool {
         self.link() == LinkKind::Synthetic
+    }
+
+    /// Whether a path beside the link has a trace.
+    pub(super) fn has_trace_beside(&self) -> bool {
+        let traces = [&self.return_trace, &self.terrestrial_trace, &self.far_trace];
+        traces.into_iter().any(Option::is_some)
     }
 
     pub(super) fn is_split(&self) -> bool {

@@ -5,7 +5,9 @@ use tmt_core::types::Time;
 use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Plan};
+use super::setting::Setting as _;
 use super::values::BufferSize;
+use crate::simulation::Side;
 
 impl FlowPlan {
     /// The congestion control of a flow, with its application if that is no single transfer; the application alone of datagrams.
@@ -66,8 +68,30 @@ impl Plan {
         } else {
             String::new()
         };
+        let beside = Side::ALL.into_iter().zip(&self.side_paths);
+        let beside = beside.filter_map(|(side, plan)| {
+            let side: &str = side.into();
+            let (plan, size) = plan.as_ref().and_then(|plan| Some((plan, plan.size?)))?;
+            let rate = match plan.rate {
+                Some(rate) => rate.to_string(),
+                None => "a trace".to_owned(),
+            };
+            let queue = match size {
+                BufferSize::Packets(packets) => counted(packets, "packet"),
+                size => size.text(),
+            };
+            let default = default(if side == "far" {
+                "far_buffer"
+            } else {
+                "terrestrial_buffer"
+            });
+            Some(format!(
+                ", {side} path of {rate} with a queue of {queue}{default}"
+            ))
+        });
+        let beside: String = beside.collect();
         format!(
-            "{}{cc}{profile}; {} link{scheme}{rate}, RTT {}{path}, {}{}",
+            "{}{cc}{profile}; {} link{scheme}{rate}, RTT {}{path}, {}{}{beside}",
             controls.join(" + "),
             self.link.kind(),
             self.rtt,

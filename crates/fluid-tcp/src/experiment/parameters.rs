@@ -18,8 +18,9 @@ use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal
 use crate::endpoint::{
     CutFrom, Endpoint, IdleRestart, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
-use crate::simulation::SplitWindow;
+use crate::simulation::{AckFilter, SplitAnnounce, SplitWindow};
 use tmt_link::apply::FeedbackDelay;
+use tmt_link::hop::Access as ReturnCapacity;
 use tmt_link::queue::Discipline;
 use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
 
@@ -125,8 +126,40 @@ parameters! {
                  the link has delivered it.");
     terrestrial_rtt: Span = Span::ZERO; "RTT between the senders and the gateway" =>
         new(Group::QueueAndPath).value("").detail("Added to the RTT of the link.");
+    terrestrial_rate: BitRate; "Rate of the terrestrial path, between the senders and the gateway" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "")
+        .detail("Its packets wait in a queue of their own (--terrestrial-queue, --terrestrial-buffer); that path comes after the delay of --terrestrial-rtt.");
+    terrestrial_trace: String; "PHY trace or timeline of the terrestrial path" =>
+        new(Group::QueueAndPath).excludes(&["terrestrial_rate"]).not_shown()
+        .detail("As --return-trace, for packets of data. Without propagation: only the decoding delays of its LLDUs count.");
+    terrestrial_queue: Discipline = Discipline::default(); "Queue discipline of the terrestrial path" =>
+        new(Group::QueueAndPath).value("").detail("As --queue.");
+    terrestrial_buffer: BufferSize = BufferSize::Bdp(1.0); "Size of its queue, packet in service included" =>
+        new(Group::QueueAndPath).value("")
+        .detail("As --buffer; the BDP is that of its own rate: rate x (RTT + median decoding delay of the link).");
+    terrestrial_loss: SlotChannel; "Packet losses on the terrestrial path" =>
+        new(Group::QueueAndPath).otherwise("none", "")
+        .detail("Takes the processes of --channel; a packet is on air while it is sent at --terrestrial-rate, else for an instant.");
+    far_rate: BitRate; "Rate of the far path, behind the link" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "")
+        .detail("Its packets wait in a queue of their own (--far-queue, --far-buffer), and are then at their receivers.");
+    far_trace: String; "PHY trace or timeline of the far path" =>
+        new(Group::QueueAndPath).excludes(&["far_rate"]).not_shown()
+        .detail("As --return-trace, for packets of data. Without propagation: only the decoding delays of its LLDUs count.");
+    far_queue: Discipline = Discipline::default(); "Queue discipline of the far path" =>
+        new(Group::QueueAndPath).value("").detail("As --queue.");
+    far_buffer: BufferSize = BufferSize::Bdp(1.0); "Size of its queue, packet in service included" =>
+        new(Group::QueueAndPath).value("")
+        .detail("As --buffer; the BDP is that of its own rate: rate x (RTT + median decoding delay of the link).");
+    far_loss: SlotChannel; "Packet losses on the far path" =>
+        new(Group::QueueAndPath).otherwise("none", "")
+        .detail("Takes the processes of --channel; a packet is on air while it is sent at --far-rate, else for an instant.");
     split_window: SplitWindow = SplitWindow::default(); "Free buffer space that the proxy advertises to each flow" =>
         new(Group::QueueAndPath).value("").detail("whole: all of it. share: an equal share.");
+    split_announce: SplitAnnounce; "When the proxy announces free buffer space: acks or every" =>
+        new(Group::QueueAndPath).otherwise("acks", "")
+        .detail("acks: with its ACKs, and to a flow that has used all of its window. every: whenever a packet leaves the buffer, to each flow \
+                 whose window grows.");
     packet: Bytes = Bytes(1500); "Size of a packet" =>
         new(Group::Link).basic().value("the Ethernet MTU");
     headers: Bytes, in headers; "Headers of a packet, IP and TCP, part of its size" =>
@@ -204,6 +237,16 @@ parameters! {
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
         .detail("An ACK takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
+    return_capacity: ReturnCapacity; "Capacity of the return path that a hub assigns" =>
+        new(Group::QueueAndPath).excludes(&["return_rate", "return_trace"]).otherwise("none", "")
+        .detail("cra:rate=128kbps is a constant rate. rbdc:max=512kbps,frame=50ms[,cra=16kbps,rtt=700ms] requests a rate by what waits at \
+                 the begin of each frame; the assignment begins one RTT later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests \
+                 are a model of their own.");
+    ack_filter: AckFilter; "Filter of ACKs in the queue before the return path" =>
+        new(Group::QueueAndPath).otherwise("off", "")
+        .detail("filter: a pure ACK takes the place of the one before it of its flow that waits (RFC 3449, Sec. 5.2.1). \
+                 thin[:n=4,hold=100ms]: and waits until it is one for n. Duplicate ACKs, SACK blocks, D-SACKs, ECN echoes and window updates \
+                 all pass. Needs a return path with a rate or trace.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>

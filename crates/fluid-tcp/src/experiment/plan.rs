@@ -18,8 +18,10 @@ use crate::application::{App, Form, Site, Traffic};
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::{All, Probe};
 use crate::simulation::{self, Flow, Path, RunError, Setup};
-use tmt_link::hop::{Attach, AttachError, Drive, GatewaySetup, Reporting, ReturnPath, ReturnTrace};
-use tmt_link::queue::Buffer;
+use tmt_link::hop::{
+    Attach, AttachError, Drive, GatewaySetup, PathTrace, Reporting, ReturnPath, SidePath, terms,
+};
+use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::{GeneratedSlots, PhysicalSlots, Trace};
 use tmt_link::{CoupledLink, Packing, Segmentation, TimelineLink};
 
@@ -99,7 +101,8 @@ pub struct Plan {
     pub params: Params,
     /// Every value used, regardless of its origin. It reproduces the runs.
     pub resolved: Experiment,
-    pub(super) return_trace: Option<ReturnPlan>,
+    pub(super) return_trace: Option<TraceBesidePlan>,
+    pub(super) side_paths: [Option<SidePlan>; 2],
     pub(super) begin: Time,
     pub(super) link_rate_bps: Option<f64>,
     pub(super) overridden: Vec<Overridden>,
@@ -188,14 +191,40 @@ pub struct FlowPlan {
     pub(super) traffic: Option<Arc<dyn Traffic>>,
 }
 
-/// The return trace of all runs.
+/// A trace beside the link: of the return path, or of one that data cross.
 #[derive(Debug)]
-pub(super) struct ReturnPlan {
+pub(super) struct TraceBesidePlan {
     /// Mean rate of the payload, bit/s; `None` if it is unknown.
     pub(super) rate_bps: Option<f64>,
-    pub(super) trace: ReturnTrace,
+    pub(super) trace: PathTrace,
     pub(super) lldu: Bytes,
     pub(super) packing: Packing,
+}
+
+/// A path beside the link, with its queue and losses.
+#[derive(Debug, Default)]
+pub(super) struct SidePlan {
+    pub(super) loss: Option<SlotChannel>,
+    pub(super) rate: Option<BitRate>,
+    pub(super) trace: Option<TraceBesidePlan>,
+    pub(super) discipline: Discipline,
+    pub(super) buffer: Buffer,
+    /// Size of the buffer as a parameter; `None` without a queue.
+    pub(super) size: Option<BufferSize>,
+}
+
+impl SidePlan {
+    /// The path in a run of `seed`.
+    fn path(&self, seed: u64, used: Use) -> SidePath {
+        let loss = self.loss.as_ref();
+        SidePath {
+            loss: loss.map(|process| Losses::new(process, seed, used)),
+            rate: self.rate,
+            trace: self.trace.as_ref().map(|plan| plan.trace.clone()),
+            discipline: self.discipline.clone(),
+            buffer: self.buffer,
+        }
+    }
 }
 
 impl LinkPlan {
@@ -279,6 +308,7 @@ impl Plan {
                 }
             }
         });
+        let assigned = self.resolved.return_capacity.as_ref().map(terms);
         Setup {
             flows: flows.collect(),
             packet: self.resolved.packet(),
@@ -295,13 +325,22 @@ impl Plan {
                 .as_ref()
                 .map(|process| Losses::new(process, seed, Use::Queue)),
             recorded: None,
+            side_paths: {
+                let [terrestrial, far] = &self.side_paths;
+                let of =
+                    |plan: &Option<SidePlan>, used| plan.as_ref().map(|plan| plan.path(seed, used));
+                [of(terrestrial, Use::Terrestrial), of(far, Use::Far)]
+            },
             return_path: ReturnPath {
                 loss: self
                     .resolved
                     .return_loss
                     .as_ref()
                     .map(|process| Losses::new(process, seed, Use::Return)),
-                rate: self.resolved.return_rate,
+                rate: self.return_rate(),
+                requested: assigned
+                    .and_then(|terms| terms.requested)
+                    .map(|requested| (requested, self.rtt)),
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
                 buffer: match self.resolved.return_buffer {
                     Some(BufferSize::Packets(packets)) => Buffer::Packets(packets),
@@ -309,6 +348,7 @@ impl Plan {
                     _ => Buffer::UNLIMITED,
                 },
             },
+            ack_filter: self.resolved.ack_filter.clone().unwrap_or_default(),
             seed,
             begin,
             end,
@@ -348,9 +388,13 @@ impl Plan {
         })?;
         let forward = link.trace().map(|trace| &*trace.rows);
         let backward = self.return_trace.as_ref().map(|plan| &*plan.trace.timeline);
+        let beside = self.side_paths.iter().flatten();
+        let beside = beside.filter_map(|plan| plan.trace.as_ref());
+        let beside = beside.map(|plan| &*plan.trace.timeline);
         let failure = [forward, backward]
             .into_iter()
             .flatten()
+            .chain(beside)
             .find_map(Trace::failure);
         if let Some(failure) = failure {
             return Err(data(failure));
@@ -411,6 +455,14 @@ impl Plan {
                 work.over(link)
             }
         })
+    }
+
+    /// Rate that the return path has all the time; `None` without a limit, or if all is on request.
+    fn return_rate(&self) -> Option<BitRate> {
+        let assigned = self.resolved.return_capacity.as_ref();
+        let assigned = assigned.map(|access| terms(access).constant);
+        let assigned = assigned.filter(|rate| rate.0 > 0);
+        self.resolved.return_rate.or(assigned)
     }
 }
 

@@ -10,6 +10,7 @@ mod params;
 mod path;
 mod return_trace;
 mod rows;
+mod side_paths;
 mod size;
 mod starts;
 mod trace_warnings;
@@ -24,7 +25,7 @@ use tmt_link::queue::Discipline;
 use super::counted::{counted, lasting};
 use super::error::{Error, Result, refused};
 use super::parameters::Experiment;
-use super::plan::{FlowPlan, LinkPlan, Params, Plan};
+use super::plan::{FlowPlan, LinkPlan, Params, Plan, SidePlan};
 use super::storage::Storage;
 use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
@@ -143,6 +144,7 @@ impl Experiment {
         notes.extend(self.window_warning(&facts, &endpoint, of_tcp.count()));
         let return_trace = self.return_link(storage, (endpoint.bare_ack(), end), &mut notes)?;
         let return_buffer = self.return_queue(return_trace.as_ref(), facts.rtt, &mut notes)?;
+        let side_paths = self.side_paths(storage, &facts, end, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone().into());
         let mut plan = Plan {
@@ -154,6 +156,7 @@ impl Experiment {
             buffer,
             path,
             return_trace,
+            side_paths,
             begin: facts.begin,
             end,
             starts,
@@ -163,6 +166,16 @@ impl Experiment {
             notes,
         };
         plan.resolved.return_buffer = return_buffer;
+        let [terrestrial, far] = &plan.side_paths;
+        let size = |side: &Option<SidePlan>| side.as_ref().and_then(|side| side.size);
+        let queue = |side: &Option<SidePlan>| {
+            let side = side.as_ref().filter(|side| side.size.is_some());
+            side.map(|side| side.discipline.clone())
+        };
+        plan.resolved.terrestrial_queue = queue(terrestrial);
+        plan.resolved.terrestrial_buffer = size(terrestrial);
+        plan.resolved.far_queue = queue(far);
+        plan.resolved.far_buffer = size(far);
         plan.params = plan.params(&facts.head);
         self.reduce_for_file(&mut plan.resolved);
         Ok(plan)
@@ -251,7 +264,7 @@ impl Experiment {
             (resolved.delayed_ack, resolved.delayed_ack_timer) = (None, None);
             resolved.hold = None;
         }
-        if self.return_trace.is_some() {
+        if self.has_trace_beside() {
             // The metadata of the trace do not apply to the return trace.
             (resolved.lldu, resolved.packing) = (self.lldu, self.packing);
             resolved.lldu_header = self.lldu_header;
@@ -278,7 +291,13 @@ impl Experiment {
         let loss = loss.map(|loss| format!("return path: loss {}", loss.brief()));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path: {rate}"));
-        [queue, dropped, loss, rate].into_iter().flatten()
+        let access = self.return_capacity.as_ref();
+        let access = access.map(|access| format!("return path: {access}"));
+        let filter = self.ack_filter.as_ref();
+        let filter = filter.map(|filter| format!("return path: ACK filter {filter}"));
+        [queue, dropped, loss, rate, access, filter]
+            .into_iter()
+            .flatten()
     }
 
     /// Warnings about settings that are valid but rarely intended.
@@ -323,6 +342,8 @@ impl Experiment {
         let drawn = on_link
             || is_random(&self.queue_loss)
             || is_random(&self.return_loss)
+            || is_random(&self.terrestrial_loss)
+            || is_random(&self.far_loss)
             || flows
                 .iter()
                 .any(|flow| flow.start.is_drawn() || flow.is_random);

@@ -12,8 +12,9 @@ use crate::congestion::{Algorithm, CubicForm, Growth, HystartForm, MinRttRenewal
 use crate::endpoint::{
     CutFrom, IdleRestart, LossDetection, Profile, Recovery, RttSampling, TimerRestart,
 };
-use crate::simulation::SplitWindow;
+use crate::simulation::{AckFilter, SplitAnnounce, SplitWindow};
 use tmt_link::apply::FeedbackDelay;
+use tmt_link::hop::Access;
 use tmt_link::queue::Discipline;
 use tmt_link::{Hold, InOrder, Overlap, Packing, Tail};
 
@@ -351,6 +352,7 @@ settings! {
     InOrder: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Hold: Kind::Keyword(|| Self::VARIANTS.to_vec());
     SplitWindow: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    SplitAnnounce: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Profile: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Recovery: Kind::Keyword(|| Self::VARIANTS.to_vec());
     RttSampling: Kind::Keyword(|| Self::VARIANTS.to_vec());
@@ -368,6 +370,8 @@ settings! {
     Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);
     Algorithm: Kind::Text("CC", Algorithm::names);
     Discipline: Kind::Text("DISCIPLINE", Discipline::names);
+    Access: Kind::Text("METHOD", Access::names);
+    AckFilter: Kind::Text("FILTER", AckFilter::names);
 }
 
 impl Setting for Unit {

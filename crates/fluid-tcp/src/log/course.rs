@@ -82,7 +82,10 @@ impl<'a> Course<'a> {
             };
             let own = packet.delivered.map(|at| at.saturating_add(*back));
             *next = next.iter().copied().chain(own).min();
-            if matches!(packet.fate, Fate::Queue | Fate::Link) {
+            if matches!(
+                packet.fate,
+                Fate::Queue | Fate::Link | Fate::Terrestrial | Fate::Far
+            ) {
                 *next
             } else {
                 own
@@ -180,9 +183,12 @@ impl<'a> Course<'a> {
     fn stretch(&self, from: Time, to: Time) -> Stretch {
         let is_within = |at: Time| (at > from || at == self.begin && at == from) && at <= to;
         let sent = self.packets.iter().filter(|packet| is_within(packet.at));
-        let missing = sent
-            .clone()
-            .filter(|packet| matches!(packet.fate, Fate::Queue | Fate::Link));
+        let missing = sent.clone().filter(|packet| {
+            matches!(
+                packet.fate,
+                Fate::Queue | Fate::Link | Fate::Terrestrial | Fate::Far
+            )
+        });
         let new = self.packets.iter().zip(&self.is_new);
         let new =
             new.filter(|(packet, is_new)| **is_new && packet.delivered.is_some_and(is_within));

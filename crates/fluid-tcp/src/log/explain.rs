@@ -12,6 +12,7 @@ use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TransmissionReason;
 use crate::simulation::Setup;
+use crate::simulation::Side;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use tmt_link::Service;
@@ -191,6 +192,11 @@ impl TransmissionHistory {
             TransmissionReason::TailProbe => "tail loss probe",
         };
         let mut events = vec![format!("{}: copy {} sent, {why}", self.sent, self.copy)];
+        if self.fate == Fate::Terrestrial {
+            let at = self.dropped.unwrap_or(self.sent);
+            events.push(format!("  {at}: dropped or lost on the terrestrial path"));
+            return events;
+        }
         let Some(reached) = self.reached else {
             events.push("  still on its way to the gateway at the end of the run".to_owned());
             return events;
@@ -220,6 +226,10 @@ impl TransmissionHistory {
         service.add_events(&mut events);
         match (self.fate, self.delivered, &self.delay) {
             (Fate::Link, ..) => events.push("  lost on the link".to_owned()),
+            (Fate::Far, ..) => {
+                let at = self.dropped.unwrap_or(self.sent);
+                events.push(format!("  {at}: dropped or lost on the far path"));
+            }
             (_, Some(delivered), Some(TransmissionDelay { parts, total })) => {
                 events.push(format!("  {delivered}: delivered, {total} after sending:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
@@ -298,6 +308,13 @@ impl Explain {
                 (copy.reached, &copy.service, copy.delivered)
             {
                 let parts = DelayParts::of(copy.sent, reached, &served.service);
+                let parts = parts.map(|mut parts| {
+                    // The far path counts as propagation, as the terrestrial one does.
+                    let delay = copy.delivered.map_or(Span::ZERO, |at| at.since(copy.sent));
+                    let far = delay.saturating_sub(parts.total());
+                    parts.propagation = parts.propagation.saturating_add(far);
+                    parts
+                });
                 copy.delay = parts.map(|parts| TransmissionDelay {
                     parts,
                     total: parts.total(),
@@ -364,6 +381,12 @@ impl Probe for Explain {
 
     fn on_released(&mut self, _now: Time, _copy: Transmission) {
         self.queue = self.queue.saturating_sub(1);
+    }
+
+    fn on_gone_beside(&mut self, now: Time, copy: Transmission, side: Side) {
+        if let Some(history) = self.copy(copy) {
+            (history.fate, history.dropped) = (side.into(), Some(now));
+        }
     }
 
     fn on_dropped(&mut self, now: Time, copy: Transmission) {

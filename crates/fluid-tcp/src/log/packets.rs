@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
-use tmt_core::types::{Metadata, Time};
+use tmt_core::types::{Metadata, Span, Time};
 
 use super::{Fate, Table, count, span, time};
 use crate::endpoint::Transmission;
-use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
+use crate::simulation::{Setup, Side};
 use tmt_link::Service;
 use tmt_link::queue::Discipline;
 
@@ -35,10 +35,16 @@ const COLUMNS: &[Column] = &[
     Column::maybe("left", Kind::Time),
     Column::always("size_bytes", Kind::Count),
     Column::maybe("offered", Kind::Time),
+    Column::maybe("crossed", Kind::Time),
+    Column::maybe("delay_terrestrial", Kind::Time),
+    Column::maybe("delay_far", Kind::Time),
 ];
 
-/// Columns of a log of packets of one size, none of which a proxy sends again.
-const USUAL: usize = COLUMNS.len() - 2;
+/// Columns of a log without hops beside the link.
+const ALONE: usize = COLUMNS.len() - 3;
+
+/// The same for packets of one size, none of which a proxy sends again.
+const USUAL: usize = ALONE - 2;
 
 /// The same for packets of several sizes.
 const SIZED: usize = USUAL + 1;
@@ -65,7 +71,8 @@ impl Row {
         let over = match self.fate {
             Fate::Open => false,
             Fate::Delivered | Fate::Link => self.left.is_some(),
-            Fate::Queue | Fate::Duplicate => true,
+            Fate::Far => self.left.is_some(),
+            Fate::Queue | Fate::Duplicate | Fate::Terrestrial => true,
         };
         over && (self.acked.is_some() || !acknowledged)
     }
@@ -113,6 +120,8 @@ pub struct PacketLog<W: Write + Send> {
     /// Ordinals of the transmissions of each unacknowledged packet, by flow.
     unacked: Vec<BTreeMap<u64, Vec<u64>>>,
     end: Time,
+    /// Time from the sender of each flow to the first hop, if there are hops beside the link.
+    toward: Vec<Span>,
     /// Whether a proxy keeps packets until the link has acknowledged them.
     proxied: bool,
     /// Whether it observes the ACKs of the hosts of each flow: those of TCP.
@@ -129,7 +138,8 @@ impl<W: Write + Send> PacketLog<W> {
         let drops_after_proxy =
             setup.path.split.is_some() && setup.discipline != Discipline::default();
         let columns = match setup.flows.iter().any(|flow| flow.hosts.is_some()) {
-            _ if drops_after_proxy => COLUMNS.len(),
+            _ if setup.side_paths.iter().any(Option::is_some) => COLUMNS.len(),
+            _ if drops_after_proxy => ALONE,
             true => SIZED,
             false => USUAL,
         };
@@ -177,6 +187,14 @@ impl<W: Write + Send> PacketLog<W> {
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],
             end: setup.end,
+            toward: if columns == COLUMNS.len() {
+                let flows = 0..setup.flows.len();
+                flows
+                    .map(|flow| setup.terrestrial_rtt(flow).half())
+                    .collect()
+            } else {
+                Vec::new()
+            },
             proxied: setup.path.split.is_some(),
         })
     }
@@ -219,6 +237,21 @@ impl<W: Write + Send> PacketLog<W> {
             .zip(row.enqueued)
             .filter(|_| delivered.is_some());
         let parts = known.and_then(|(service, at)| DelayParts::of(row.sent, at, &service));
+        let toward = self.toward.get(row.copy.flow);
+        let crossed = row.service.and_then(|service| service.arrival);
+        let crossed = within(crossed.filter(|_| toward.is_some()));
+        let (mut near, mut far) = (None, None);
+        let parts = parts.map(|mut parts| {
+            if let (Some(toward), Some(enqueued)) = (toward, row.enqueued) {
+                let hop = enqueued.since(row.sent).saturating_sub(*toward);
+                parts.propagation = parts.propagation.saturating_sub(hop);
+                near = Some(hop);
+                far = delivered
+                    .zip(crossed)
+                    .map(|(at, crossed)| at.since(crossed));
+            }
+            parts
+        });
         let [propagation, queue, serialisation, wait] = parts.map_or([Cell::None; 4], |parts| {
             parts.all().map(|part| span(Some(part)))
         });
@@ -242,6 +275,9 @@ impl<W: Write + Send> PacketLog<W> {
             time(within(row.left)),
             Cell::Count(row.copy.size.0),
             time(row.offered),
+            time(crossed),
+            span(near),
+            span(far),
         ];
         self.table.row(&cells[..self.columns]);
     }
@@ -284,6 +320,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
 
     fn on_dropped(&mut self, _now: Time, copy: Transmission) {
         self.change(copy.ordinal, |row| row.fate = Fate::Queue);
+    }
+
+    fn on_gone_beside(&mut self, _now: Time, copy: Transmission, side: Side) {
+        self.change(copy.ordinal, |row| row.fate = side.into());
     }
 
     fn on_departure(&mut self, left: Time, copy: Transmission, lost: bool) {

@@ -51,7 +51,7 @@ pub struct Recording {
 type Key = (&'static str, &'static str, &'static str);
 
 /// Keys of the head of a log that describe the link, with the parameters of an experiment.
-const KEYS: [Key; 22] = [
+const KEYS: [Key; 24] = [
     ("link", "link", ""),
     ("rtt_ns", "rtt", "ns"),
     ("packet_bytes", "packet", "B"),
@@ -69,6 +69,8 @@ const KEYS: [Key; 22] = [
     ("hold", "hold", ""),
     ("return_loss", "return_loss", ""),
     ("return_rate_bps", "return_rate", "bps"),
+    ("return_capacity", "return_capacity", ""),
+    ("ack_filter", "ack_filter", ""),
     ("looped", "looped", ""),
     ("flows", "flows", ""),
     ("buffer", "buffer", ""),
@@ -247,6 +249,13 @@ impl Recording {
         }
         if self.head.get("path") == Some("split") {
             return refused("found a log of a split path, expected one without a proxy");
+        }
+        for key in ["terrestrial_hop", "far_hop"] {
+            if self.head.get(key).is_some() {
+                return refused(format!(
+                    "found `{key}` in the head of the log, expected a log of one hop: the drops beside the link cannot be repeated"
+                ));
+            }
         }
         if drops == Drops::Own && self.head.get("queue_loss").is_some() {
             return refused(

@@ -12,6 +12,7 @@ use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::endpoint::{Outcome, Times};
 use crate::simulation::Setup;
+use crate::simulation::beside::{Side, SideUse};
 use crate::simulation::tally::{Count, FlowTally, Observed};
 use tmt_link::Usage;
 
@@ -30,8 +31,8 @@ pub struct Metric<T> {
     pub value: fn(&T) -> Option<f64>,
     /// Row of the table; `None` if it is not in the table.
     pub row: Option<Row>,
-    /// Whether it is one of an application. JSON and table have it only where it applies.
-    pub of_application: bool,
+    /// Whether it is one of an application or of a path beside the link. JSON and table have it only where it applies.
+    pub is_optional: bool,
 }
 
 impl<T> Metric<T> {
@@ -132,7 +133,7 @@ macro_rules! metrics {
         $(
             $(#[doc = $doc:literal])+
             $(#[serde($($serde:tt)*)])?
-            $(#[of $application:ident])?
+            $(#[of $part:ident])?
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
         )+
     ) => {
@@ -153,7 +154,7 @@ macro_rules! metrics {
                     nullable: <$type as Typed>::NULLABLE,
                     value: |metrics| number(&metrics.$name),
                     row: metrics!(row $($place $label $show)?),
-                    of_application: metrics!(is $($application)?),
+                    is_optional: metrics!(is $($part)?),
                 },
             )+];
 
@@ -176,6 +177,7 @@ macro_rules! metrics {
     };
     (is) => { false };
     (is application) => { true };
+    (is path) => { true };
     (row) => { None };
     (row $place:literal $label:literal $show:expr) => {
         Some(Row { place: $place, label: $label, show: $show })
@@ -388,6 +390,43 @@ metrics! {
     #[serde(skip_serializing_if = "Option::is_none")] #[of application]
     transfer_time_p95_s: Option<f64> = o.times(TRANSFERS, P95),
         64 "transfer time p95 s" Show::Decimals(6);
+    /// ACKs that a newer one has replaced before the return path. Absent without a filter.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    acks_filtered: Option<u64> = o.acks_filtered(), 79 "ACKs filtered" Show::Count;
+    /// Transmissions that the queue of the terrestrial path, between the senders and the gateway, dropped. Absent if that path is only a delay, as all of its
+    /// metrics.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_dropped_terrestrial: Option<u64> = o.met(Side::Terrestrial, |met| met.dropped),
+        80 "packets dropped, terrestrial path" Show::Count;
+    /// Transmissions that were lost on the terrestrial path.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_lost_terrestrial: Option<u64> = o.met(Side::Terrestrial, |met| met.lost),
+        81 "packets lost, terrestrial path" Show::Count;
+    /// Transmissions that the queue of the terrestrial path marked (ECN).
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_marked_terrestrial: Option<u64> = o.met(Side::Terrestrial, |met| met.marked),
+        82 "packets marked, terrestrial path" Show::Count;
+    /// Time at the hops of the terrestrial path, queueing and serialisation, mean over the transmissions that arrived. It adds up to
+    /// the mean delay with the four parts.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    delay_terrestrial_mean_s: Option<f64> = o.mean_beside(Side::Terrestrial), 83 "terrestrial path delay mean ms" Show::Milli;
+    /// Transmissions that the queue of the far path, behind the link, dropped. Absent if that path is only a delay, as all of its
+    /// metrics.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_dropped_far: Option<u64> = o.met(Side::Far, |met| met.dropped),
+        84 "packets dropped, far path" Show::Count;
+    /// Transmissions that were lost on the far path.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_lost_far: Option<u64> = o.met(Side::Far, |met| met.lost),
+        85 "packets lost, far path" Show::Count;
+    /// Transmissions that the queue of the far path marked (ECN).
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    packets_marked_far: Option<u64> = o.met(Side::Far, |met| met.marked),
+        86 "packets marked, far path" Show::Count;
+    /// Time at the hops of the far path, queueing and serialisation, mean over the transmissions that arrived. It adds up to
+    /// the mean delay with the four parts.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    delay_far_mean_s: Option<f64> = o.mean_beside(Side::Far), 87 "far path delay mean ms" Show::Milli;
 }
 
 metrics! {
@@ -421,6 +460,32 @@ metrics! {
     /// Longest of these times.
     ack_queueing_delay_max_s: Option<f64> = source.link.waited(Distribution::max),
         70 "ACK queue delay max ms" Show::Milli;
+    /// Share of the time or LLDUs of the terrestrial path that packets used. Absent if it has neither a rate nor a
+    /// trace, as its next two metrics.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    terrestrial_utilisation: Option<f64> = source.link.beside(Side::Terrestrial, |side| side.usage.utilisation),
+        71 "terrestrial path utilisation" Show::Decimals(6);
+    /// 95th percentile of the time that packets waited for their service on the terrestrial path.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    terrestrial_queueing_delay_p95_s: Option<f64> = source.link.waited_beside(Side::Terrestrial, |waits| waits.percentiles([95])[0]),
+        72 "terrestrial path queue delay p95 ms" Show::Milli;
+    /// Longest of these times.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    terrestrial_queueing_delay_max_s: Option<f64> = source.link.waited_beside(Side::Terrestrial, Distribution::max),
+        73 "terrestrial path queue delay max ms" Show::Milli;
+    /// Share of the time or LLDUs of the far path that packets used. Absent if it has neither a rate nor a
+    /// trace, as its next two metrics.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    far_utilisation: Option<f64> = source.link.beside(Side::Far, |side| side.usage.utilisation),
+        74 "far path utilisation" Show::Decimals(6);
+    /// 95th percentile of the time that packets waited for their service on the far path.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    far_queueing_delay_p95_s: Option<f64> = source.link.waited_beside(Side::Far, |waits| waits.percentiles([95])[0]),
+        75 "far path queue delay p95 ms" Show::Milli;
+    /// Longest of these times.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of path]
+    far_queueing_delay_max_s: Option<f64> = source.link.waited_beside(Side::Far, Distribution::max),
+        76 "far path queue delay max ms" Show::Milli;
 }
 
 /// Input of the metrics of the total, in addition to the sums over the flows.
@@ -438,9 +503,22 @@ pub(crate) struct LinkUse<'a> {
     pub(crate) packets_served: u64,
     /// Use of the return path and times that ACKs waited there; `None` if ACKs meet nothing on it.
     pub(crate) back: Option<(Usage, &'a Distribution)>,
+    /// Use of the paths beside the link; `None` of one without hops.
+    pub(crate) sides: [Option<SideUse<'a>>; 2],
 }
 
 impl LinkUse<'_> {
+    /// A value of the use of a side; `None` if it has no hops.
+    fn beside<T>(&self, side: Side, value: impl Fn(&SideUse<'_>) -> Option<T>) -> Option<T> {
+        self.sides[side as usize].as_ref().and_then(value)
+    }
+
+    /// A statistic of the times that packets waited on a side, s; `None` unless the side is one where they can.
+    fn waited_beside(&self, side: Side, of: impl Fn(&Distribution) -> Option<Span>) -> Option<f64> {
+        let waits = self.beside(side, |it| it.usage.utilisation.and_then(|_| of(it.waits)));
+        waits.map(Span::as_secs_f64)
+    }
+
     /// A statistic of the times that ACKs waited, s; `None` unless the return path is one where they can.
     fn waited(&self, of: impl Fn(&Distribution) -> Option<Span>) -> Option<f64> {
         let (usage, waits) = self.back.as_ref()?;

@@ -15,6 +15,18 @@ pub enum SplitWindow {
 
 tmt_core::keywords!(SplitWindow { Whole => "whole", Share => "share" });
 
+/// When a proxy announces free buffer space (`--split-announce`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SplitAnnounce {
+    /// With the ACKs of packets; without one only to a flow that has used all of its advertised window.
+    #[default]
+    Acks,
+    /// Also by a window update to each flow whose window grows, whenever a packet leaves the buffer.
+    Every,
+}
+
+tmt_core::keywords!(SplitAnnounce { Acks => "acks", Every => "every" });
+
 /// Delay of a packet from a sender to the gateway, and of an ACK back, for a terrestrial RTT.
 pub(super) fn halves(terrestrial_rtt: Span) -> [Span; 2] {
     let forward = terrestrial_rtt.half();
@@ -28,6 +40,8 @@ pub struct Path {
     pub terrestrial_rtt: Span,
     /// Proxy at the gateway, which acknowledges packets on arrival; `None` if the receiver acknowledges.
     pub split: Option<SplitWindow>,
+    /// When that proxy announces free space.
+    pub announce: SplitAnnounce,
     /// Feedback delay of a timeline link, by which a proxy learns later of a delivery.
     pub feedback_delay: Span,
 }

@@ -3,6 +3,7 @@
 use strum::IntoStaticStr;
 use tmt_core::types::Time;
 
+use super::beside::Side;
 use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Snapshot;
@@ -123,6 +124,8 @@ hooks! {
     fn on_offered_again(at: Time, transmission: Transmission);
     /// The queue dropped a packet that it had accepted.
     fn on_dropped(now: Time, transmission: Transmission);
+    /// A packet was dropped or lost on the path of this side.
+    fn on_gone_beside(now: Time, transmission: Transmission, side: Side);
     /// The link has begun to serve a packet. Reported when the packet has left, or at the end of the run.
     fn on_service(transmission: Transmission, service: &Service);
     /// A packet left the queue at `left`. `lost` states whether the link lost it.

@@ -2,8 +2,8 @@
 //! the free space of its buffer, and stores a packet until the link has acknowledged it.
 //!
 //! The window is advertised with the ACK of each packet, as in the analysis of Zhu 2006, and with the ACK of a packet
-//! that finds the buffer full. A window update is sent only to a flow that has used all of its advertised window. If
-//! several flows wait, the one that is first changes with every release. Packets that arrive out of order are forwarded
+//! that finds the buffer full. A window update is sent only to a flow that has used all of its advertised window, or
+//! ([`SplitAnnounce::Every`]) to each flow whose window grows. If there are several, the one that is first changes with every release. Packets that arrive out of order are forwarded
 //! at once; the receiver orders them.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -13,7 +13,7 @@ use tmt_core::types::Time;
 use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Receiver, Rwnd, Segment};
 
-use super::path::SplitWindow;
+use super::path::{SplitAnnounce, SplitWindow};
 use super::probe::Refused;
 
 /// State of one flow at the proxy.
@@ -29,6 +29,7 @@ struct End {
 pub(super) struct Proxy {
     capacity: u64,
     window: SplitWindow,
+    announce: SplitAnnounce,
     /// Number of packets in the buffer.
     held: u64,
     ends: Vec<End>,
@@ -43,7 +44,7 @@ impl Proxy {
     /// Creates a proxy for flows with these endpoints. Its buffer holds `capacity` packets.
     pub(super) fn new<'a>(
         capacity: u64,
-        window: SplitWindow,
+        (window, announce): (SplitWindow, SplitAnnounce),
         endpoints: impl Iterator<Item = &'a Endpoint>,
     ) -> Self {
         let end = |endpoint: &Endpoint| {
@@ -59,6 +60,7 @@ impl Proxy {
         Self {
             capacity,
             window,
+            announce,
             held: 0,
             ends: endpoints.map(end).collect(),
             closed: BTreeSet::new(),
@@ -107,7 +109,19 @@ impl Proxy {
         self.held -= 1;
         self.turn = (self.turn + 1) % self.ends.len().max(1);
         self.window_updates.clear();
-        if !self.closed.is_empty() && self.free() > 0 {
+        if self.announce == SplitAnnounce::Every {
+            let turns = (self.turn..self.ends.len()).chain(0..self.turn);
+            let free = self.free();
+            let ends = &self.ends;
+            self.window_updates.extend(turns.filter(|flow| {
+                let End {
+                    receiver,
+                    advertised,
+                } = &ends[*flow];
+                let until = receiver.rcv_nxt() + receiver.out_of_order() + free;
+                until > *advertised
+            }));
+        } else if !self.closed.is_empty() && self.free() > 0 {
             self.window_updates.extend(self.closed.range(self.turn..));
             self.window_updates.extend(self.closed.range(..self.turn));
         }
@@ -116,8 +130,9 @@ impl Proxy {
     /// Next flow to get a window update, and the ACK that carries it.
     pub(super) fn next_window_update(&mut self) -> Option<(usize, Ack)> {
         let flow = self.window_updates.pop_front()?;
+        let reopens = self.closed.contains(&flow);
         let ack = self.ends[flow].receiver.window_update();
-        Some((flow, self.with_window(flow, ack)))
+        Some((flow, self.with_window(flow, Ack { reopens, ..ack })))
     }
 
     /// Free buffer space that is advertised to a flow, in packets.
@@ -159,7 +174,7 @@ mod tests {
 
     fn proxy(capacity: u64, window: SplitWindow, flows: usize) -> Proxy {
         let endpoints = vec![Profile::Ns2.endpoint(); flows];
-        Proxy::new(capacity, window, endpoints.iter())
+        Proxy::new(capacity, (window, SplitAnnounce::Acks), endpoints.iter())
     }
 
     fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u64) {
@@ -203,6 +218,37 @@ mod tests {
             (0, 4, Some(Rwnd::new(1)), true)
         );
         assert_eq!(proxy.next_window_update(), None, "the update was sent");
+    }
+
+    #[test]
+    fn every_freed_slot_is_announced_to_the_flows_whose_window_it_opens() {
+        let endpoints = vec![Profile::Ns2.endpoint(); 3];
+        let announce = SplitAnnounce::Every;
+        let mut proxy = Proxy::new(3, (SplitWindow::Whole, announce), endpoints.iter());
+        assert_eq!((proxy.on_start(0), proxy.on_start(1)), (3, 3));
+        assert_eq!(taken(&mut proxy, 0, 0), (1, 2));
+        assert_eq!(taken(&mut proxy, 0, 1), (2, 1));
+        let updates = |proxy: &mut Proxy| {
+            proxy.on_released();
+            let next = std::iter::from_fn(|| proxy.next_window_update());
+            next.map(|(flow, ack)| (flow, ack.next, ack.rwnd.unwrap().packets()))
+                .collect::<Vec<_>>()
+        };
+        // Flow 1 has been offered all three packets, flow 2 has not begun.
+        assert_eq!(updates(&mut proxy), [(0, 2, 2)]);
+        assert_eq!(updates(&mut proxy), [(0, 2, 3)]);
+        // With shares, the window grows with every third packet that leaves.
+        let shares = (SplitWindow::Share, announce);
+        let mut proxy = Proxy::new(6, shares, endpoints.iter());
+        assert_eq!(proxy.on_start(0), 2);
+        assert_eq!(taken(&mut proxy, 0, 0), (1, 1));
+        assert_eq!(taken(&mut proxy, 0, 1), (2, 1));
+        assert_eq!(taken(&mut proxy, 0, 2), (3, 1));
+        assert_eq!(taken(&mut proxy, 0, 3), (4, 0));
+        assert_eq!(updates(&mut proxy), [(0, 4, 1)]);
+        assert_eq!(updates(&mut proxy), []);
+        assert_eq!(updates(&mut proxy), []);
+        assert_eq!(updates(&mut proxy), [(0, 4, 2)]);
     }
 
     #[test]

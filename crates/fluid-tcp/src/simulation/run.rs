@@ -9,7 +9,9 @@ mod delivery;
 mod error;
 mod events;
 mod gateway_events;
+mod return_path;
 mod route;
+mod side_hops;
 
 use tmt_core::channel::Losses;
 use tmt_core::types::Time;
@@ -22,18 +24,20 @@ use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Ends, Outgoing, Source, Transmission};
+use crate::simulation::ack_filter;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::recorded::Repeating;
+use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
 use connections::{Connection, connections};
 use delivery::{Delivery as _, DeliveryOf, Form};
 pub use error::RunError;
 use events::{Alarm, Events, Kind, Place};
-use route::SideHops;
 pub use route::{IntoRoute, Route};
+use side_hops::SideHops;
 
 /// State of a run.
 struct Run<'a, G: Gateway<Departure: Form>, P> {
@@ -44,6 +48,9 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     side: SideHops,
     /// `None` if ACKs meet nothing on the return path but delay.
     return_path: Option<ReturnHop>,
+    /// The queue before it, if that replaces packets; else it has its own.
+    return_queue: Option<Box<ReturnQueue>>,
+    return_event: Option<Time>,
     probe: &'a mut P,
     events: Events<DeliveryOf<G>>,
     connections: Vec<Connection>,
@@ -105,7 +112,7 @@ pub fn run<P: Probe>(
         acknowledgements: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     });
-    let side = SideHops::new(before, after);
+    let side = SideHops::new(setup, before, after)?;
     link.attach(&gateway, Simulate { setup, side, probe })?
 }
 
@@ -166,7 +173,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return Err(RunError::NotTcp { flow });
     }
     let keeps_order = gateway.keeps_order() && side.is_empty();
-    let (connections, forward) = connections(setup, keeps_order);
+    let (connections, forward) = connections(setup, keeps_order, side.sides());
     // Loads last as long as the run: one that ended with their last transfer would be short where the load is small.
     let endless = usize::from(setup.flows.iter().any(|flow| flow.part_of.is_some()));
     let mut run = Run {
@@ -175,6 +182,13 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         side,
         return_path: (!setup.return_path.is_free())
             .then(|| ReturnHop::new(&setup.return_path, setup.begin)),
+        return_queue: {
+            let rule = ack_filter::rule(&setup.ack_filter);
+            let path = &setup.return_path;
+            let needs = path.requested.is_some() || rule.is_some() && !path.is_free();
+            needs.then(|| Box::new(ReturnQueue::new(rule, path.buffer)))
+        },
+        return_event: None,
         probe,
         events: Events::default(),
         connections,
@@ -184,7 +198,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
             .then(|| Delay::new(forward)),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
-            Proxy::new(setup.buffer.packets(setup.packet.0), window, endpoints)
+            let windows = (window, setup.path.announce);
+            Proxy::new(setup.buffer.packets(setup.packet.0), windows, endpoints)
         }),
         gateway_event: None,
         queue_loss: setup.queue_loss.clone(),
@@ -302,6 +317,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Alarm::Start(flow) => self.on_start(now, flow),
                 Alarm::Gateway => self.on_gateway(now),
                 Alarm::Hop(hop) => self.on_side_hop(now, hop),
+                Alarm::Return => self.on_return(now),
             },
         }
     }
@@ -403,6 +419,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.probe.on_delivered(now, Transmission::of(packet));
             let delay = now.since(packet.sent);
             connection.tally.on_delivered(packet.id, delay, parts);
+            if !self.side.is_empty() {
+                let delays = self.side.deliver(self.setup, packet);
+                connection.tally.on_beside(delays);
+            }
             if let Ends::Other(other) = &mut connection.ends {
                 let (flow, size) = (packet.flow, packet.size.0);
                 connection.tally.add(Count::OtherBytes, size);
@@ -439,7 +459,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                     let to = &mut slot.1;
                     (to.next, to.blocks, to.echo, to.rwnd) =
                         (ack.next, ack.blocks, ack.echo, ack.rwnd);
-                    (to.dsack, to.ece, to.window_update) = (ack.dsack, ack.ece, ack.window_update);
+                    (to.dsack, to.ece) = (ack.dsack, ack.ece);
+                    (to.window_update, to.reopens) = (ack.window_update, ack.reopens);
                 });
             } else {
                 self.parked_ack = ack;
@@ -494,6 +515,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Ends::Other(other) => match other.far.poll(now, &mut other.socket) {
                     Some(outgoing) => {
                         let packet = packet(0, flow, now, &outgoing, connection.class);
+                        if self.return_queue.is_some() {
+                            self.wait_for_return_path(now, packet, None);
+                            continue;
+                        }
                         let arrives = self.cross_return_path(now, packet);
                         self.events
                             .transit(arrives, |slot| *slot = (Place::Near, packet));
@@ -535,6 +560,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             enqueued: now,
             ..Packet::default()
         };
+        if self.return_queue.is_some() {
+            return self.wait_for_return_path(now, packet, Some(ack));
+        }
         let arrives = self.cross_return_path(now, packet);
         self.events.acknowledge(arrives, |slot| *slot = (flow, ack));
     }
@@ -542,13 +570,24 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// A packet crosses the return path. Returns the time at which it reaches the near host; `None` if it is lost.
     fn cross_return_path(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let path = self.return_path.as_mut();
-        let left = match path.and_then(|path| path.push(now, packet)) {
+        let event = path.and_then(|path| path.push(now, packet));
+        self.flow(packet.flow).tally.count(Count::Acks);
+        self.leave_return_path(now, packet, event)
+    }
+
+    /// Time at which a packet reaches the near host of which the return path says this; `None` if it is lost.
+    fn leave_return_path(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        event: Option<Event>,
+    ) -> Option<Time> {
+        let left = match event {
             Some(Event::Served(_, service)) => service.arrival.ok_or(Count::AcksLost),
             Some(Event::Refused(_)) => Err(Count::AcksDropped),
             _ => Ok(now),
         };
         let connection = self.flow(packet.flow);
-        connection.tally.count(Count::Acks);
         let left = left.map_err(|why| connection.tally.count(why)).ok();
         left?.checked_add(connection.ack_delay)
     }

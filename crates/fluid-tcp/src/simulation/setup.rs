@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
+use super::ack_filter::AckFilter;
 use super::path::Path;
 use super::recorded::RecordedLosses;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
-use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath};
+use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath, SidePath};
 use tmt_link::queue::{Buffer, Discipline};
 use tmt_link::timeline::Timeline;
 use tmt_link::{Segmentation, SyntheticLink, TimelineLink};
@@ -253,8 +254,12 @@ pub struct Setup {
     pub queue_loss: Option<Losses>,
     /// Fates of packets that are known before, for a run without a proxy; the queue and the link then lose no others.
     pub recorded: Option<RecordedLosses>,
+    /// Paths beside the link, in the order of [`Side::ALL`](super::Side::ALL); `None` for one that is only a delay.
+    pub side_paths: [Option<SidePath>; 2],
     /// Return path of the ACKs.
     pub return_path: ReturnPath,
+    /// Filter of ACKs in the queue before its rate or timeline.
+    pub ack_filter: AckFilter,
     /// Seed of the random numbers that queues draw.
     pub seed: u64,
     /// Time at which the run begins.
@@ -277,7 +282,9 @@ impl Setup {
             path: Path::default(),
             queue_loss: None,
             recorded: None,
+            side_paths: [None, None],
             return_path: ReturnPath::default(),
+            ack_filter: AckFilter::default(),
             seed: 1,
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),

@@ -11,6 +11,7 @@ use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::{Ends, Outcome, Times};
+use crate::simulation::beside::{Beside, Delays, Met, Side};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::reordering::{Extents, Reordering};
 pub(super) use observed::Observed;
@@ -77,6 +78,8 @@ pub(crate) enum Count {
     /// ACKs that the return path lost, and that its queue dropped.
     AcksLost,
     AcksDropped,
+    /// ACKs that another has replaced in the queue before the return path.
+    AcksFiltered,
     /// Retransmission timeouts of the sender.
     RtoEvents,
     /// Timeouts that F-RTO found to be spurious.
@@ -106,6 +109,8 @@ pub(super) struct Counts {
     datagrams: Option<[u64; 2]>,
     /// Observations of applications; `None` for bulk transfers.
     outcome: Option<Box<Outcome>>,
+    /// What was met beside the link; `None` if there are no hops.
+    beside: Option<Box<Beside>>,
 }
 
 impl Counts {
@@ -154,6 +159,10 @@ impl Counts {
             (Some(one), Some(other)) => Some(Box::new(one.and(other))),
             (one, other) => one.or_else(|| other.clone()),
         };
+        self.beside = match (self.beside, &other.beside) {
+            (Some(one), Some(other)) => Some(Box::new(one.and(other))),
+            (one, other) => one.or_else(|| other.clone()),
+        };
         self
     }
 }
@@ -198,8 +207,12 @@ fn settle(
 
 impl FlowTally {
     /// Tallies for the flows of a run, whose network may keep the order of their packets. Their memory is limited and
-    /// shared.
-    pub(crate) fn all(entries: &[usize], keeps_order: bool) -> impl Iterator<Item = Self> + use<> {
+    /// shared. `sides` says which sides of the link have hops.
+    pub(crate) fn all(
+        entries: &[usize],
+        keeps_order: bool,
+        sides: [bool; 2],
+    ) -> impl Iterator<Item = Self> + use<> {
         let flows = entries.len();
         let alone = entries.last().map_or(0, |last| last + 1);
         let of_entry = |_| Rc::new(RefCell::new(DelayDistributions::of(alone)));
@@ -211,7 +224,10 @@ impl FlowTally {
             distributions: Rc::clone(&distributions[entry]),
             total: total.clone(),
             shared: [None; 2],
-            counts: Counts::default(),
+            counts: Counts {
+                beside: Beside::of(sides),
+                ..Counts::default()
+            },
             queueing: Vec::with_capacity(waiting),
             delay: Vec::with_capacity(waiting),
             rtt: Vec::with_capacity(waiting),
@@ -293,6 +309,26 @@ impl FlowTally {
         settle(&mut self.delay, own, total);
     }
 
+    /// Counts what happens to a transmission beside the link.
+    pub(crate) fn count_beside(&mut self, side: Side, what: fn(&mut Met) -> &mut u64) {
+        let beside = self.counts.beside.as_mut();
+        if let Some(met) = beside.and_then(|beside| beside.count(side)) {
+            *what(met) += 1;
+        }
+    }
+
+    /// A transmission has arrived after these times at the hops beside the link.
+    pub(crate) fn on_beside(&mut self, delays: Delays) {
+        let Some(beside) = &mut self.counts.beside else {
+            return;
+        };
+        for (side, delay) in Side::ALL.into_iter().zip(delays) {
+            if let Some(met) = beside.count(side) {
+                met.delay += u128::from(delay.as_nanos());
+            }
+        }
+    }
+
     /// Transmission `ordinal` will not reach the receiver.
     pub(crate) fn on_gone(&mut self, ordinal: u64) {
         if let Some(reordering) = &mut self.reordering {
@@ -371,6 +407,12 @@ impl FlowTally {
         if let Ends::Other(_) = ends {
             let of = |what: Count| values[what as usize];
             let gone = of(Count::Dropped) + of(Count::Lost);
+            let gone = gone
+                + self
+                    .counts
+                    .beside
+                    .as_ref()
+                    .map_or(0, |beside| beside.gone());
             self.counts.datagrams = Some([of(Count::Sent), gone]);
         }
         // A load is never complete: its transfers are.

@@ -85,7 +85,7 @@ fn question(args: &Args) -> Outcome<Question> {
         }
         Some(_) => (),
     }
-    refuse_return_trace_in_another_form(&experiment)?;
+    refuse_traces_in_another_form(&experiment)?;
     if experiment.channel.is_none() && experiment.trace.is_none() {
         experiment.trace = Some("-".to_owned());
     }
@@ -118,10 +118,23 @@ fn question(args: &Args) -> Outcome<Question> {
     })
 }
 
-/// Refuses a return trace that `tmt tcp` over the timeline could not read: the commands of the answer could not repeat the
+/// Refuses a trace beside the link that `tmt tcp` over the timeline could not read: the commands of the answer could not repeat the
 /// runs, since a timeline says itself how it is read.
-fn refuse_return_trace_in_another_form(experiment: &Experiment) -> Outcome {
-    let (Some(path), Some(LinkKind::Timeline)) = (&experiment.return_trace, experiment.link) else {
+fn refuse_traces_in_another_form(experiment: &Experiment) -> Outcome {
+    let traces = [
+        ("--return-trace", "return trace", &experiment.return_trace),
+        (
+            "--terrestrial-trace",
+            "terrestrial trace",
+            &experiment.terrestrial_trace,
+        ),
+        ("--far-trace", "far trace", &experiment.far_trace),
+    ];
+    let mut given_traces = traces.into_iter();
+    let given_trace =
+        given_traces.find_map(|(flag, words, path)| Some((flag, words, path.as_ref()?)));
+    let (Some((flag, words, path)), Some(LinkKind::Timeline)) = (given_trace, experiment.link)
+    else {
         return Ok(());
     };
     let given = [
@@ -130,7 +143,7 @@ fn refuse_return_trace_in_another_form(experiment: &Experiment) -> Outcome {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((key, _)) => Err(Failure::usage(format!(
-            "--{key} with --return-trace: found {path} to be read with it, expected a return trace that needs no flag, such as `tmt slice --{key} … -o return.arrow {path}` writes"
+            "--{key} with {flag}: found {path} to be read with it, expected a {words} that needs no flag, such as `tmt slice --{key} … -o return.arrow {path}` writes"
         ))),
         None => Ok(()),
     }

@@ -131,6 +131,8 @@ impl Process for Coded {
             Use::Return => 1,
             Use::Feedback => 2,
             Use::Queue => 3,
+            Use::Terrestrial => 4,
+            Use::Far => 5,
         };
         Box::new(Running {
             simulation: self.simulation.under(seed, point),

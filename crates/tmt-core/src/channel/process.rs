@@ -43,6 +43,10 @@ pub enum Use {
     Feedback,
     /// Packets that are offered to a queue.
     Queue,
+    /// Packets on the terrestrial path before a link.
+    Terrestrial,
+    /// Packets on the path behind a link.
+    Far,
 }
 
 impl Use {
@@ -59,6 +63,8 @@ impl Use {
             (Self::Return, stream) => (stream, 1),
             (Self::Feedback, stream) => (stream, 2),
             (Self::Queue, stream) => (stream, 3),
+            (Self::Terrestrial, stream) => (stream, 4),
+            (Self::Far, stream) => (stream, 5),
         };
         Uniform::on_lane(seed, stream, lane)
     }

@@ -7,6 +7,7 @@ use tmt_core::channel::Losses;
 use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
+use super::access::{Demand, Requested};
 use super::{Event, Hop};
 use crate::link::{Link as _, Service, TimelineLink, Usage};
 use crate::packet::Packet;
@@ -18,12 +19,12 @@ use crate::timeline::Timeline;
 const EXACT_WAITS: usize = 1 << 16;
 const BUCKETS_OF_WAITS: usize = 1 << 13;
 
-/// Timeline of the return link, and what an ACK takes of it.
+/// Timeline of a path beside the link, and what a packet takes of it.
 #[derive(Debug, Clone)]
-pub struct ReturnTrace {
-    /// LLDUs of the return link.
+pub struct PathTrace {
+    /// Its LLDUs.
     pub timeline: Timeline,
-    /// Segmentation of ACKs; one needs at least 1 LLDU and no more than the timeline has.
+    /// Segmentation of packets; one needs at least 1 LLDU and no more than the timeline has.
     pub segmentation: Segmentation,
     /// Period with which the timeline is repeated; `None` if it is used once.
     pub period: Option<Span>,
@@ -37,8 +38,11 @@ pub struct ReturnPath {
     pub loss: Option<Losses>,
     /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
+    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. What is pushed then needs a queue that is
+    /// not the path's own ([`ReturnHop::demand`]).
+    pub requested: Option<(Requested, Span)>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
-    pub trace: Option<ReturnTrace>,
+    pub trace: Option<PathTrace>,
     /// Buffer of the drop-tail queue before rate or timeline, the ACK in service included.
     pub buffer: Buffer,
 }
@@ -47,7 +51,10 @@ impl ReturnPath {
     /// Whether ACKs are neither lost nor wait.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.loss.is_none() && self.rate.is_none() && self.trace.is_none()
+        self.loss.is_none()
+            && self.rate.is_none()
+            && self.trace.is_none()
+            && self.requested.is_none()
     }
 }
 
@@ -57,6 +64,8 @@ enum Carrier {
     /// Nothing that takes time.
     Free,
     Rate(BitRate),
+    /// A rate that follows requests.
+    Demand(Box<Demand>),
     /// `None` if the timeline is too short for one ACK or cannot be read.
     Trace(Option<Box<TimelineLink>>),
 }
@@ -82,7 +91,13 @@ impl ReturnHop {
     /// Return path of a run that starts at `begin`.
     #[must_use]
     pub fn new(path: &ReturnPath, begin: Time) -> Self {
+        let on_request = path.requested.as_ref();
+        let on_request = on_request.map(|(requested, rtt)| {
+            let constant = path.rate.unwrap_or(BitRate(0));
+            Box::new(Demand::new(constant, requested, *rtt, begin))
+        });
         let carrier = match (&path.trace, path.rate) {
+            _ if on_request.is_some() => on_request.map_or(Carrier::Free, Carrier::Demand),
             (Some(trace), _) => {
                 let (timeline, period) = (trace.timeline.clone(), trace.period);
                 let link =
@@ -111,6 +126,84 @@ impl ReturnHop {
         &self.waits
     }
 
+    /// Time from which on nothing is in service.
+    #[must_use]
+    pub fn free(&self) -> Time {
+        self.free
+    }
+
+    /// The terminal, on a path whose rate follows requests.
+    pub fn demand(&mut self) -> Option<&mut Demand> {
+        match &mut self.carrier {
+            Carrier::Demand(demand) => Some(demand),
+            _ => None,
+        }
+    }
+
+    /// A packet that had waited since `since` was served by a demand from `start` to `end`.
+    pub fn finish(&mut self, packet: Packet, since: Time, (start, end): (Time, Time)) -> Event {
+        self.waits.push(start.since(since));
+        self.free = end;
+        let mut service = Service {
+            start,
+            end,
+            arrival: Some(end),
+            propagation: Span::ZERO,
+            first_unit: packet.id,
+            last_unit: packet.id,
+        };
+        let losses = self.loss.as_mut();
+        if losses.is_some_and(|losses| losses.loses(start, end.since(start))) {
+            service.arrival = None;
+        }
+        Event::Served(packet, service)
+    }
+
+    /// As [`Hop::push`] of a packet that has waited since `since` in a queue that is not the path's own.
+    pub fn push_late(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
+        self.offer(now, since, packet)
+    }
+
+    /// A packet that has waited since `since` meets the path at `now`.
+    fn offer(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
+        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
+            return Some(Event::Refused(packet));
+        }
+        let start = now.max(self.free);
+        let mut service = Service {
+            start: now,
+            end: now,
+            arrival: Some(now),
+            propagation: Span::ZERO,
+            first_unit: packet.id,
+            last_unit: packet.id,
+        };
+        match &mut self.carrier {
+            // What a demand serves is told by `finish`.
+            Carrier::Free | Carrier::Demand(_) => {}
+            Carrier::Rate(rate) => {
+                // Past the largest time, an ACK never arrives.
+                let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
+                let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
+                (service.start, service.end, service.arrival) = (start, end, Some(end));
+                self.hold(since, packet.size, &service);
+            }
+            Carrier::Trace(link) => {
+                let served = link.as_mut().and_then(|link| link.serve(start, &packet));
+                service.arrival = served.and_then(|served| served.arrival);
+                if let Some(served) = served {
+                    self.hold(since, packet.size, &served);
+                }
+            }
+        }
+        let on_air = service.end.since(service.start);
+        let losses = self.loss.as_mut();
+        if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
+            service.arrival = None;
+        }
+        Some(Event::Served(packet, service))
+    }
+
     /// Whether there is room for an ACK at `now`. Those whose service is over have left.
     fn has_room(&mut self, now: Time, size: Bytes) -> bool {
         while let Some((_, left)) = self.held.pop_front_if(|(end, _)| *end <= now) {
@@ -136,41 +229,7 @@ impl Hop for ReturnHop {
     }
 
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
-        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
-            return Some(Event::Refused(packet));
-        }
-        let start = now.max(self.free);
-        let mut service = Service {
-            start: now,
-            end: now,
-            arrival: Some(now),
-            propagation: Span::ZERO,
-            first_unit: packet.id,
-            last_unit: packet.id,
-        };
-        match &mut self.carrier {
-            Carrier::Free => {}
-            Carrier::Rate(rate) => {
-                // Past the largest time, an ACK never arrives.
-                let on_air = rate.time_of_bit(u128::from(packet.size.0) * 8);
-                let end = start.saturating_add(on_air.unwrap_or(Time::MAX).since(Time::ZERO));
-                (service.start, service.end, service.arrival) = (start, end, Some(end));
-                self.hold(now, packet.size, &service);
-            }
-            Carrier::Trace(link) => {
-                let served = link.as_mut().and_then(|link| link.serve(start, &packet));
-                service.arrival = served.and_then(|served| served.arrival);
-                if let Some(served) = served {
-                    self.hold(now, packet.size, &served);
-                }
-            }
-        }
-        let on_air = service.end.since(service.start);
-        let losses = self.loss.as_mut();
-        if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
-            service.arrival = None;
-        }
-        Some(Event::Served(packet, service))
+        self.offer(now, now, packet)
     }
 
     fn poll(&mut self, _now: Time) -> Option<Event> {
@@ -184,6 +243,14 @@ impl Hop for ReturnHop {
     fn usage(&self, end: Time) -> Usage {
         match &self.carrier {
             Carrier::Free | Carrier::Trace(None) => Usage::default(),
+            Carrier::Demand(demand) => {
+                let mut demand = demand.clone();
+                demand.advance(end, 0);
+                Usage {
+                    utilisation: demand.utilisation(),
+                    ..Usage::default()
+                }
+            }
             Carrier::Trace(Some(link)) => link.usage(end),
             Carrier::Rate(_) => {
                 // What is served after the end is no use of the run.
@@ -260,7 +327,7 @@ mod tests {
                 builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
             }
             let rows: Vec<(u64, u64)> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, room)).collect();
-            let trace = ReturnTrace { timeline: builder.finish().into(), segmentation, period: None };
+            let trace = PathTrace { timeline: builder.finish().into(), segmentation, period: None };
             let path = ReturnPath { trace: Some(trace), ..ReturnPath::default() };
             let mut link = ReturnHop::new(&path, Time::from_nanos(begin).unwrap());
             let (mut now, mut next) = (begin, 0);

@@ -629,6 +629,7 @@ fn a_reopened_window_retransmits_the_first_missing_packet_once() {
         let update = |rwnd| Ack {
             rwnd: Some(Rwnd::new(rwnd)),
             window_update: true,
+            reopens: true,
             ..ack(1, &[])
         };
         for _ in 0..3 {

@@ -145,6 +145,12 @@ impl Parameter {
         matches!(self.kind, Kind::Text("PROCESS", _))
     }
 
+    /// Whether the value is the file of a trace.
+    #[must_use]
+    pub fn is_trace(&self) -> bool {
+        self.key == "trace" || self.key.ends_with("_trace")
+    }
+
     pub(super) const fn basic(mut self) -> Self {
         self.is_basic = true;
         self

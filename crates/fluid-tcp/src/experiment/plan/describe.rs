@@ -10,7 +10,7 @@ use crate::endpoint::Endpoint;
 use crate::experiment::flows;
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{FlowSpec, Start};
-use crate::simulation::{self, Flow, Setup};
+use crate::simulation::{self, Flow, Setup, Side, SplitAnnounce};
 use tmt_link::{Overlap, Packing};
 
 impl Plan {
@@ -31,6 +31,9 @@ impl Plan {
         set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
             set("split_window", &window);
+            if self.path.announce == SplitAnnounce::Every {
+                set("split_announce", &self.path.announce);
+            }
         }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
@@ -81,6 +84,8 @@ impl Plan {
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
         }
+        self.describe_side_paths(head);
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
         if let Some(loss) = &self.resolved.queue_loss {
             set("queue_loss", loss);
         }
@@ -89,6 +94,12 @@ impl Plan {
         }
         if let Some(rate) = self.resolved.return_rate {
             set("return_rate_bps", &rate.0);
+        }
+        if let Some(access) = &self.resolved.return_capacity {
+            set("return_capacity", access);
+        }
+        if let Some(filter) = &self.resolved.ack_filter {
+            set("ack_filter", filter);
         }
         // All flows of TCP have the same settings but for congestion control, start and size.
         if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
@@ -108,6 +119,29 @@ impl Plan {
 }
 
 impl Plan {
+    /// Describes the hops beside the link.
+    fn describe_side_paths(&self, head: &mut Metadata) {
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        for (side, plan) in Side::ALL.into_iter().zip(&self.side_paths) {
+            let Some(plan) = plan else { continue };
+            let side: &str = side.into();
+            set(&format!("{side}_hop"), &"on");
+            if let Some(rate) = plan.rate {
+                set(&format!("{side}_rate_bps"), &rate.0);
+            }
+            if plan.trace.is_some() {
+                set(&format!("{side}_trace"), &"on");
+            }
+            if let Some(size) = &plan.size {
+                set(&format!("{side}_buffer"), &size.text());
+                set(&format!("{side}_queue"), &plan.discipline);
+            }
+            if let Some(loss) = &plan.loss {
+                set(&format!("{side}_loss"), loss);
+            }
+        }
+    }
+
     /// Describes the flows where they are not all alike, and as `--flow` has them.
     fn describe_flows(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
         let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());

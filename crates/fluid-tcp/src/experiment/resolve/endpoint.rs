@@ -103,10 +103,18 @@ impl Experiment {
             }
         }
         let queue = self.queue();
-        if let Some(why) = (queue.entry().make.refuses)(queue.values()) {
-            return refused("queue", format!("`queue` {queue}: {why}"));
+        let beside = [
+            ("terrestrial_queue", self.terrestrial_queue.as_ref()),
+            ("far_queue", self.far_queue.as_ref()),
+        ];
+        let beside = beside.map(|(key, queue)| Some((key, queue?)));
+        let all = [Some(("queue", &queue))].into_iter().chain(beside);
+        for (key, queue) in all.clone().flatten() {
+            if let Some(why) = (queue.entry().make.refuses)(queue.values()) {
+                return refused(key, format!("`{key}` {queue}: {why}"));
+            }
         }
-        if endpoint.ecn && !queue.entry().make.marks {
+        if endpoint.ecn && !all.flatten().any(|(_, queue)| queue.entry().make.marks) {
             let queues = Discipline::entries().into_iter();
             let marking = queues.filter(|entry| entry.make.marks);
             let marking: Vec<&str> = marking.map(|entry| entry.name).collect();

@@ -8,10 +8,11 @@ use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::plan::{LinkPlan, ReturnPlan};
+use crate::experiment::plan::{LinkPlan, TraceBesidePlan};
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
 use crate::simulation::{Path, SplitWindow};
+use tmt_link::hop::terms;
 use tmt_link::queue::Buffer;
 
 /// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
@@ -24,8 +25,14 @@ const MAX_AT_PROXY: u64 = 1_000_000;
 const MIN_BDP: u64 = 2;
 
 /// Origin of a value that metadata never have.
-fn origin(given: bool, key: &'static str) -> &'static str {
+pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
     if given { key } else { "default" }
+}
+
+/// Packets in `products` BDPs of `rate` bit/s and `delay`, rounded up.
+pub(super) fn bdp(products: f64, rate: f64, delay: Span, packet: Bytes) -> u64 {
+    let bytes = products * rate * delay.as_secs_f64() / 8.0;
+    floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP)
 }
 
 impl Experiment {
@@ -60,8 +67,7 @@ impl Experiment {
                 })?;
                 let (rtt, decode_delay) = (link.rtt, link.decode_delay);
                 let delay = rtt.saturating_add(decode_delay);
-                let bytes = products * rate * delay.as_secs_f64() / 8.0;
-                let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP);
+                let packets = bdp(products, rate, delay, packet);
                 let note = format!(
                     "buffer {} ({origin}: {products} BDP of {:.6} Mbps x ({rtt} + decoding {decode_delay}{}))",
                     counted(packets, "packet"),
@@ -76,18 +82,22 @@ impl Experiment {
     /// Size of the queue of the return path, and a note on it; `None` without a rate or trace.
     pub(super) fn return_queue(
         &self,
-        trace: Option<&ReturnPlan>,
+        trace: Option<&TraceBesidePlan>,
         rtt: Span,
         notes: &mut Vec<Note>,
     ) -> Result<Option<BufferSize>> {
         let origin = origin(self.return_buffer.is_some(), "`return_buffer`");
-        let given = self.return_rate.map(|rate| to_f64(rate.0));
+        let peak = self
+            .return_capacity
+            .as_ref()
+            .map(|access| terms(access).peak());
+        let given = self.return_rate.or(peak).map(|rate| to_f64(rate.0));
         if given.is_none() && trace.is_none() {
             return match self.return_buffer {
                 None => Ok(None),
                 Some(_) => refused(
                     "return_buffer",
-                    "`return_buffer`: found a return path on which ACKs never wait, expected `return_rate` or `return_trace`",
+                    "`return_buffer`: found a return path on which ACKs never wait, expected `return_rate`, `return_trace` or `return_capacity`",
                 ),
             };
         }
@@ -161,6 +171,9 @@ impl Experiment {
                 SplitWindow::Share => "an equal share",
             }
         ).into());
+        if let Some(announce) = self.split_announce {
+            notes.push(format!("the proxy announces free space: {announce}").into());
+        }
         if window == SplitWindow::Whole && flows > 1 && buffer / flows < MIN_FOR_FAST_RETRANSMIT {
             notes.push(Note::warning(format!(
                 "the buffer holds fewer than {MIN_FOR_FAST_RETRANSMIT} packets per flow: a flow recovers from a drop at the proxy only by a timeout (Zhu 2006, eq. (58))"
@@ -186,6 +199,7 @@ impl Experiment {
         let path = Path {
             terrestrial_rtt,
             split: Some(window),
+            announce: self.split_announce.unwrap_or_default(),
             feedback_delay,
         };
         Ok((path, notes))

@@ -19,11 +19,14 @@ fn the_list_of_metrics_agrees_with_json() {
     let json = json.as_object().unwrap();
     let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());
     let names = metrics.map(|m| m.name).chain(total.map(|m| m.name));
-    let of_applications = Metrics::ALL.iter().filter(|metric| metric.of_application);
-    let absent = of_applications.clone().count();
-    assert_eq!(names.clone().count(), json.len() + absent);
-    assert!(of_applications.clone().all(|metric| metric.nullable));
-    let names = names.filter(|name| of_applications.clone().all(|metric| metric.name != *name));
+    let optional = Metrics::ALL.iter().filter(|metric| metric.is_optional);
+    assert!(optional.clone().all(|metric| metric.nullable));
+    let of_total = Total::ALL.iter().filter(|metric| metric.is_optional);
+    assert!(of_total.clone().all(|metric| metric.nullable));
+    let optional = optional.map(|metric| metric.name);
+    let optional: Vec<_> = optional.chain(of_total.map(|metric| metric.name)).collect();
+    assert_eq!(names.clone().count(), json.len() + optional.len());
+    let names = names.filter(|name| !optional.contains(name));
     for name in names {
         let listed = report.total.numbers().find(|(known, _)| *known == name);
         let number = listed.map(|(_, number)| number);

@@ -32,11 +32,15 @@ pub(super) struct Connection {
 }
 
 /// The connections of the flows, over a network that may keep the order of their packets, and the delay of each from its sender to
-/// the gateway.
-pub(super) fn connections(setup: &Setup, keeps_order: bool) -> (Vec<Connection>, Vec<Span>) {
+/// the gateway. `sides` says which sides of the link have hops.
+pub(super) fn connections(
+    setup: &Setup,
+    keeps_order: bool,
+    sides: [bool; 2],
+) -> (Vec<Connection>, Vec<Span>) {
     let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
     let entries = entries(&setup.flows);
-    let tallies = FlowTally::all(&entries, keeps_order);
+    let tallies = FlowTally::all(&entries, keeps_order, sides);
     let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
         .map(|flow| halves(setup.terrestrial_rtt(flow)))
         .collect();

@@ -130,6 +130,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 .return_path
                 .as_ref()
                 .map(|path| (path.usage(end), path.waits())),
+            sides: self.side.usage(end),
         };
         RunReport::new(self.setup, end, link, &tallies)
     }

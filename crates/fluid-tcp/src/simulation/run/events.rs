@@ -16,6 +16,8 @@ pub(super) enum Alarm {
     Gateway,
     /// A hop beside the gateway has an action that is due: its number among them.
     Hop(usize),
+    /// The queue before the return path may send a packet.
+    Return,
 }
 
 /// Where a packet is on its way.

@@ -185,6 +185,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.events
                 .transit(at, |slot| *slot = (Place::Proxy, packet));
         } else {
+            self.side.forget(packet.id);
             self.connections[packet.flow as usize]
                 .tally
                 .on_gone(packet.id);
@@ -197,7 +198,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn on_service(&mut self, packet: Packet, service: Service) {
         // A drop-tail queue marks nothing.
-        if !<G::Departure as Form>::IS_TALLIED && packet.ecn == Ecn::Marked {
+        if !<G::Departure as Form>::IS_TALLIED
+            && packet.ecn == Ecn::Marked
+            && self.side.is_new_mark(packet.id)
+        {
             self.count(packet.flow, Count::Marked);
         }
         if self.proxy.is_some()
@@ -217,7 +221,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         if let Some(delay) = delay {
             if self.side.has_hops_after() {
-                self.side.leave_gateway(packet.id, delay);
+                self.side.leave_gateway(&packet, delay);
                 let next = self.side.gateway() + 1;
                 self.events
                     .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
@@ -226,6 +230,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.events.deliver(service.arrival, |slot| {
                 slot.write(&packet, &delay);
             });
+        } else if !self.side.is_empty() {
+            self.side.forget(packet.id);
         }
     }
 

@@ -1,18 +1,15 @@
 //! Further hops of a path: before the gateway, such as a second bottleneck, and after it.
 
-use std::collections::HashMap;
-
 use tmt_core::types::Time;
-use tmt_link::Packet;
-use tmt_link::hop::{AnyHop, Attach, Event, Gateway, Hop};
+use tmt_link::hop::{Attach, Event, Gateway, Hop};
+use tmt_link::{Ecn, Packet};
 
 use super::delivery::{Delivery as _, Form};
 use super::events::{Alarm, Place};
 use super::{Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
-use crate::simulation::delay::DelayParts;
+use crate::simulation::beside::Met;
 use crate::simulation::probe::Probe;
-use crate::simulation::tally::Count;
 
 /// The hops between the senders and the receivers, in order: the terrestrial path of the setup, `before`, the gateway with
 /// its queue and `link`, and `after`. A link alone is a route without further hops.
@@ -98,51 +95,6 @@ impl<L: Attach> IntoRoute for Route<L> {
     }
 }
 
-/// State of the hops beside the gateway. Hops are numbered from 0 along the path, the gateway included.
-#[derive(Debug, Default)]
-pub(super) struct SideHops {
-    hops: Vec<AnyHop>,
-    /// Time of the scheduled event of each.
-    alarms: Vec<Option<Time>>,
-    /// Number of hops before the gateway.
-    before: usize,
-    /// Packets between the gateway and the receiver, by number, with the parts of their delay up to the end of the gateway's
-    /// link.
-    under_way: HashMap<u64, DelayParts>,
-}
-
-impl SideHops {
-    pub(super) fn new(before: Vec<Box<dyn Hop>>, after: Vec<Box<dyn Hop>>) -> Self {
-        let number = before.len();
-        let hops: Vec<_> = before.into_iter().chain(after).map(AnyHop::new).collect();
-        Self {
-            alarms: vec![None; hops.len()],
-            hops,
-            before: number,
-            under_way: HashMap::new(),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.hops.is_empty()
-    }
-
-    /// Number of the gateway.
-    pub(super) fn gateway(&self) -> usize {
-        self.before
-    }
-
-    #[inline]
-    pub(super) fn has_hops_after(&self) -> bool {
-        self.hops.len() > self.before
-    }
-
-    /// A packet leaves the link of the gateway, with these parts of its delay.
-    pub(super) fn leave_gateway(&mut self, packet: u64, parts: DelayParts) {
-        self.under_way.insert(packet, parts);
-    }
-}
-
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// A sender has sent a packet, which crosses the terrestrial path.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
@@ -183,15 +135,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             packet.enqueued = now;
             self.on_arrival(now, packet);
         } else if number <= self.side.hops.len() {
+            packet.enqueued = now;
             let index = number - usize::from(number > gateway);
             if let Some(event) = self.side.hops[index].push(now, packet) {
                 self.on_side_event(now, index, event);
             }
             self.wake_side_hop(now, index);
-        } else if let Some(mut parts) = self.side.under_way.remove(&packet.id) {
-            // The time at the hops after the gateway counts as propagation.
-            let more = now.since(packet.sent).saturating_sub(parts.total());
-            parts.propagation = parts.propagation.saturating_add(more);
+        } else if let Some(parts) = self.side.pass(now, &mut packet) {
             self.events
                 .deliver(Some(now), |slot| slot.write(&packet, &parts));
         }
@@ -218,28 +168,36 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// Acts on what becomes of a packet at a hop beside the gateway.
     fn on_side_event(&mut self, now: Time, index: usize, event: Event) {
-        let gone = match event {
-            Event::Served(packet, service) if service.arrival.is_some() => {
-                let next = index + 1 + usize::from(index >= self.side.gateway());
-                self.events
-                    .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
-                return;
+        let side = self.side.side(index);
+        let (packet, what): (Packet, fn(&mut Met) -> &mut u64) = match event {
+            Event::Served(packet, service) => {
+                let waited = service.start.since(packet.enqueued);
+                self.side.on_wait(side, waited);
+                if packet.ecn == Ecn::Marked && self.side.is_new_mark(packet.id) {
+                    let tally = &mut self.connections[packet.flow as usize].tally;
+                    tally.count_beside(side, |met| &mut met.marked);
+                }
+                if service.arrival.is_some() {
+                    let next = index + 1 + usize::from(index >= self.side.gateway());
+                    self.events
+                        .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
+                    return;
+                }
+                (packet, |met| &mut met.lost)
             }
-            Event::Served(packet, _) => (packet, Count::Lost),
-            Event::Refused(packet) | Event::Dropped(packet) => (packet, Count::Dropped),
+            Event::Refused(packet) | Event::Dropped(packet) => (packet, |met| &mut met.dropped),
             Event::Acknowledged(..) => return,
             Event::Failed(error) => {
                 let hop = self.side.hops[index].name();
                 return self.fail(RunError::Hop { hop, error });
             }
         };
-        let (packet, what) = gone;
-        self.side.under_way.remove(&packet.id);
-        self.connections[packet.flow as usize]
-            .tally
-            .on_gone(packet.id);
-        self.count(packet.flow, what);
-        self.probe.on_dropped(now, Transmission::of(&packet));
+        self.side.forget(packet.id);
+        let tally = &mut self.connections[packet.flow as usize].tally;
+        tally.on_gone(packet.id);
+        tally.count_beside(side, what);
+        let transmission = Transmission::of(&packet);
+        self.probe.on_gone_beside(now, transmission, side);
     }
 
     /// Fails the run if a hop holds packets for which nothing is due. Called when nothing but timers of senders is scheduled.

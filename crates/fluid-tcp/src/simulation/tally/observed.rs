@@ -8,6 +8,8 @@ use tmt_core::types::{Span, to_f64};
 
 use super::{Count, Counts, DelayDistributions, FlowTally};
 use crate::endpoint::{Heard, Outcome, Times};
+use crate::simulation::ack_filter;
+use crate::simulation::beside::{Beside, Met, Side};
 use crate::simulation::reordering::Extents;
 use crate::simulation::setup::entries;
 use crate::simulation::{Flow, Setup};
@@ -164,10 +166,37 @@ impl<'a> Observed<'a> {
     }
 
     /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.
+    ///
+    /// [`DelayParts::all`]: crate::simulation::delay::DelayParts::all
     pub(in crate::simulation) fn mean_part(&self, index: usize) -> Option<f64> {
+        // What is measured as propagation includes the hops beside the link.
+        let beside = self.counts.beside.as_deref().filter(|_| index == 0);
+        let beside = beside.map_or(0, Beside::delay);
+        self.mean_of(self.counts.parts[index].saturating_sub(beside))
+    }
+
+    /// Mean over the transmissions that arrived of a sum of times in ns: in seconds, rounded to ns.
+    fn mean_of(&self, sum: u128) -> Option<f64> {
         let transmissions = u128::from(self.count(Count::Arrived));
-        let nanos = (self.counts.parts[index] + transmissions / 2).checked_div(transmissions)?;
+        let nanos = (sum + transmissions / 2).checked_div(transmissions)?;
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
+    }
+
+    /// ACKs that others have replaced; `None` without a filter.
+    pub(in crate::simulation) fn acks_filtered(&self) -> Option<u64> {
+        let filters = ack_filter::rule(&self.setup.ack_filter).is_some();
+        filters.then(|| self.count(Count::AcksFiltered))
+    }
+
+    /// A count on a side of the link; `None` if it has no hops.
+    pub(in crate::simulation) fn met(&self, side: Side, count: fn(&Met) -> u64) -> Option<u64> {
+        self.counts.beside.as_ref()?.on(side).map(count)
+    }
+
+    /// Mean time at the hops of a side over the transmissions that arrived, s; `None` if it has no hops.
+    pub(in crate::simulation) fn mean_beside(&self, side: Side) -> Option<f64> {
+        let met = self.counts.beside.as_ref()?.on(side)?;
+        self.mean_of(met.delay)
     }
 
     /// Share of the transmissions to hosts that are not TCP which were dropped or lost; `None` without any.

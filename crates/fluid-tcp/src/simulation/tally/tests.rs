@@ -9,7 +9,7 @@ use crate::simulation::{Flow, Setup};
 
 #[test]
 fn a_packet_counts_once_by_its_last_retransmission() {
-    let mut tally = FlowTally::all(&[0], false).next().unwrap();
+    let mut tally = FlowTally::all(&[0], false, [false; 2]).next().unwrap();
     for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
         tally.on_sent(ordinal, copy);
     }
@@ -20,7 +20,7 @@ fn a_packet_counts_once_by_its_last_retransmission() {
 
 #[test]
 fn the_total_is_complete_when_the_last_flow_is() {
-    let mut tallies = FlowTally::all(&[0, 1], false);
+    let mut tallies = FlowTally::all(&[0, 1], false, [false; 2]);
     let flow = || Flow::new(Algorithm::default(), Profile::Rfc.endpoint());
     let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
     let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
@@ -39,7 +39,7 @@ fn the_total_is_complete_when_the_last_flow_is() {
 /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
 /// after the begin of the run.
 fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
-    let mut tally = FlowTally::all(&[0], false).next().unwrap();
+    let mut tally = FlowTally::all(&[0], false, [false; 2]).next().unwrap();
     tally.counts.values[Count::Delivered as usize] = packets;
     tally.counts.values[Count::Payload as usize] = flow.payload_of(packets, Bytes(1500));
     tally.counts.completion = completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));

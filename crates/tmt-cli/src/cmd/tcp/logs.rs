@@ -1,9 +1,10 @@
 //! Log files of a run.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;
 
-use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
+use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PARAMETERS, PathKind, Plan, RunId};
 use fluid_tcp::log::{
     Delays, Explain, Intervals, PacketHistory, PacketLog, Pcap, Qlog, Series, SlotLog, check_packet,
 };
@@ -146,13 +147,12 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         let why = format_args!("{flag} - and the report cannot both go to stdout; add --output");
         refuse(args.output.as_deref().is_none_or(is_stdout), why)?;
     }
-    // One file can be the trace of both directions.
-    let trace = experiment.trace.as_ref();
-    let return_trace = experiment.return_trace.as_ref();
-    let traces = [trace, return_trace.filter(|path| trace != Some(path))];
+    // One file can be the trace of several paths.
+    let given = PARAMETERS.iter().filter(|parameter| parameter.is_trace());
+    let traces: BTreeSet<_> = given.filter_map(|it| it.text(experiment)).collect();
     let others = [&args.output, &args.params, &args.save_params, &args.results];
     let others = others.into_iter().map(Option::as_ref);
-    let fixed = traces.into_iter().chain(others).flatten().cloned();
+    let fixed = traces.into_iter().chain(others.flatten().cloned());
     let first = experiment.seed().0;
     let logs = (first..first.saturating_add(seeds)).flat_map(|seed| {
         let expand = move |path: &String| path.replace("{seed}", &seed.to_string());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::{Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
-use fluid_tcp::simulation::metrics::{Metric, Metrics, RunReport, Show, Total};
+use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate, overlap};
 use serde::Serialize;
 use tmt_core::format::records::Records;
@@ -133,13 +133,15 @@ impl<'a> Report<'a> {
                 mean: self.results.mean.get(name).copied(),
             }
         };
-        // Those of applications are shown where there is one.
-        let applies = |(_, metric): &(_, &Metric<Metrics>)| {
-            !metric.of_application || self.results.mean.contains_key(metric.name)
-        };
-        let metrics = Metrics::rows().into_iter().filter(applies);
+        // Those of applications and of paths beside the link are shown where there is one.
+        let applies =
+            |is_optional: bool, name: &str| !is_optional || self.results.mean.contains_key(name);
+        let metrics = Metrics::rows().into_iter();
+        let metrics = metrics.filter(|(_, m)| applies(m.is_optional, m.name));
         let metrics = metrics.map(|(row, m)| (row, m.name));
-        let total = Total::rows().into_iter().map(|(row, m)| (row, m.name));
+        let total = Total::rows().into_iter();
+        let total = total.filter(|(_, m)| applies(m.is_optional, m.name));
+        let total = total.map(|(row, m)| (row, m.name));
         let mut lines: Vec<Line> = metrics.map(named).collect();
         let durations = self.results.runs.iter();
         let durations = durations.map(|run| [("duration s", run.report.duration_s)]);
