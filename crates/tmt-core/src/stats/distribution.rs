@@ -410,7 +410,9 @@ impl Cumulated {
             }
         }
         *below = from;
-        let behind = self.0.partition_point(|&(_, count)| from as u64 + count < rank);
+        let behind = self
+            .0
+            .partition_point(|&(_, count)| from as u64 + count < rank);
         self.0.get(behind).map(|&(value, _)| value)
     }
 }

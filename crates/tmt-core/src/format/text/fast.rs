@@ -167,12 +167,7 @@ impl Shape {
     /// Parses a whole part with as many digits as before, and its point.
     #[expect(clippy::inline_always, reason = "as `find`")]
     #[inline(always)]
-    fn find_whole(
-        &mut self,
-        window: &[u8; WINDOW],
-        at: usize,
-        text: u128,
-    ) -> Option<(u64, usize)> {
+    fn find_whole(&mut self, window: &[u8; WINDOW], at: usize, text: u128) -> Option<(u64, usize)> {
         let run = &self.whole;
         let digits = Digits::of(text as u64);
         let value = if run.length > 8 {
@@ -343,7 +338,11 @@ impl FastParser {
         let (whole, decimals) = (&self.time.whole, &self.time.decimals);
         let (length, run, unit) = match decimals.length {
             0 => (whole.length, whole.length, whole.unit),
-            decimals => (whole.length + 1 + decimals, decimals, self.time.decimals.unit),
+            decimals => (
+                whole.length + 1 + decimals,
+                decimals,
+                self.time.decimals.unit,
+            ),
         };
         let range = unit.saturating_mul(POWERS_OF_TEN[run.min(8)]);
         if step > range / 16 {
