@@ -17,7 +17,6 @@ use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::host::here;
-use crate::output::widen_pipe;
 use crate::progress;
 use crate::provenance::TOOL;
 pub(crate) use ahead::Ahead;
@@ -312,7 +311,6 @@ pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn R
         );
         return Ok(Box::new(stdin));
     }
-    widen_pipe(&stdin);
     Ok(progress::shown(stdin, None))
 }
 

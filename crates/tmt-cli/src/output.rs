@@ -169,10 +169,7 @@ impl Output {
         let path_is_new = |path: &&str| !Path::new(path).is_dir();
         path.filter(path_is_new).map_or(Ok(()), refuse_directory)?;
         let opened = match path.filter(|path| !is_stdout(path)) {
-            None => stdout().map(|stdout| {
-                widen_pipe(&stdout);
-                (stdout, None)
-            }),
+            None => stdout().map(|stdout| (stdout, None)),
             Some(path) => open(path),
         };
         let (target, temporary) = opened.map_err(|error| {
@@ -288,19 +285,6 @@ fn stdout() -> io::Result<File> {
         .try_clone_to_owned()
         .map(File::from)
 }
-
-/// Lets the pipe at `end` hold more, if it is one: at the 64 KiB of the system a program of a pipe runs only until its neighbour
-/// has to. Where the system refuses, the pipe stays as it is.
-#[cfg(target_os = "linux")]
-pub(crate) fn widen_pipe(end: impl std::os::fd::AsFd) {
-    const BYTES: usize = 1 << 18;
-    if rustix::pipe::fcntl_getpipe_size(&end).is_ok_and(|now| now < BYTES) {
-        let _ = rustix::pipe::fcntl_setpipe_size(&end, BYTES);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn widen_pipe<T>(_: T) {}
 
 /// Prints a message of clap and returns its exit code. Help and version are not errors, unless stdout cannot be written.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {

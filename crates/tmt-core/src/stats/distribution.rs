@@ -394,9 +394,10 @@ impl Cumulated {
         let (mut from, mut to) = (*below, singles.len());
         while from < to {
             // Without repeated values it is known which one is looked for.
-            let place = match self.0.is_empty() {
-                true => usize::try_from(rank).ok()?.checked_sub(1)?,
-                false => from.midpoint(to),
+            let place = if self.0.is_empty() {
+                usize::try_from(rank).ok()?.checked_sub(1)?
+            } else {
+                from.midpoint(to)
             };
             let (_, pivot, _) = singles.get_mut(from..to)?.select_nth_unstable(place - from);
             let (pivot, before) = (*pivot, place as u64);

@@ -5,6 +5,7 @@
 
 use super::fast::Pattern;
 use super::swar::{Digits, mask};
+use crate::format::unit::POWERS_OF_TEN;
 use crate::types::{Slot, Span, Time};
 
 /// Slots taken at a time.
@@ -51,7 +52,7 @@ impl Alike {
         ends: [End; 2],
     ) -> Option<Self> {
         let tail = run.min(TAIL);
-        let (before, range) = (length - tail, unit * 10u64.pow(tail as u32));
+        let (before, range) = (length - tail, unit * POWERS_OF_TEN[tail]);
         if tail == 0 || before > Pattern::LONGEST {
             return None;
         }
@@ -81,13 +82,19 @@ impl Alike {
         let [received, erased] = &self.ends;
         let (mut rest, mut last, mut taken) = (text, previous.as_nanos(), 0);
         let digits_at = self.prefix.length & 31;
+        let is_short = self.prefix.length <= 8;
         let separator = self.separator & 31;
         for place in slots.iter_mut() {
             let Some(window) = rest.first_chunk::<WINDOW>() else {
                 break;
             };
             let digits = Digits::of(word(window, digits_at)).shifted(self.shift);
-            if !self.prefix.begins(double_word(window, 0)) || !digits.are_digits(u64::MAX) {
+            let begins = if is_short {
+                self.prefix.begins_word(word(window, 0))
+            } else {
+                self.prefix.begins(double_word(window, 0))
+            };
+            if !begins || !digits.are_digits(u64::MAX) {
                 break;
             }
             let end = double_word(window, separator);

@@ -9,7 +9,7 @@
 use super::LONGEST_LINE;
 use super::alike::{self, Alike, End};
 use super::layout::Layout;
-use super::swar::{Digits, mask};
+use super::swar::{Digits, first_half, mask};
 use crate::format::batch::Rows;
 use crate::format::columns::{ATTEMPTS, DECODE_DELAY, ERASED, TX_TIME};
 use crate::format::unit::{POWERS_OF_TEN, Unit};
@@ -66,6 +66,12 @@ impl Pattern {
     #[inline]
     pub(super) fn begins(&self, text: u128) -> bool {
         text & self.mask == self.text
+    }
+
+    /// The same for a pattern of at most eight bytes.
+    #[inline]
+    pub(super) fn begins_word(&self, text: u64) -> bool {
+        text & first_half(self.mask) == first_half(self.text)
     }
 }
 
@@ -145,7 +151,7 @@ impl Shape {
         };
         let from = at + length;
         let run = &self.decimals;
-        let digits = Digits::of(load(window, from) as u64);
+        let digits = Digits::of(first_half(load(window, from)));
         if run.length == 9 {
             let last = window[(from + 8) & 127] ^ b'0';
             if !digits.are_digits(u64::MAX) || last > 9 {
@@ -169,10 +175,10 @@ impl Shape {
     #[inline(always)]
     fn find_whole(&mut self, window: &[u8; WINDOW], at: usize, text: u128) -> Option<(u64, usize)> {
         let run = &self.whole;
-        let digits = Digits::of(text as u64);
+        let digits = Digits::of(first_half(text));
         let value = if run.length > 8 {
             let rest = DigitRun::new(run.length - 8, 0);
-            let low = Digits::of((text >> 64) as u64);
+            let low = Digits::of(first_half(text >> 64));
             if !digits.are_digits(u64::MAX) || !low.are_digits(rest.mask) {
                 return None;
             }
@@ -373,9 +379,13 @@ impl FastParser {
             let taken = &slots[..taken];
             rows.slots.extend_from_slice(taken);
             if self.attempts {
-                let of = |slot: &Slot| match slot.is_erased() {
-                    true => self.erased.attempts,
-                    false => self.delivered.attempts,
+                let of = |slot: &Slot| {
+                    let like = if slot.is_erased() {
+                        &self.erased
+                    } else {
+                        &self.delivered
+                    };
+                    like.attempts
                 };
                 rows.attempts.extend(taken.iter().map(of));
             }

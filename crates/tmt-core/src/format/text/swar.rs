@@ -15,6 +15,16 @@ pub(super) const fn mask(length: usize) -> u64 {
     }
 }
 
+/// The first eight of sixteen bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the other half is left out"
+)]
+#[inline]
+pub(super) const fn first_half(text: u128) -> u64 {
+    text as u64
+}
+
 /// Eight characters, each XORed with `0`: a digit becomes its value, 0 to 9.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Digits(u64);
