@@ -92,7 +92,7 @@ fn run(seed: u64, most: u64) -> Run {
     let header = names.copied().collect::<Vec<_>>().join(separator);
     let mut text = format!("{header}{line_end}");
     let (mut slots, mut last) = (Vec::new(), 0);
-    for _ in 0..1 + numbers.below(most) {
+    for _ in 0..=numbers.below(most) {
         time += match numbers.below(200) {
             0 => 0,
             1 => numbers.below(3_000_000_000),
@@ -215,11 +215,8 @@ fn a_hundred_million_rows_read_as_line_by_line() {
 
 #[test]
 fn every_byte_of_a_row_is_looked_at() {
-    let rows = |from: u64| -> String {
-        (from..from + 40)
-            .map(|at| format!("0.{at:09},0.036000000\n"))
-            .collect()
-    };
+    let row = |at: u64| format!("0.{at:09},0.036000000\n");
+    let rows = |from: u64| (from..from + 40).map(row).collect::<String>();
     let (before, after) = (rows(200_000_000), rows(300_000_000));
     for at in 0..24 {
         for byte in 0..=u8::MAX {
@@ -230,5 +227,24 @@ fn every_byte_of_a_row_is_looked_at() {
             let fast = decode(&text, &[usize::MAX], Options::default());
             assert_eq!(fast, exact, "byte {byte} at {at}");
         }
+    }
+}
+
+#[test]
+fn a_last_row_without_line_end_is_read_once() {
+    let row = |at: u64| format!("0.{at:09},0.036000000\n");
+    let text = (0..30).map(row).collect::<String>();
+    for length in 30..text.len() {
+        let mut decoder = Decoder::new(Options::default());
+        let mut rows = Rows::default();
+        let head = "tx_time,decode_delay\n0.000000000,0.036000000\n";
+        decoder.decode(head.as_bytes(), &mut rows).unwrap();
+        rows.clear();
+        // A text cut within a number is a number, but one cut within a row may be faulty.
+        let text = &text[..length];
+        decoder.parser().unwrap().parse(text.as_bytes(), &mut rows);
+        let _ = decoder.commit(&mut rows);
+        let whole = text.lines().take_while(|line| line.contains(",0")).count();
+        assert_eq!(rows.slots.len(), whole, "{text}");
     }
 }
