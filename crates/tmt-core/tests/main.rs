@@ -25,6 +25,7 @@ mod reconfiguration;
 mod samples;
 mod slice;
 mod text;
+mod text_alike;
 mod text_numbers;
 mod text_pieces;
 mod text_refusals;

@@ -4,6 +4,7 @@
 //! end. Once the head has been read, [`RowParser`] parses pieces of whole lines on any thread, and
 //! [`Decoder::commit`] accepts them in order. [`encode`] writes text.
 
+mod alike;
 mod decoder;
 pub mod encode;
 mod fast;

@@ -1,9 +1,11 @@
 //! The typical decoding delay of a trace.
 
+use crate::stats::distribution::Distribution;
+use crate::stats::runs::equal_runs;
 use crate::types::{Slot, Span};
 
 /// Number of received slots, from the first, whose decoding delays make the median.
-const MEDIAN_SLOTS: usize = 1 << 16;
+const MEDIAN_SLOTS: u64 = 1 << 16;
 
 /// Number of slots, received or erased, among which they are looked for. It bounds what has to be read ahead.
 const MEDIAN_WITHIN: u64 = 1 << 20;
@@ -22,38 +24,50 @@ const MEDIAN_WITHIN: u64 = 1 << 20;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct DecodeDelays {
-    delays: Vec<Span>,
+    /// Exact: it is made for far more values.
+    delays: Distribution,
     slots: u64,
 }
 
 impl DecodeDelays {
     /// Adds the next slots, in order.
     pub fn slots(&mut self, slots: &[Slot]) {
-        for slot in slots {
-            self.push(slot.decode_delay());
+        for (delay, run) in equal_runs(slots, Slot::decode_delay) {
+            if self.is_full() {
+                return;
+            }
+            self.push_repeated(delay, run.len() as u64);
         }
     }
 
     /// Adds the next slot, which took `delay` to decode; zero if it was erased.
     pub fn push(&mut self, delay: Span) {
         if !self.is_full() {
-            self.slots += 1;
-            if !delay.is_zero() {
-                self.delays.push(delay);
-            }
+            self.push_repeated(delay, 1);
         }
+    }
+
+    /// Adds the next `count` slots as far as they count, of which there is one.
+    fn push_repeated(&mut self, delay: Span, count: u64) {
+        let mut count = count.min(MEDIAN_WITHIN - self.slots);
+        if !delay.is_zero() {
+            count = count.min(MEDIAN_SLOTS - self.delays.count());
+            self.delays.push_repeated(delay.as_nanos(), count);
+        }
+        self.slots += count;
     }
 
     /// Whether later slots do not count.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.delays.len() >= MEDIAN_SLOTS || self.slots >= MEDIAN_WITHIN
+        self.delays.count() >= MEDIAN_SLOTS || self.slots >= MEDIAN_WITHIN
     }
 
     /// Lower median of the decoding delays; `None` if no slot was received.
-    pub fn median(&mut self) -> Option<Span> {
-        let middle = self.delays.len().checked_sub(1)? / 2;
-        Some(*self.delays.select_nth_unstable(middle).1)
+    #[must_use]
+    pub fn median(&self) -> Option<Span> {
+        let [median] = self.delays.percentiles([50]);
+        median
     }
 }
 

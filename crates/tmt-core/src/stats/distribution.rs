@@ -312,22 +312,16 @@ impl Distribution {
 
     /// The values of these ranks while the distribution is exact.
     fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        let mut values = Vec::with_capacity(usize::try_from(self.exact).unwrap_or(0));
-        values.extend_from_slice(&self.singles);
-        for &(value, times) in &self.repeated {
-            let times = usize::try_from(times).unwrap_or(0);
-            values.extend(std::iter::repeat_n(value, times));
-        }
+        let mut singles = self.singles.clone();
+        let repeated = Cumulated::of(&self.repeated);
         // Each selection leaves larger values to its right, so that a higher rank searches fewer values.
-        let mut from = 0;
+        let (mut below, mut before) = (0, 0);
         ranks.map(|rank| {
-            let place = usize::try_from(rank).ok()?.checked_sub(1)?;
-            if place < from {
-                from = 0;
+            if rank < before {
+                below = 0;
             }
-            let (_, value, _) = values.get_mut(from..)?.select_nth_unstable(place - from);
-            from = place;
-            Some(*value)
+            before = rank;
+            repeated.select(&mut singles, &mut below, rank)
         })
     }
 
@@ -370,6 +364,57 @@ impl Distribution {
             p99,
             max: seconds(self.max()),
         }
+    }
+}
+
+/// Repeated values in ascending order, with the number of values up to each.
+struct Cumulated(Vec<(u64, u64)>);
+
+impl Cumulated {
+    fn of(repeated: &[(u64, u64)]) -> Self {
+        let mut values = repeated.to_vec();
+        values.sort_unstable();
+        let mut total = 0;
+        for (_, count) in &mut values {
+            total += *count;
+            *count = total;
+        }
+        Self(values)
+    }
+
+    /// Number of repeated values for which `is_below` is true, as it is for all smaller ones.
+    fn count(&self, is_below: impl Fn(u64) -> bool) -> u64 {
+        let end = self.0.partition_point(|&(value, _)| is_below(value));
+        self.0[..end].last().map_or(0, |&(_, count)| count)
+    }
+
+    /// The value of this rank, from 1, among the repeated ones and `singles`, of which the first `below` are smaller; it sorts
+    /// them in part.
+    fn select(&self, singles: &mut [u64], below: &mut usize, rank: u64) -> Option<u64> {
+        let (mut from, mut to) = (*below, singles.len());
+        while from < to {
+            // Without repeated values it is known which one is looked for.
+            let place = if self.0.is_empty() {
+                usize::try_from(rank).ok()?.checked_sub(1)?
+            } else {
+                from.midpoint(to)
+            };
+            let (_, pivot, _) = singles.get_mut(from..to)?.select_nth_unstable(place - from);
+            let (pivot, before) = (*pivot, place as u64);
+            if rank <= before + self.count(|value| value < pivot) {
+                to = place;
+            } else if rank <= before + 1 + self.count(|value| value <= pivot) {
+                *below = place;
+                return Some(pivot);
+            } else {
+                from = place + 1;
+            }
+        }
+        *below = from;
+        let behind = self
+            .0
+            .partition_point(|&(_, count)| from as u64 + count < rank);
+        self.0.get(behind).map(|&(value, _)| value)
     }
 }
 

@@ -121,6 +121,27 @@ impl Runs {
     }
 }
 
+/// Items compared at a time in a run that is longer than this.
+const STRIDE: usize = 8;
+
+/// Length of the run of items with the key of the first one, which is `first`.
+fn run_length<T, K: PartialEq + Copy>(items: &[T], first: K, key: impl Fn(&T) -> K) -> usize {
+    // Short runs end within the first items. In long ones a branch for several items at once is quicker.
+    let (short, rest) = items.split_at(items.len().min(STRIDE));
+    if let Some(end) = short.iter().position(|item| key(item) != first) {
+        return end;
+    }
+    let strides = rest.chunks_exact(STRIDE);
+    let same = |items: &[T]| {
+        items
+            .iter()
+            .fold(true, |same, item| same & (key(item) == first))
+    };
+    let whole = short.len() + STRIDE * strides.take_while(|items| same(items)).count();
+    let end = items[whole..].iter().position(|item| key(item) != first);
+    end.map_or(items.len(), |end| whole + end)
+}
+
 /// Splits items into runs of equal keys. A key is computed once per item, unlike in `chunk_by`.
 pub(crate) fn equal_runs<T, K: PartialEq + Copy>(
     mut items: &[T],
@@ -128,8 +149,7 @@ pub(crate) fn equal_runs<T, K: PartialEq + Copy>(
 ) -> impl Iterator<Item = (K, &[T])> {
     std::iter::from_fn(move || {
         let first = key(items.first()?);
-        let end = items.iter().position(|item| key(item) != first);
-        let (run, rest) = items.split_at(end.unwrap_or(items.len()));
+        let (run, rest) = items.split_at(run_length(items, first, &key));
         items = rest;
         Some((first, run))
     })

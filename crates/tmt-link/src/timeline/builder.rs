@@ -113,7 +113,7 @@ impl Builder {
 
     /// Returns the trace with its blocks in `store`. All blocks must have been taken before.
     #[must_use]
-    pub fn finish_in(mut self, store: Arc<dyn Store>) -> Trace {
+    pub fn finish_in(self, store: Arc<dyn Store>) -> Trace {
         Trace {
             rate: self.rate.per_second(),
             median_delay: self.delays.median(),

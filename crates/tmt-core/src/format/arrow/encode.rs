@@ -113,23 +113,33 @@ pub fn footer<R: Row>(metadata: &Metadata, batches: &[BatchPlace], out: &mut Vec
 
 /// Appends a batch of `rows`; nothing if `rows` is empty. Returns the bytes of its header and its body.
 pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
-    if rows.is_empty() {
+    batch_of(&[rows], out)
+}
+
+/// The same with rows in several `parts`, one after another.
+pub(crate) fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
+    let length: usize = parts.iter().map(|rows| rows.len()).sum();
+    if length == 0 {
         return (0, 0);
     }
-    let erased = rows
-        .iter()
-        .filter(|row| row.decode_delay().is_zero())
-        .count();
-    let lengths = record_batch::<R>(rows.len(), erased, None, out);
-    words(rows, |row| row.tx_time().as_nanos(), out);
+    let rows = parts.iter().flat_map(|rows| rows.iter());
+    let erased = parts.iter().map(|rows| erased_in(rows)).sum();
+    let lengths = record_batch::<R>(length, erased, None, out);
+    words(parts, |row| row.tx_time().as_nanos(), out);
     if erased > 0 {
-        validity(rows, |row| !row.decode_delay().is_zero(), out);
+        validity(rows.map(|row| !row.decode_delay().is_zero()), length, out);
     }
-    words(rows, |row| row.decode_delay().as_nanos(), out);
+    words(parts, |row| row.decode_delay().as_nanos(), out);
     if R::HAS_ATTEMPTS {
-        words(rows, |row| row.attempts().into(), out);
+        words(parts, |row| row.attempts().into(), out);
     }
     lengths
+}
+
+fn erased_in<R: Row>(rows: &[R]) -> usize {
+    rows.iter()
+        .map(|row| usize::from(row.decode_delay().is_zero()))
+        .sum()
 }
 
 /// Appends the end line, if there is one, and the end of the stream. Returns the bytes of the header of the batch that
@@ -268,24 +278,27 @@ fn signed(length: usize) -> i64 {
 }
 
 /// Appends the words of a column, padded.
-fn words<R>(rows: &[R], word: impl Fn(&R) -> u64, out: &mut Vec<u8>) {
+fn words<R>(parts: &[&[R]], word: impl Fn(&R) -> u64, out: &mut Vec<u8>) {
     let mut laid_out = [[0; WIDTH]; CHUNK];
-    for rows in rows.chunks(CHUNK) {
+    for rows in parts.iter().flat_map(|rows| rows.chunks(CHUNK)) {
         for (place, row) in laid_out.iter_mut().zip(rows) {
             *place = word(row).to_le_bytes();
         }
         out.extend_from_slice(laid_out[..rows.len()].as_flattened());
     }
-    pad(rows.len() * WIDTH, out);
+    pad(
+        parts.iter().map(|rows| rows.len()).sum::<usize>() * WIDTH,
+        out,
+    );
 }
 
-/// Appends a bit for each row, the first in the lowest bit, padded.
-fn validity<R>(rows: &[R], is_valid: impl Fn(&R) -> bool, out: &mut Vec<u8>) {
-    out.extend(rows.chunks(8).map(|rows| {
-        let bits = rows.iter().enumerate();
-        bits.fold(0, |byte, (bit, row)| byte | u8::from(is_valid(row)) << bit)
+/// Appends a bit for each of `rows` rows, the first in the lowest bit, padded.
+fn validity(mut valid: impl Iterator<Item = bool>, rows: usize, out: &mut Vec<u8>) {
+    out.extend((0..rows.div_ceil(8)).map(|_| {
+        let bits = valid.by_ref().take(8).enumerate();
+        bits.fold(0, |byte, (bit, valid)| byte | u8::from(valid) << bit)
     }));
-    pad(rows.len().div_ceil(8), out);
+    pad(rows.div_ceil(8), out);
 }
 
 /// Pads a buffer of `bytes` bytes.

@@ -85,13 +85,13 @@ pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
 
 /// Appends rows of any type.
 pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
-    let (mut time, mut delay) = (Seconds::NONE, (Seconds::NONE, 0, ([b'0'; 8], b'0')));
+    let (mut time, mut end) = (Seconds::NONE, End::NONE);
     let mut block = [0; BLOCK + ROW];
     let mut at = 0;
     for row in rows {
         // The mask changes nothing; it removes a bounds check.
         if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
-            at += write(row, &mut time, &mut delay, window);
+            at += write(row, &mut time, &mut end, window);
         }
         if at >= BLOCK {
             out.extend_from_slice(&block[..at]);
@@ -101,41 +101,80 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// Writes a row and returns its length in bytes; `time` and the delay are those of the row before.
+/// Writes a row and returns its length in bytes; `time` and `end` are those of the row before.
 #[expect(
     clippy::inline_always,
     reason = "keeps the cached text in registers; one caller"
 )]
 #[inline(always)]
-fn write<T: Row>(
-    row: &T,
-    time: &mut Seconds,
-    (seconds, before, digits): &mut (Seconds, u64, Digits),
-    window: &mut [u8; ROW],
-) -> usize {
-    let end = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
+fn write<T: Row>(row: &T, time: &mut Seconds, end: &mut End, window: &mut [u8; ROW]) -> usize {
     let time_digits = time.digits(row.tx_time().as_nanos());
-    let mut at = time.write(time_digits, b',', window, 0);
+    let at = time.write(time_digits, b',', window, 0);
     let delay = row.decode_delay().as_nanos();
+    let attempts = T::HAS_ATTEMPTS.then(|| row.attempts());
     if delay == 0 {
-        put(window, at, [b'0', end]);
-        at += 2;
-    } else {
-        // Many links have one delay for everything that is received at the first attempt.
-        if delay != *before {
-            (*before, *digits) = (delay, seconds.digits(delay));
+        put(window, at, [b'0', after_delay(attempts)]);
+        return write_attempts(attempts, window, at + 2);
+    }
+    // Many links have one delay for everything that is received at the first attempt.
+    if (delay, attempts) != end.of {
+        end.keep(delay, attempts);
+    }
+    put(
+        window,
+        at,
+        *end.text.first_chunk::<END>().unwrap_or(&[0; END]),
+    );
+    at + end.length
+}
+
+/// The byte that follows a delay.
+const fn after_delay(attempts: Option<u32>) -> u8 {
+    if attempts.is_some() { b',' } else { b'\n' }
+}
+
+/// Writes attempts, if there are any, and the line end at `at`; returns where they end.
+#[inline]
+fn write_attempts(attempts: Option<u32>, row: &mut [u8; ROW], at: usize) -> usize {
+    match attempts {
+        None => at,
+        Some(attempts @ 0..=9) => {
+            put(row, at, [b'0' + (attempts % 10) as u8, b'\n']);
+            at + 2
         }
-        at = seconds.write(*digits, end, window, at);
+        Some(attempts) => many_attempts(attempts, row, at),
     }
-    if !T::HAS_ATTEMPTS {
-        return at;
+}
+
+/// Bytes of the longest end of a row.
+const END: usize = 32;
+
+/// The end of the row before from its delay on, as text.
+struct End {
+    /// Delay, ns, and attempts, if they are written.
+    of: (u64, Option<u32>),
+    seconds: Seconds,
+    text: [u8; ROW],
+    length: usize,
+}
+
+impl End {
+    /// No end: rows without a delay have none.
+    const NONE: Self = Self {
+        of: (0, None),
+        seconds: Seconds::NONE,
+        text: [0; ROW],
+        length: 0,
+    };
+
+    #[inline]
+    fn keep(&mut self, delay: u64, attempts: Option<u32>) {
+        self.of = (delay, attempts);
+        let digits = self.seconds.digits(delay);
+        let text = &mut self.text;
+        let at = self.seconds.write(digits, after_delay(attempts), text, 0);
+        self.length = write_attempts(attempts, text, at);
     }
-    let attempts = row.attempts();
-    if attempts > 9 {
-        return many_attempts(attempts, window, at);
-    }
-    put(window, at, [b'0' + (attempts % 10) as u8, b'\n']);
-    at + 2
 }
 
 /// The nine digits after a decimal point.

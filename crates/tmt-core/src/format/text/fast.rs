@@ -7,8 +7,9 @@
 //! than those before. The layout of the digits is learned from the rows that the exact parser accepts.
 
 use super::LONGEST_LINE;
+use super::alike::{self, Alike, End};
 use super::layout::Layout;
-use super::swar::{Digits, mask};
+use super::swar::{Digits, first_half, mask};
 use crate::format::batch::Rows;
 use crate::format::columns::{ATTEMPTS, DECODE_DELAY, ERASED, TX_TIME};
 use crate::format::unit::{POWERS_OF_TEN, Unit};
@@ -18,38 +19,59 @@ use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
 /// 27, and sixteen bytes are read from there.
 const WINDOW: usize = 128;
 
-/// Up to sixteen bytes to compare with.
+/// Up to sixteen bytes to compare with. The first is the lowest.
 #[derive(Debug, Clone, Copy)]
-struct Pattern {
-    text: [u64; 2],
-    mask: [u64; 2],
-    length: usize,
+pub(super) struct Pattern {
+    text: u128,
+    mask: u128,
+    pub(super) length: usize,
 }
 
 impl Pattern {
     /// A pattern that matches nothing.
-    const NEVER: Self = Self {
-        text: [1; 2],
-        mask: [0; 2],
+    pub(super) const NEVER: Self = Self {
+        text: 1,
+        mask: 0,
         length: 0,
     };
 
     /// Length of the longest pattern, bytes.
-    const LONGEST: usize = 16;
+    pub(super) const LONGEST: usize = 16;
+
+    /// The first `length` bytes of `text`, at most 16.
+    pub(super) fn of(text: u128, length: usize) -> Self {
+        let mut pattern = Self::NEVER;
+        pattern.keep(text, length);
+        pattern
+    }
 
     /// Keeps the first `length` bytes of `text`, at most 16.
     #[inline]
-    fn keep(&mut self, text: [u64; 2], length: usize) {
+    fn keep(&mut self, text: u128, length: usize) {
         if length != self.length {
             self.length = length;
-            self.mask = [mask(length), mask(length.saturating_sub(8))];
+            self.mask = u128::from(mask(length)) | u128::from(mask(length.saturating_sub(8))) << 64;
         }
-        self.text = [text[0] & self.mask[0], text[1] & self.mask[1]];
+        self.text = text & self.mask;
+    }
+
+    /// The same after the byte `first`; one that matches nothing if that is too long.
+    pub(super) fn after(&self, first: u8) -> Self {
+        if self.length == 0 || self.length == Self::LONGEST {
+            return Self::NEVER;
+        }
+        Self::of(self.text << 8 | u128::from(first), self.length + 1)
     }
 
     #[inline]
-    fn begins(&self, text: [u64; 2]) -> bool {
-        ((text[0] & self.mask[0]) ^ self.text[0]) | ((text[1] & self.mask[1]) ^ self.text[1]) == 0
+    pub(super) fn begins(&self, text: u128) -> bool {
+        text & self.mask == self.text
+    }
+
+    /// The same for a pattern of at most eight bytes.
+    #[inline]
+    pub(super) fn begins_word(&self, text: u64) -> bool {
+        text & first_half(self.mask) == first_half(self.text)
     }
 }
 
@@ -121,7 +143,7 @@ impl Shape {
     )]
     #[inline(always)]
     fn find(&mut self, window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
-        let text = load_two(window, at);
+        let text = load(window, at);
         let (nanos, length) = if self.pattern.begins(text) {
             (self.nanos, self.pattern.length)
         } else {
@@ -129,7 +151,7 @@ impl Shape {
         };
         let from = at + length;
         let run = &self.decimals;
-        let digits = Digits::of(load_two(window, from)[0]);
+        let digits = Digits::of(first_half(load(window, from)));
         if run.length == 9 {
             let last = window[(from + 8) & 127] ^ b'0';
             if !digits.are_digits(u64::MAX) || last > 9 {
@@ -151,17 +173,12 @@ impl Shape {
     /// Parses a whole part with as many digits as before, and its point.
     #[expect(clippy::inline_always, reason = "as `find`")]
     #[inline(always)]
-    fn find_whole(
-        &mut self,
-        window: &[u8; WINDOW],
-        at: usize,
-        text: [u64; 2],
-    ) -> Option<(u64, usize)> {
+    fn find_whole(&mut self, window: &[u8; WINDOW], at: usize, text: u128) -> Option<(u64, usize)> {
         let run = &self.whole;
-        let digits = Digits::of(text[0]);
+        let digits = Digits::of(first_half(text));
         let value = if run.length > 8 {
             let rest = DigitRun::new(run.length - 8, 0);
-            let low = Digits::of(text[1]);
+            let low = Digits::of(first_half(text >> 64));
             if !digits.are_digits(u64::MAX) || !low.are_digits(rest.mask) {
                 return None;
             }
@@ -190,7 +207,7 @@ impl Shape {
 
     /// Keeps the text of the last parsed whole part, with its point.
     #[cold]
-    fn keep_whole(&mut self, text: [u64; 2], length: usize) {
+    fn keep_whole(&mut self, text: u128, length: usize) {
         if length <= Pattern::LONGEST {
             self.pattern.keep(text, length);
             self.nanos = self.parsed;
@@ -229,6 +246,8 @@ pub(super) struct FastParser {
     erased: Ending,
     /// The last delay that matched neither, ns.
     last: u64,
+    /// Whether the last row ended with one of them.
+    ended_as_before: bool,
 }
 
 impl FastParser {
@@ -249,6 +268,7 @@ impl FastParser {
             delivered: Ending::NEVER,
             erased: Ending::NEVER,
             last: 0,
+            ended_as_before: false,
         })
     }
 
@@ -265,20 +285,32 @@ impl FastParser {
     }
 
     /// Parses common rows of `text` from `at` on; returns where the first other line begins.
-    ///
-    /// The last rows of a text are left to the exact parser: words would reach beyond its end.
     pub(super) fn run(&mut self, text: &[u8], mut at: usize, rows: &mut Rows) -> usize {
+        at = self.run_within(text, at, rows);
+        let rest = &text[at..];
+        if rest.len() < WINDOW {
+            // Words would reach beyond the end of the text. Zeros are no part of a row.
+            let mut end = [0; 2 * WINDOW];
+            end[..rest.len()].copy_from_slice(rest);
+            at += self.run_within(&end, 0, rows);
+        }
+        at
+    }
+
+    /// The same; leaves the last rows, those with less than a window of bytes from their first on.
+    fn run_within(&mut self, text: &[u8], mut at: usize, rows: &mut Rows) -> usize {
         let Some(mut previous) = rows.slots.last().map(Slot::tx_time) else {
             return at;
         };
         // The end of a row is known only after it has been parsed. Assuming the length of the row before lets the
         // processor start the next row early.
-        let mut guess = 0;
+        let (mut guess, mut kept) = (0, 0);
         loop {
             let length = loop {
                 let Some((slot, attempts, length)) = self.parse_row(text, at) else {
                     return at;
                 };
+                let step = slot.tx_time().since(previous).as_nanos();
                 if slot.tx_time() < previous {
                     return at;
                 }
@@ -287,6 +319,16 @@ impl FastParser {
                 if self.attempts {
                     rows.attempts.push(attempts);
                 }
+                // Two rows with known ends, and times that come in small steps, promise more of them.
+                kept = if self.ended_as_before { kept + 1 } else { 0 };
+                if kept >= 2
+                    && let Some(alike) = self.alike(&text[at..], &slot, step)
+                {
+                    at += length;
+                    (at, previous) = self.run_alike(&alike, text, at, previous, rows);
+                    kept = 0;
+                    break 0;
+                }
                 if length != guess {
                     break length;
                 }
@@ -294,6 +336,63 @@ impl FastParser {
             };
             at += length;
             guess = length;
+        }
+    }
+
+    /// Rows like `slot`, whose row `text` begins with, if a dozen or more may follow at distances of `step`, ns.
+    fn alike(&self, text: &[u8], slot: &Slot, step: u64) -> Option<Alike> {
+        let (whole, decimals) = (&self.time.whole, &self.time.decimals);
+        let (length, run, unit) = match decimals.length {
+            0 => (whole.length, whole.length, whole.unit),
+            decimals => (
+                whole.length + 1 + decimals,
+                decimals,
+                self.time.decimals.unit,
+            ),
+        };
+        let range = unit.saturating_mul(POWERS_OF_TEN[run.min(8)]);
+        if step > range / 16 {
+            return None;
+        }
+        let end = |like: &Ending| {
+            let delay = Span::from_nanos(like.delay)?;
+            let pattern = like.pattern.after(self.separator);
+            Some(End { pattern, delay })
+        };
+        let ends = [end(&self.delivered)?, end(&self.erased)?];
+        let row = u128::from_le_bytes(*text.first_chunk()?);
+        Alike::new(row, slot.tx_time(), (length, run), unit, ends)
+    }
+
+    /// Parses rows that are `alike` from `at` on, with the last time before them; returns where they end, and their last time.
+    fn run_alike(
+        &self,
+        alike: &Alike,
+        text: &[u8],
+        mut at: usize,
+        mut previous: Time,
+        rows: &mut Rows,
+    ) -> (usize, Time) {
+        let mut slots = [Slot::erased(Time::ZERO); alike::BLOCK];
+        loop {
+            let (taken, length, last) = alike.take(&text[at..], previous, &mut slots);
+            let taken = &slots[..taken];
+            rows.slots.extend_from_slice(taken);
+            if self.attempts {
+                let of = |slot: &Slot| {
+                    let like = if slot.is_erased() {
+                        &self.erased
+                    } else {
+                        &self.delivered
+                    };
+                    like.attempts
+                };
+                rows.attempts.extend(taken.iter().map(of));
+            }
+            (at, previous) = (at + length, last);
+            if taken.len() < alike::BLOCK {
+                return (at, previous);
+            }
         }
     }
 
@@ -307,13 +406,15 @@ impl FastParser {
             return None;
         }
         let offset = length + 1;
-        let ending = load_two(window, offset);
+        let ending = load(window, offset);
         for like in [&self.delivered, &self.erased] {
             if like.pattern.begins(ending) {
                 let slot = Slot::new(Time::from_nanos(time)?, Span::from_nanos(like.delay)?)?;
+                self.ended_as_before = true;
                 return Some((slot, like.attempts, offset + like.pattern.length));
             }
         }
+        self.ended_as_before = false;
         let is_zero = window[offset & 127] == b'0' && window[(offset + 1) & 127] != b'.';
         let (delay, length) = if is_zero {
             (0, 1)
@@ -369,11 +470,7 @@ impl FastParser {
 
 /// The sixteen bytes at `at`, at most 63. The mask removes the bounds check.
 #[inline]
-fn load_two(window: &[u8; WINDOW], at: usize) -> [u64; 2] {
-    let at = at & 63;
-    [at, at + 8].map(|at| {
-        window[at..]
-            .first_chunk()
-            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    })
+fn load(window: &[u8; WINDOW], at: usize) -> u128 {
+    let bytes = window[at & 63..].first_chunk();
+    bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }

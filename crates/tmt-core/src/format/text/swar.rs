@@ -15,6 +15,16 @@ pub(super) const fn mask(length: usize) -> u64 {
     }
 }
 
+/// The first eight of sixteen bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the other half is left out"
+)]
+#[inline]
+pub(super) const fn first_half(text: u128) -> u64 {
+    text as u64
+}
+
 /// Eight characters, each XORed with `0`: a digit becomes its value, 0 to 9.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Digits(u64);
@@ -47,12 +57,10 @@ impl Digits {
     /// The value of all eight digits as a decimal number.
     #[inline]
     pub(super) const fn value(self) -> u64 {
-        const PAIRS: u64 = 0x0000_00ff_0000_00ff;
-        // Adjacent digits become pairs; the upper halves of two products add the pairs.
-        let pairs = self.0.wrapping_mul(10).wrapping_add(self.0 >> 8);
-        let front = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
-        let back = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
-        front.wrapping_add(back) >> 32
+        // Neighbours become pairs, pairs become fours, fours become eight digits.
+        let pairs = (self.0.wrapping_mul(10 * (1 << 8) + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul(100 * (1 << 16) + 1) >> 16) & 0x0000_ffff_0000_ffff;
+        fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
     }
 }
 

@@ -43,12 +43,13 @@ impl Formatted {
         self.failed = self.block.pack(form.compression).err();
     }
 
-    fn rows<T: Row>(&mut self, rows: &[T], form: Form) {
+    /// Formats the rows of `parts`, one after another.
+    fn rows<T: Row>(&mut self, parts: &[&[T]], form: Form) {
         let mut batch = None;
         self.fill(form, |out| match form.format {
-            Format::Csv => encode::rows(rows, out),
+            Format::Csv => parts.iter().for_each(|rows| encode::rows(rows, out)),
             Format::Arrow | Format::ArrowStream => {
-                batch = Some(arrow::encode::batch(rows, out));
+                batch = Some(arrow::encode::batch_of(parts, out));
             }
             // Parquet encodes columns when it writes them.
             Format::Parquet => {}
@@ -112,9 +113,9 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
     target: Target<T, W>,
     form: Form,
     has_head: bool,
-    /// The first `whole` rows are in blocks that are being formatted; the others do not fill a block yet.
+    /// Rows that do not fill a block yet, and those of the round before, which begin a block that is being formatted.
     rest: Vec<T>,
-    whole: usize,
+    begun: Vec<T>,
     formatted: Pool<Formatted>,
     writing: Pool<Formatted>,
     outcome: io::Result<()>,
@@ -164,7 +165,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             form,
             has_head: head.is_head(),
             rest: Vec::new(),
-            whole: 0,
+            begun: Vec::new(),
             formatted: Pool::default(),
             writing,
             outcome: Ok(()),
@@ -198,18 +199,15 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
                 return;
             }
         }
-        let pieces: Vec<&[T]> = if form == Form::default() {
-            rows.flat_map(|rows| rows.chunks(PIECE)).collect()
+        let blocks: Vec<Vec<&[T]>> = if form == Form::default() {
+            let pieces = rows.flat_map(|rows| rows.chunks(PIECE));
+            pieces.map(|rows| vec![rows]).collect()
         } else {
-            self.rest.drain(..self.whole);
-            rows.for_each(|rows| self.rest.extend_from_slice(rows));
-            let blocks = self.rest.chunks_exact(BLOCK);
-            self.whole = self.rest.len() - blocks.remainder().len();
-            blocks.collect()
+            in_blocks(rows.collect(), &mut self.rest, &mut self.begun)
         };
-        let formatted = self.formatted.resize(pieces.len());
-        for (rows, block) in pieces.into_iter().zip(formatted) {
-            scope.spawn(move |_| block.rows(rows, form));
+        let formatted = self.formatted.resize(blocks.len());
+        for (parts, block) in blocks.into_iter().zip(formatted) {
+            scope.spawn(move |_| block.rows(&parts, form));
         }
     }
 
@@ -272,11 +270,40 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
 
     /// Formats the rows that do not fill a block.
     fn format_rest(&mut self) {
-        let rest = &self.rest[self.whole..];
-        if !rest.is_empty() {
-            self.writing.grow().rows(rest, self.form);
+        if !self.rest.is_empty() {
+            self.writing.grow().rows(&[&self.rest], self.form);
         }
     }
+}
+
+/// Cuts the rows of `rest` and those of `parts` into blocks, in order. Those of `rest` are then in `begun`, and `rest` has those
+/// that fill no block; no others are copied.
+fn in_blocks<'s, T: Copy>(
+    parts: Vec<&'s [T]>,
+    rest: &mut Vec<T>,
+    begun: &'s mut Vec<T>,
+) -> Vec<Vec<&'s [T]>> {
+    let more: usize = parts.iter().map(|rows| rows.len()).sum();
+    let number = (rest.len() + more) / BLOCK;
+    begun.clear();
+    if number > 0 {
+        std::mem::swap(rest, begun);
+    }
+    let mut blocks = vec![Vec::new(); number];
+    let (mut at, mut room) = (0, BLOCK);
+    for mut rows in std::iter::once(begun.as_slice()).chain(parts) {
+        while let Some(block) = blocks.get_mut(at).filter(|_| !rows.is_empty()) {
+            let (part, after) = rows.split_at(rows.len().min(room));
+            block.push(part);
+            rows = after;
+            room -= part.len();
+            if room == 0 {
+                (at, room) = (at + 1, BLOCK);
+            }
+        }
+        rest.extend_from_slice(rows);
+    }
+    blocks
 }
 
 impl<T: Row, W: Write + Send> Sink<T> for TraceWriter<T, W> {

@@ -19,6 +19,9 @@ impl WaitingLldu {
 /// Size of the smallest ring, LLDUs.
 const SMALLEST: usize = 1 << 10;
 
+/// LLDUs passed on at a time, while they are in the nearest cache.
+const PASSED: usize = 64;
+
 /// Content of an empty place.
 const BLANK: Lldu = Lldu {
     tx_time: Time::ZERO,
@@ -193,7 +196,9 @@ impl LlduRing {
                 let latest = &mut self.latest;
                 out.extend(settled.iter().map(|lldu| deliver_in_order(lldu, latest)));
             } else if let Some(out) = &mut out {
-                out.extend_from_slice(settled);
+                out.reserve(settled.len());
+                let parts = settled.chunks(PASSED);
+                parts.for_each(|part| out.extend_from_slice(part));
             }
             if waits.is_some() {
                 return;
