@@ -362,6 +362,29 @@ mod tests {
 
     use super::*;
 
+    /// FNV-1a of the words 5, 7, 2, 9, 0 and 0, each of eight bytes, as a loop of Python computes it.
+    #[test]
+    fn the_digest_is_fnv_over_every_row() {
+        let digest = |rows: &[(u64, u64, Option<u32>)]| {
+            let mut builder = Builder::default();
+            for (at, delay, attempts) in rows {
+                let (at, delay) = (Time::from_nanos(*at), Span::from_nanos(*delay));
+                builder.push(at.unwrap(), delay.unwrap(), *attempts);
+            }
+            builder.finish().digest().unwrap()
+        };
+        let whole = digest(&[(5, 7, Some(2)), (9, 0, None)]);
+        assert_eq!(whole, 0x8de5_b7af_83ce_9d2c);
+        for other in [
+            &[(5, 7, Some(2)), (10, 0, None)][..],
+            &[(5, 8, Some(2)), (9, 0, None)],
+            &[(5, 7, Some(3)), (9, 0, None)],
+            &[(5, 7, Some(2))],
+        ] {
+            assert_ne!(digest(other), whole);
+        }
+    }
+
     fn lldu(at: u64, delay: u64, attempts: u32) -> Lldu {
         Lldu {
             tx_time: Time::from_nanos(at).unwrap(),

@@ -238,10 +238,6 @@ impl Experiment {
             resolved.rwnd = Some(self.receiver_window());
             resolved.first_rwnd = Some(self.first_receiver_window());
             resolved.read_endpoint(endpoint);
-            if !applications::have_pauses(flows) {
-                // It has no effect.
-                resolved.idle_restart = self.idle_restart;
-            }
         }
         if self.flow.is_none() {
             resolved.flows = Some(self.flows());

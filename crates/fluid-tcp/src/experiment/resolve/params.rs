@@ -14,7 +14,12 @@ impl Plan {
     pub(super) fn params(&self, head: &Metadata) -> Params {
         // On a synthetic link LLDU and packing are those of the return trace.
         let describes_trace = |key: &str| key.starts_with("lldu") || key == "packing";
-        let is_shown = |key: &str| self.link.trace().is_some() || !describes_trace(key);
+        // It has no effect on transfers without pauses.
+        let rests = super::applications::have_pauses(&self.flows);
+        let is_shown = |key: &str| match key {
+            "idle_restart" => rests,
+            key => self.link.trace().is_some() || !describes_trace(key),
+        };
         let mut params = Params::new();
         for parameter in PARAMETERS {
             let value = (parameter.access.json)(&self.resolved);

@@ -170,10 +170,7 @@ mod tests {
         assert_eq!(table_text("x", &b""[..]).unwrap(), "");
         let empty = capture(&[(0, tcp(1, 2, 0))]);
         let error = table_text("x.pcap", std::io::Cursor::new(empty)).unwrap_err();
-        assert!(
-            error.starts_with("x.pcap: capture: found no payload"),
-            "{error}"
-        );
+        assert!(error.starts_with("x.pcap: found no payload"), "{error}");
         let cut = capture(&[(0, udp(1, 100))]);
         let cut = cut[..cut.len() - 20].to_vec();
         let error = table_text("x.pcap", std::io::Cursor::new(cut)).unwrap_err();
