@@ -1,7 +1,7 @@
 //! The innermost loop of the fast path: rows that differ from the row before in the last digits of their time alone.
 //!
-//! Nothing is guessed: a row is taken only if all of its bytes were compared, and those that may differ are digits. Its
-//! value follows from that of the row before, so that only digits after the last one that changed are converted.
+//! Nothing is guessed. A row is taken only if each of its bytes is that of the row before or one of the last digits of the
+//! time, and only these digits are converted.
 
 use super::fast::Pattern;
 use super::swar::{Digits, mask};
