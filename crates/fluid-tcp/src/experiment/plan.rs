@@ -538,39 +538,12 @@ impl Plan {
             set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
             set("return_packing", &plan.packing);
         }
-        for (side, plan) in Side::ALL.into_iter().zip(&self.side_paths) {
-            let Some(plan) = plan else { continue };
-            let side: &str = side.into();
-            set(&format!("{side}_hop"), &"on");
-            if let Some(rate) = plan.rate {
-                set(&format!("{side}_rate_bps"), &rate.0);
-            }
-            if plan.trace.is_some() {
-                set(&format!("{side}_trace"), &"on");
-            }
-            if let Some(size) = &plan.size {
-                set(&format!("{side}_buffer"), &size.text());
-                set(&format!("{side}_queue"), &plan.discipline);
-            }
-            if let Some(loss) = &plan.loss {
-                set(&format!("{side}_loss"), loss);
-            }
-        }
+        self.describe_side_paths(head);
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
         if let Some(loss) = &self.resolved.queue_loss {
             set("queue_loss", loss);
         }
-        if let Some(loss) = &self.resolved.return_loss {
-            set("return_loss", loss);
-        }
-        if let Some(rate) = self.resolved.return_rate {
-            set("return_rate_bps", &rate.0);
-        }
-        if let Some(access) = &self.resolved.return_capacity {
-            set("return_capacity", access);
-        }
-        if let Some(filter) = &self.resolved.ack_filter {
-            set("ack_filter", filter);
-        }
+        self.describe_return_path(head);
         // All flows of TCP have the same settings but for congestion control, start and size.
         if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
             self.describe_acks(head, endpoint);
@@ -589,6 +562,46 @@ impl Plan {
 }
 
 impl Plan {
+    /// Describes losses and capacity of the return path.
+    fn describe_return_path(&self, head: &mut Metadata) {
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        if let Some(loss) = &self.resolved.return_loss {
+            set("return_loss", loss);
+        }
+        if let Some(rate) = self.resolved.return_rate {
+            set("return_rate_bps", &rate.0);
+        }
+        if let Some(access) = &self.resolved.return_capacity {
+            set("return_capacity", access);
+        }
+        if let Some(filter) = &self.resolved.ack_filter {
+            set("ack_filter", filter);
+        }
+    }
+
+    /// Describes the paths beside the link.
+    fn describe_side_paths(&self, head: &mut Metadata) {
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        for (side, plan) in Side::ALL.into_iter().zip(&self.side_paths) {
+            let Some(plan) = plan else { continue };
+            let side: &str = side.into();
+            set(&format!("{side}_hop"), &"on");
+            if let Some(rate) = plan.rate {
+                set(&format!("{side}_rate_bps"), &rate.0);
+            }
+            if plan.trace.is_some() {
+                set(&format!("{side}_trace"), &"on");
+            }
+            if let Some(size) = &plan.size {
+                set(&format!("{side}_buffer"), &size.text());
+                set(&format!("{side}_queue"), &plan.discipline);
+            }
+            if let Some(loss) = &plan.loss {
+                set(&format!("{side}_loss"), loss);
+            }
+        }
+    }
+
     /// Rate that the return path has all the time; `None` without a limit, or if all is on request.
     fn return_rate(&self) -> Option<BitRate> {
         let assigned = self.resolved.return_capacity.as_ref();
