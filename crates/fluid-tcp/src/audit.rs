@@ -188,7 +188,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             _ => {}
         }
         let timeline = timeline.map(Cursor::new).transpose()?;
-        let slots = slots.map(|slots| Slots::open(slots, head, tally));
+        let slots = slots.map(|slots| Slots::open(slots, &head, tally));
         let slots = slots.transpose().map_err(AuditError::Slots)?;
         Ok(Some(Self {
             log,
@@ -197,12 +197,12 @@ impl<'t, R: Read> Auditor<'t, R> {
             counts: Counts::default(),
             flows: BTreeMap::new(),
             hops: [
-                Replay::new("enqueued", head.hops[0].unwrap_or_default()),
-                Replay::new("delivered", head.hops[1].unwrap_or_default()),
+                Replay::new("enqueued", settings.hops[0].unwrap_or_default()),
+                Replay::new("delivered", settings.hops[1].unwrap_or_default()),
             ],
             queue: Queue::new(&head, settings.queue_losses.take()),
             server: Server::new(
-                head,
+                &head,
                 std::mem::take(&mut settings.order),
                 timeline,
                 settings.link_losses.take(),

@@ -236,8 +236,8 @@ pub(super) struct Head {
     pub(super) run_ends: Time,
     /// Whether the run repeated its timeline (`--loop`).
     pub(super) looped: bool,
-    /// Hops before the gateway and behind the link.
-    pub(super) hops: [Option<Hop>; 2],
+    /// Whether there are hops before the gateway and behind the link.
+    pub(super) hops: [bool; 2],
     /// Length of a slot on a timeline with `--overlap shift`, which keeps deliveries apart.
     pub(super) shift: Option<Span>,
 }
@@ -247,6 +247,8 @@ pub(super) struct Settings {
     /// Whether the log has no ACKs, because only the hosts know them.
     pub(super) unacknowledged: bool,
     pub(super) head: Head,
+    /// The hops before the gateway and behind the link.
+    pub(super) hops: [Option<Hop>; 2],
     /// The settings for each flow, if they have terrestrial RTTs of their own.
     of_flows: Vec<Head>,
     /// The datagrams of each flow, `None` of one of TCP; none if all are TCP.
@@ -372,19 +374,8 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     )?;
     let unacknowledged = is_second("hosts", keys.hosts, ["simulated", "real"])?;
     let delays_acks = keys.delayed_ack.is_some() && !proxied && !unacknowledged;
-    let needed: [(bool, &[&str]); 7] = [
-        (keys.link == Link::Synthetic, &["rate_bps"]),
-        (on_timeline, &["lldus_per_packet"]),
-        (shared, &["lldu_payload_bytes"]),
-        (shifted, &["slot_ns"]),
-        (coupled, &["units_per_packet", "interleave"]),
-        (log == "slots", &["scheme", "feedback_delay_ns"]),
-        (delays_acks, &["delayed_ack_timer_ns", "quick_acks"]),
-    ];
-    let needed = needed.iter().filter(|(is_needed, _)| *is_needed);
-    for key in needed.flat_map(|(_, keys)| *keys) {
-        metadata.get(key).ok_or_else(|| missing(key))?;
-    }
+    let given = (on_timeline, shared, shifted, delays_acks);
+    check_needed(metadata, &keys, given, log)?;
     let (size, payload) = (keys.packet_bytes, keys.lldu_payload_bytes);
     let lldus = keys.lldus_per_packet.unwrap_or(NonZeroU64::MIN);
     if let Some(room) = payload.filter(|_| shared)
@@ -401,16 +392,6 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         .filter(|_| keys.flow_terrestrial_rtts_ns.is_none());
     let queue_losses = queue_loss.and_then(Listed::of);
     let only_listed = keys.queue_loss.is_none() || queue_losses.is_some();
-    let ack_path = match keys.return_loss {
-        _ if keys.return_rate_bps.is_some()
-            || keys.return_trace.is_some()
-            || keys.return_capacity.is_some() =>
-        {
-            AckPath::Queued
-        }
-        Some(_) => AckPath::Lossy,
-        None => AckPath::Clear,
-    };
     // The ACKs of a proxy do not cross the return link.
     let at_once = AckRules {
         every: 1,
@@ -418,10 +399,11 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     };
     let acks = delays_acks.then(|| AckRules {
         may_be_quick: growing,
-        path: ack_path,
+        path: ack_path(&keys),
         any_order: coupled && in_order.is_none() || keys.far_hop.is_some(),
         ..ack_rules(&keys)
     });
+    let hops = hops(&keys);
     let head = Head {
         link: keys.link,
         rate_bps: keys.rate_bps.unwrap_or(NonZeroU64::MIN).get(),
@@ -446,24 +428,12 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         flows: keys.flows.get(),
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
         looped: keys.looped == Some("on"),
-        hops: [
-            hop(
-                keys.terrestrial_hop,
-                keys.terrestrial_rate_bps,
-                keys.terrestrial_queue,
-                keys.terrestrial_loss,
-            ),
-            hop(
-                keys.far_hop,
-                keys.far_rate_bps,
-                keys.far_queue,
-                keys.far_loss,
-            ),
-        ],
+        hops: hops.map(|hop| hop.is_some()),
         shift: keys.slot_ns.filter(|_| shifted).map(span),
         ..Head::default()
     };
     Ok(Settings {
+        hops,
         unacknowledged,
         of_flows: head.of_flows(keys.flow_terrestrial_rtts_ns)?,
         head: head.with_terrestrial_rtt(span(keys.terrestrial_rtt_ns.unwrap_or_default())),
@@ -475,17 +445,63 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
     })
 }
 
-/// A hop beside the link; `None` if the head has none.
-fn hop(
-    there: Option<&str>,
-    rate: Option<NonZeroU64>,
-    queue: Option<&str>,
-    loss: Option<&str>,
-) -> Option<Hop> {
-    there.map(|_| Hop {
-        rate_bps: rate.map(NonZeroU64::get),
-        is_exact: loss.is_none() && queue.is_none_or(|queue| queue == "drop-tail"),
-    })
+/// Checks that the head has the keys that others need: those of a timeline, of shared LLDUs, of deliveries apart, of delayed ACKs.
+fn check_needed(
+    metadata: &Metadata,
+    keys: &Keys<'_>,
+    (on_timeline, shared, shifted, delays_acks): (bool, bool, bool, bool),
+    log: &str,
+) -> Result<(), Finding> {
+    let needed: [(bool, &[&str]); 7] = [
+        (keys.link == Link::Synthetic, &["rate_bps"]),
+        (on_timeline, &["lldus_per_packet"]),
+        (shared, &["lldu_payload_bytes"]),
+        (shifted, &["slot_ns"]),
+        (
+            keys.link == Link::Coupled,
+            &["units_per_packet", "interleave"],
+        ),
+        (log == "slots", &["scheme", "feedback_delay_ns"]),
+        (delays_acks, &["delayed_ack_timer_ns", "quick_acks"]),
+    ];
+    let needed = needed.iter().filter(|(is_needed, _)| *is_needed);
+    for key in needed.flat_map(|(_, keys)| *keys) {
+        metadata.get(key).ok_or_else(|| missing(key))?;
+    }
+    Ok(())
+}
+
+/// The hops beside the link; `None` where the head has none.
+fn hops(keys: &Keys<'_>) -> [Option<Hop>; 2] {
+    let hop =
+        |there: Option<&str>, rate: Option<NonZeroU64>, queue: Option<&str>, loss: Option<&str>| {
+            there.map(|_| Hop {
+                rate_bps: rate.map(NonZeroU64::get),
+                is_exact: loss.is_none() && queue.is_none_or(|queue| queue == "drop-tail"),
+            })
+        };
+    let (near, far) = (keys.terrestrial_rate_bps, keys.far_rate_bps);
+    [
+        hop(
+            keys.terrestrial_hop,
+            near,
+            keys.terrestrial_queue,
+            keys.terrestrial_loss,
+        ),
+        hop(keys.far_hop, far, keys.far_queue, keys.far_loss),
+    ]
+}
+
+/// What may happen to ACKs.
+fn ack_path(keys: &Keys<'_>) -> AckPath {
+    let waits = keys.return_rate_bps.is_some()
+        || keys.return_trace.is_some()
+        || keys.return_capacity.is_some();
+    match keys.return_loss {
+        _ if waits => AckPath::Queued,
+        Some(_) => AckPath::Lossy,
+        None => AckPath::Clear,
+    }
 }
 
 /// When a receiver sends ACKs, as far as single keys say it.

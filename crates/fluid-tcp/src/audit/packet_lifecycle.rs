@@ -41,9 +41,11 @@ fn check_far(row: &Row, head: &Head, tally: &mut RuleTally) {
     }
     let Some(at) = delivered else { return };
     let mut story = tally.at(Rule::Story, row.line);
-    match head.hops[1] {
-        Some(_) => story.not_before("delivered", at, crossed, ", when it left the link"),
-        None => story.exactly("delivered", at, crossed, ", when it left the link"),
+    let why = ", when it left the link";
+    if head.hops[1] {
+        story.not_before("delivered", at, crossed, why);
+    } else {
+        story.exactly("delivered", at, crossed, why);
     }
 }
 
@@ -94,11 +96,11 @@ fn check_arrival(row: &Row, head: &Head, tally: &mut RuleTally) {
     let reaches = row.sent.saturating_add(head.toward);
     if let Some(enqueued) = row.enqueued {
         // A time before `sent` is reported by `check_times`.
-        let waited = head.hops[0].is_some() && enqueued > reaches;
+        let waited = head.hops[0] && enqueued > reaches;
         let holds = enqueued == reaches || waited || enqueued < row.sent;
         let mut story = tally.at(Rule::Story, row.line);
         story.check(holds, format_args!("enqueued {enqueued}"), reaches);
-    } else if head.hops[0].is_none() {
+    } else if !head.hops[0] {
         let mut form = tally.at(Rule::Form, row.line);
         form.check(reaches > row.sent, "no time in 'enqueued'", reaches);
     }

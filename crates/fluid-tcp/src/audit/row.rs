@@ -21,9 +21,9 @@ pub(super) const HEADER: (&str, &[&str]) = (
     "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,acked_s,\
      delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
     &[
+        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
         "",
         ",crossed_s,delay_terrestrial_s,delay_far_s",
-        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
         ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
         ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
         ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,\

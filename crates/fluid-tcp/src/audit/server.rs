@@ -70,14 +70,14 @@ pub(super) struct Server<'t> {
 impl<'t> Server<'t> {
     /// `order` is that of the queue, with the classes of the flows.
     pub(super) fn new(
-        head: Head,
+        head: &Head,
         (order, classes): (Order, Vec<u64>),
         timeline: Option<Cursor<'t>>,
         listed: Option<Listed>,
     ) -> Self {
         Self {
             fifo: Fifo::new(order, classes, head.link != Link::Coupled),
-            head,
+            head: *head,
             timeline,
             listed,
             ..Self::default()

@@ -63,12 +63,12 @@ impl<'r> Slots<'r> {
     /// Reads the head of the slot log of a packet log with `head`; `None` if it cannot be used.
     pub(super) fn open(
         log: Box<dyn Read + 'r>,
-        head: Head,
+        head: &Head,
         tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
         let of = |metadata: &Metadata| {
-            let is_same = head::settings(metadata, "slots")?.head == head;
+            let is_same = head::settings(metadata, "slots")?.head == *head;
             let expected = "the head of the packet log's run";
             ensure(is_same, "the head of another run", expected)
         };
@@ -78,7 +78,7 @@ impl<'r> Slots<'r> {
         let mut slots = Self {
             log,
             history: History {
-                head,
+                head: *head,
                 ..History::default()
             },
             next: None,

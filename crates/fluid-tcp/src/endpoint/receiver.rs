@@ -23,6 +23,7 @@ const RTT_SHARE: u64 = 20;
 
 /// An ACK, from the receiver or from a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one per flag on the wire")]
 pub struct Ack {
     /// Segment expected next: the cumulative ACK of all packets below it.
     pub next: u64,

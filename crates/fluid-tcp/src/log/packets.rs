@@ -70,8 +70,7 @@ impl Row {
     fn is_complete(&self, acknowledged: bool) -> bool {
         let over = match self.fate {
             Fate::Open => false,
-            Fate::Delivered | Fate::Link => self.left.is_some(),
-            Fate::Far => self.left.is_some(),
+            Fate::Delivered | Fate::Link | Fate::Far => self.left.is_some(),
             Fate::Queue | Fate::Duplicate | Fate::Terrestrial => true,
         };
         over && (self.acked.is_some() || !acknowledged)

@@ -161,13 +161,13 @@ impl ReturnHop {
 
     /// As [`Hop::push`] of a packet that has waited since `since` in a queue that is not the path's own.
     pub fn push_late(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
-        self.offer(now, since, packet)
+        Some(self.offer(now, since, packet))
     }
 
     /// A packet that has waited since `since` meets the path at `now`.
-    fn offer(&mut self, now: Time, since: Time, packet: Packet) -> Option<Event> {
+    fn offer(&mut self, now: Time, since: Time, packet: Packet) -> Event {
         if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
-            return Some(Event::Refused(packet));
+            return Event::Refused(packet);
         }
         let start = now.max(self.free);
         let mut service = Service {
@@ -201,7 +201,7 @@ impl ReturnHop {
         if losses.is_some_and(|losses| losses.loses(service.start, on_air)) {
             service.arrival = None;
         }
-        Some(Event::Served(packet, service))
+        Event::Served(packet, service)
     }
 
     /// Whether there is room for an ACK at `now`. Those whose service is over have left.
@@ -229,7 +229,7 @@ impl Hop for ReturnHop {
     }
 
     fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
-        self.offer(now, now, packet)
+        Some(self.offer(now, now, packet))
     }
 
     fn poll(&mut self, _now: Time) -> Option<Event> {

@@ -89,18 +89,7 @@ impl Plan {
         if let Some(loss) = &self.resolved.queue_loss {
             set("queue_loss", loss);
         }
-        if let Some(loss) = &self.resolved.return_loss {
-            set("return_loss", loss);
-        }
-        if let Some(rate) = self.resolved.return_rate {
-            set("return_rate_bps", &rate.0);
-        }
-        if let Some(access) = &self.resolved.return_capacity {
-            set("return_capacity", access);
-        }
-        if let Some(filter) = &self.resolved.ack_filter {
-            set("ack_filter", filter);
-        }
+        self.describe_return_path(head);
         // All flows of TCP have the same settings but for congestion control, start and size.
         if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
             self.describe_acks(head, endpoint);
@@ -119,7 +108,24 @@ impl Plan {
 }
 
 impl Plan {
-    /// Describes the hops beside the link.
+    /// Describes losses and capacity of the return path.
+    fn describe_return_path(&self, head: &mut Metadata) {
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        if let Some(loss) = &self.resolved.return_loss {
+            set("return_loss", loss);
+        }
+        if let Some(rate) = self.resolved.return_rate {
+            set("return_rate_bps", &rate.0);
+        }
+        if let Some(access) = &self.resolved.return_capacity {
+            set("return_capacity", access);
+        }
+        if let Some(filter) = &self.resolved.ack_filter {
+            set("ack_filter", filter);
+        }
+    }
+
+    /// Describes the paths beside the link.
     fn describe_side_paths(&self, head: &mut Metadata) {
         let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
         for (side, plan) in Side::ALL.into_iter().zip(&self.side_paths) {
