@@ -152,9 +152,6 @@ fn a_transfer_runs_over_capacity_on_demand() {
     assert!(goodput(&asked) < goodput(&fixed) && goodput(&asked) > 0.2 * goodput(&fixed));
     let used = asked.total.return_utilisation.unwrap();
     assert!((0.2..=1.0).contains(&used), "{used}");
-    assert!(
-        asked.total.ack_queueing_delay_max_s < Some(0.7),
-        "{:?}",
-        asked.total.ack_queueing_delay_max_s
-    );
+    let waited = asked.total.ack_queueing_delay_max_s.unwrap();
+    assert!(waited < 0.7, "{waited}");
 }

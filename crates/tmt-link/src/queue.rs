@@ -125,6 +125,8 @@ pub struct Make {
     pub marks: bool,
     /// Whether it tells flows apart: what it does then depends on [`Packet::flow`] or [`Packet::class`].
     pub by_flow: bool,
+    /// Whether it draws random numbers, so that seeds make a difference.
+    pub draws: bool,
     /// Why values contradict each other, as found and expected; `None` if they do not.
     pub refuses: fn(&Values) -> Option<String>,
     /// Creates an empty queue from the values of its entry's parameters.

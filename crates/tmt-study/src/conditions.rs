@@ -69,7 +69,15 @@ impl Conditions {
             }
             match different[..] {
                 [] => (),
-                [values] => conditions.held.push(say(&values.join(" + "))),
+                [values] => {
+                    // A flow of datagrams has no control.
+                    let named: Vec<&str> = values
+                        .iter()
+                        .map(String::as_str)
+                        .filter(|value| !value.is_empty())
+                        .collect();
+                    conditions.held.push(say(&named.join(" + ")));
+                }
                 _ if *column == QUEUE && !is_derived(table) => (),
                 _ if *column != QUEUE && has_variable => (),
                 _ => conditions.warnings.extend(differs(column, &different)),

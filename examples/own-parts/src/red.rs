@@ -22,6 +22,7 @@ pub(crate) static RED: Entry = Entry {
     make: Make {
         marks: true,
         by_flow: false,
+        draws: true,
         refuses: |_| None,
         queue: |values, context| Box::new(Red::new(values, context)),
     },

@@ -135,18 +135,28 @@ pub struct Context {
     pub open: Time,
     /// Time of a packet from the far host to the near host, without queues.
     pub back: Span,
-    /// Rate of the return path; `None` without a limit.
+    /// Rate that the return path has all the time; `None` without a limit.
     pub return_rate: Option<BitRate>,
+    /// Its rate on request, and the time from a request to it; `None` if there is no such rate.
+    pub return_on_request: Option<(BitRate, Span)>,
 }
 
 impl Context {
-    /// Time that a request of so many bytes takes to the near host. It meets no queue.
+    /// Time that a request of so many bytes takes to the near host. It meets no queue; over capacity on demand it takes the rate that
+    /// it has, or asks for one, whichever is sooner.
     #[must_use]
     pub fn request(&self, bytes: Bytes) -> Span {
         let bits = u128::from(bytes.0) * 8;
-        let sent = self.return_rate.and_then(|rate| rate.time_of_bit(bits));
-        let sent = sent.map_or(Span::ZERO, |sent| sent.since(Time::ZERO));
-        self.back.saturating_add(sent)
+        let at = |rate: BitRate| Some(rate.time_of_bit(bits)?.since(Time::ZERO));
+        let sent = match self.return_on_request {
+            None => self.return_rate.and_then(at),
+            Some((rate, wait)) => {
+                let requested = at(rate).map(|sent| wait.saturating_add(sent));
+                let constant = self.return_rate.filter(|rate| rate.0 > 0).and_then(at);
+                requested.into_iter().chain(constant).min()
+            }
+        };
+        self.back.saturating_add(sent.unwrap_or(Span::ZERO))
     }
 }
 

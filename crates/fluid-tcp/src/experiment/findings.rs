@@ -1,12 +1,14 @@
 //! Warnings that need the results of the runs (docs/warnings.md).
 
 use tmt_core::channel::{SlotChannel, unused_positions};
-use tmt_core::types::{Note, to_f64};
+use tmt_core::types::{Note, Span, to_f64};
 
 use super::counted::counted;
 use super::plan::{LinkPlan, Plan};
 use crate::endpoint::LossDetection;
+use crate::simulation::ack_filter::rule;
 use crate::simulation::metrics::{Metrics, RunReport};
+use tmt_link::hop::terms;
 
 /// Share of the retransmissions, in tenths, from which spurious ones are worth a warning.
 const SPURIOUS_TENTHS: u64 = 1;
@@ -211,12 +213,19 @@ impl Plan {
             .max_by(|one, other| waited(one).total_cmp(&waited(other)))?;
         let dropped = reports.iter().map(|run| run.total.metrics.acks_dropped);
         let dropped = dropped.max().unwrap_or(0);
-        if dropped == 0 && waited(worst) <= self.rtt.as_secs_f64() {
+        // ACKs that wait for an assignment, or are held back to become one, do not wait for capacity.
+        let on_purpose = self.waits_on_purpose().as_secs_f64();
+        if dropped == 0 && waited(worst) <= self.rtt.as_secs_f64() + on_purpose {
             return None;
         }
         let used = worst.total.return_utilisation.unwrap_or(0.0);
+        let (of, remedy) = match &self.resolved.return_capacity {
+            Some(_) => ("what it was assigned", "`return_capacity`"),
+            None if self.return_trace.is_some() => ("its LLDUs", "`return_trace`"),
+            None => ("the time", "`return_rate`"),
+        };
         Some(format!(
-            "the return path is the bottleneck: it was in use for {:.0} % of the time, ACKs waited up to {:.3} s, and its queue dropped {} of {}; `return_rate`, or fewer ACKs (`delayed_ack`)",
+            "the return path is the bottleneck: it was in use for {:.0} % of {of}, ACKs waited up to {:.3} s, and its queue dropped {} of {}; {remedy}, or fewer ACKs (`delayed_ack`)",
             100.0 * used,
             waited(worst),
             dropped,
@@ -224,9 +233,32 @@ impl Plan {
         ))
     }
 
+    /// Time for which ACKs wait although the return path has capacity: until an assignment, and held back.
+    fn waits_on_purpose(&self) -> Span {
+        let access = self.resolved.return_capacity.as_ref();
+        let requested = access.and_then(|access| terms(access).requested);
+        let assigned = requested.map_or(Span::ZERO, |requested| {
+            let round_trip = requested.round_trip.unwrap_or(self.rtt);
+            round_trip
+                .saturating_add(requested.frame)
+                .saturating_add(requested.frame)
+        });
+        let held = self
+            .resolved
+            .ack_filter
+            .as_ref()
+            .and_then(rule)
+            .map(|rule| rule.hold);
+        assigned.saturating_add(held.unwrap_or(Span::ZERO))
+    }
+
     /// A queue that dropped more than half of what was sent.
     fn overload(&self, runs: &[&Metrics]) -> Option<String> {
-        let share = |run: &Metrics| to_f64(run.packets_dropped) / to_f64(run.packets_sent.max(1));
+        let dropped = |run: &Metrics| {
+            let beside = [run.packets_dropped_terrestrial, run.packets_dropped_far];
+            run.packets_dropped + beside.into_iter().flatten().sum::<u64>()
+        };
+        let share = |run: &Metrics| to_f64(dropped(run)) / to_f64(run.packets_sent.max(1));
         let over = |run: &&&Metrics| share(run) > 0.5;
         let worst = runs
             .iter()
@@ -239,10 +271,13 @@ impl Plan {
                 runs.iter().filter(over).count()
             ),
         };
-        let queue = self.queue_text();
+        let queue = match dropped(worst) > worst.packets_dropped {
+            true => "queues of the path".to_owned(),
+            false => self.queue_text(),
+        };
         Some(format!(
             "the {queue} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",
-            worst.packets_dropped,
+            dropped(worst),
             counted(worst.packets_sent, "packet")
         ))
     }

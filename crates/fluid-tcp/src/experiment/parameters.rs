@@ -246,7 +246,7 @@ parameters! {
         new(Group::QueueAndPath).otherwise("off", "")
         .detail("filter: a pure ACK takes the place of the one before it of its flow that waits (RFC 3449, Sec. 5.2.1). \
                  thin[:n=4,hold=100ms]: and waits until it is one for n. Duplicate ACKs, SACK blocks, D-SACKs, ECN echoes and window updates \
-                 all pass. Needs a return path with a rate or trace.");
+                 all pass. Needs a return path with a rate, trace or capacity.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>

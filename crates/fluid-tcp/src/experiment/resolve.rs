@@ -134,7 +134,13 @@ impl Experiment {
         let end = self.end(&facts, latest, &mut notes)?;
         let length = end.since(facts.begin);
         self.check_size(&facts, &endpoint, &flows, buffer, length)?;
-        notes.extend(applications::check_rates(&facts, &flows)?);
+        let bps = |rate: Option<BitRate>| rate.map(|rate| to_f64(rate.0));
+        let hops = [
+            ("link", facts.rate_bps),
+            ("terrestrial path", bps(self.terrestrial_rate)),
+            ("far path", bps(self.far_rate)),
+        ];
+        notes.extend(applications::check_rates(&hops, &flows)?);
         let loads = applications::check_loads(&facts, &flows, self.packet(), length);
         notes.extend(loads?);
         notes.extend(self.contradictions(&endpoint, &flows));
@@ -340,6 +346,14 @@ impl Experiment {
             || is_random(&self.return_loss)
             || is_random(&self.terrestrial_loss)
             || is_random(&self.far_loss)
+            || [
+                Some(self.queue()),
+                self.terrestrial_queue.clone(),
+                self.far_queue.clone(),
+            ]
+            .into_iter()
+            .flatten()
+            .any(|queue| queue.entry().make.draws)
             || flows
                 .iter()
                 .any(|flow| flow.start.is_drawn() || flow.is_random);

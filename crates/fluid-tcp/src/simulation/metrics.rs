@@ -451,7 +451,7 @@ metrics! {
     /// Packets · packet size / (slots used · LLDU size). Set by the plan, which knows the slots; null for a timeline
     /// without an end line.
     mean_coding_ratio: Option<f64> = None, 67 "mean coding ratio" Show::Decimals(4);
-    /// Share of the time or LLDUs of the return path that ACKs used. Null if it has neither a rate nor a trace.
+    /// Share of the time, LLDUs or assigned capacity of the return path that ACKs used. Null if it has no limit.
     return_utilisation: Option<f64> = source.link.back.as_ref().and_then(|(usage, _)| usage.utilisation),
         68 "return path utilisation" Show::Decimals(6);
     /// 95th percentile of the time that ACKs waited for their service on the return path. Null as above.

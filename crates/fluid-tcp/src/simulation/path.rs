@@ -33,7 +33,7 @@ pub(super) fn halves(terrestrial_rtt: Span) -> [Span; 2] {
     [forward, terrestrial_rtt.saturating_sub(forward)]
 }
 
-/// Terrestrial path between the senders and the gateway: a delay, without losses and without a queue.
+/// Delay of the terrestrial path between the senders and the gateway, and a proxy at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Path {
     /// Terrestrial RTT T1. Packets take ⌊T1/2⌋, ACKs the rest.

@@ -15,6 +15,7 @@ pub(crate) static PATIENCE: Entry = Entry {
     make: Make {
         marks: false,
         by_flow: false,
+        draws: true,
         refuses: |_| None,
         queue: |parameters, _context| {
             let limit = parameters.duration("limit");

@@ -141,9 +141,9 @@ impl Demand {
         self.left = Some(u128::from(size.0) * WORK_PER_BYTE);
     }
 
-    /// Does the work up to `now`, while `waiting` bytes wait beside the packet in service. Returns whether that packet has been
-    /// sent; then it is no longer in service.
-    pub fn advance(&mut self, now: Time, waiting: u64) -> bool {
+    /// Does the work up to `now`; at a time until then `waiting` bytes wait beside the packet in service. Returns whether that packet
+    /// has been sent; then it is no longer in service.
+    pub fn advance(&mut self, now: Time, waiting: impl Fn(Time) -> u64) -> bool {
         while self.now < now || self.next <= now {
             let change = self.assigned.front().map_or(Time::MAX, |(at, _)| *at);
             let until = now.min(change).min(self.next);
@@ -152,7 +152,7 @@ impl Demand {
                 self.rate = rate;
             }
             if self.next <= until {
-                self.request(waiting);
+                self.request(waiting(self.next));
             }
         }
         if let Some((_, rate)) = self.assigned.pop_front_if(|(at, _)| *at <= now) {
@@ -244,7 +244,7 @@ mod tests {
                 Time::MAX
             };
             let now = due.min(ahead.peek().copied().unwrap_or(Time::MAX));
-            if demand.advance(now, 100 * waiting) {
+            if demand.advance(now, |_| 100 * waiting) {
                 ends.push(now.as_nanos() / 1000);
             }
             while ahead.next_if(|arrival| *arrival <= now).is_some() {
@@ -286,6 +286,18 @@ mod tests {
         assert_eq!(ends, [700_000, 725_000]);
     }
 
+    /// What becomes ready at 120 ms is requested at 150 ms, however late it is asked for.
+    #[test]
+    fn frames_that_were_idle_have_requested_nothing() {
+        let mut demand = demand("rbdc:max=32kbps,frame=50ms");
+        let ready = |from: u32| move |time: Time| if time >= at(from) { 100 } else { 0 };
+        demand.advance(at(740), ready(120));
+        demand.start(Bytes(100));
+        assert!(!demand.advance(at(749), |_| 0));
+        assert_eq!(demand.due(), at(750));
+        assert!(demand.advance(at(800), |_| 0));
+    }
+
     #[test]
     fn what_is_assigned_and_used_is_counted() {
         let mut demand = demand("rbdc:max=32kbps,frame=50ms");
@@ -294,7 +306,7 @@ mod tests {
         // 16 kbit/s from 650 ms on; the packet leaves at 700 ms.
         assert_eq!(demand.utilisation(), Some(1.0));
         // The assignments of the requests at 100 ms, 150 ms and so on up to 700 ms are not used.
-        demand.advance(at(750), 0);
+        demand.advance(at(750), |_| 0);
         assert_eq!(demand.utilisation(), Some(0.5));
     }
 }

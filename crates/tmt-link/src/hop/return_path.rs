@@ -48,6 +48,15 @@ pub struct ReturnPath {
 }
 
 impl ReturnPath {
+    /// Largest rate on demand, the constant one included, and the time from a request to it; `None` without such a rate.
+    #[must_use]
+    pub fn on_request(&self) -> Option<(BitRate, Span)> {
+        let (requested, rtt) = self.requested.as_ref()?;
+        let constant = self.rate.map_or(0, |rate| rate.0);
+        let most = BitRate(constant.saturating_add(requested.most.0));
+        Some((most, requested.round_trip.unwrap_or(*rtt)))
+    }
+
     /// Whether ACKs are neither lost nor wait.
     #[must_use]
     pub fn is_free(&self) -> bool {
@@ -70,7 +79,8 @@ enum Carrier {
     Trace(Option<Box<TimelineLink>>),
 }
 
-/// The return path as a hop, without propagation. It says at once when an ACK arrives.
+/// The return path as a hop, without propagation. It says at once when an ACK arrives, but on demand, where it accepts none: its
+/// driver serves the packets with [`Self::demand`] and [`Self::finish`].
 #[derive(Debug)]
 pub struct ReturnHop {
     carrier: Carrier,
@@ -166,7 +176,12 @@ impl ReturnHop {
 
     /// A packet that has waited since `since` meets the path at `now`.
     fn offer(&mut self, now: Time, since: Time, packet: Packet) -> Event {
-        if !matches!(self.carrier, Carrier::Free) && !self.has_room(now, packet.size) {
+        let serves = match self.carrier {
+            Carrier::Free => true,
+            Carrier::Demand(_) => false,
+            Carrier::Rate(_) | Carrier::Trace(_) => self.has_room(now, packet.size),
+        };
+        if !serves {
             return Event::Refused(packet);
         }
         let start = now.max(self.free);
@@ -179,7 +194,6 @@ impl ReturnHop {
             last_unit: packet.id,
         };
         match &mut self.carrier {
-            // What a demand serves is told by `finish`.
             Carrier::Free | Carrier::Demand(_) => {}
             Carrier::Rate(rate) => {
                 // Past the largest time, an ACK never arrives.
@@ -245,7 +259,7 @@ impl Hop for ReturnHop {
             Carrier::Free | Carrier::Trace(None) => Usage::default(),
             Carrier::Demand(demand) => {
                 let mut demand = demand.clone();
-                demand.advance(end, 0);
+                demand.advance(end, |_| 0);
                 Usage {
                     utilisation: demand.utilisation(),
                     ..Usage::default()

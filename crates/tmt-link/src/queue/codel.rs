@@ -27,6 +27,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: true,
         by_flow: false,
+        draws: false,
         refuses: |_| None,
         queue: |parameters, _| Box::new(CoDel::of(parameters)),
     },

@@ -16,6 +16,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: false,
         by_flow: false,
+        draws: false,
         refuses: |_| None,
         queue: |_, _| Box::new(Fifo::default()),
     },

@@ -43,6 +43,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: true,
         by_flow: true,
+        draws: true,
         refuses: |_| None,
         queue: |parameters, context| Box::new(FqCoDel::new(parameters, context)),
     },

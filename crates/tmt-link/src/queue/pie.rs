@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: true,
         by_flow: false,
+        draws: true,
         refuses: |_| None,
         queue: |parameters, context| Box::new(Pie::new(parameters, context)),
     },

@@ -25,6 +25,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: false,
         by_flow: true,
+        draws: false,
         refuses: |_| None,
         queue: |_, _| Box::new(Priority::default()),
     },

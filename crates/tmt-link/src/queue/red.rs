@@ -52,6 +52,7 @@ pub static ENTRY: Entry = Entry {
     make: Make {
         marks: true,
         by_flow: false,
+        draws: true,
         refuses: contradiction,
         queue: |parameters, context| Box::new(Red::new(parameters, context)),
     },

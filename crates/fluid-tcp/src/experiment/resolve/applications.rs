@@ -95,9 +95,15 @@ impl Experiment {
     }
 }
 
-/// Refuses a flow of datagrams that is faster than the link, and warns of several that are together.
-pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note>> {
-    let Some(rate_bps) = link.rate_bps else {
+/// Refuses a flow of datagrams that is faster than the slowest of these hops, each with its name, and warns of several that are
+/// together.
+pub(super) fn check_rates(
+    hops: &[(&str, Option<f64>)],
+    flows: &[FlowPlan],
+) -> Result<Option<Note>> {
+    let known = hops.iter().filter_map(|(hop, rate)| Some((*hop, (*rate)?)));
+    let slowest = known.min_by(|one, other| one.1.total_cmp(&other.1));
+    let Some((hop, rate_bps)) = slowest else {
         return Ok(None);
     };
     let kbps = |rate: f64| format!("{:.1} kbps", rate / 1e3);
@@ -110,7 +116,7 @@ pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note
             return refused(
                 "flow",
                 format!(
-                    "`flow` {number}: found {} with headers (app={name}), expected at most the rate of the link, {}",
+                    "`flow` {number}: found {} with headers (app={name}), expected at most the rate of the {hop}, {}",
                     kbps(own),
                     kbps(rate_bps)
                 ),
@@ -120,7 +126,7 @@ pub(super) fn check_rates(link: &Link, flows: &[FlowPlan]) -> Result<Option<Note
     }
     Ok((all > rate_bps).then(|| {
         Note::warning(format!(
-            "datagrams of {} with headers on a link of {}: its queue overflows",
+            "datagrams of {} with headers on a {hop} of {}: its queue overflows",
             kbps(all),
             kbps(rate_bps)
         ))

@@ -64,6 +64,7 @@ pub(super) fn connections(
             open: start.saturating_add(handshake),
             back: return_delay.saturating_add(*back),
             return_rate: setup.return_path.rate,
+            return_on_request: setup.return_path.on_request(),
         };
         Connection {
             ends: ends(flow, &context, &mut endpoints, &mut groups),

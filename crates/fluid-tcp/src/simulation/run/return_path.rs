@@ -67,9 +67,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             let (Some(queue), Some(path)) = (&mut self.return_queue, &mut self.return_path) else {
                 return;
             };
-            let backlog = queue.backlog(now);
             let Some(demand) = path.demand() else { return };
-            if demand.advance(now, backlog)
+            if demand.advance(now, |at| queue.backlog(at))
                 && let Some((waiting, start)) = queue.in_service.take()
             {
                 let event = path.finish(waiting.packet, waiting.since, (start, now));

@@ -137,6 +137,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         } else if number <= self.side.hops.len() {
             packet.enqueued = now;
             let index = number - usize::from(number > gateway);
+            // Departures precede arrivals; what has left since the last event leaves its place here, too.
+            self.wake_side_hop(now, index);
             if let Some(event) = self.side.hops[index].push(now, packet) {
                 self.on_side_event(now, index, event);
             }
