@@ -11,6 +11,7 @@ mod fast;
 mod field;
 mod layout;
 mod parser;
+mod pattern;
 mod swar;
 
 pub use decoder::{Decoder, Options};

@@ -3,7 +3,7 @@
 //! Nothing is guessed. A row is taken only if each of its bytes is that of the row before or one of the last digits of the
 //! time, and only these digits are converted.
 
-use super::fast::Pattern;
+use super::pattern::Pattern;
 use super::swar::{Digits, mask};
 use crate::format::unit::POWERS_OF_TEN;
 use crate::types::{Slot, Span, Time};

@@ -9,6 +9,7 @@
 use super::LONGEST_LINE;
 use super::alike::{self, Alike, End};
 use super::layout::Layout;
+use super::pattern::Pattern;
 use super::swar::{Digits, first_half, mask};
 use crate::format::batch::Rows;
 use crate::format::columns::{ATTEMPTS, DECODE_DELAY, ERASED, TX_TIME};
@@ -18,62 +19,6 @@ use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
 /// Bytes examined at a time. No field ends after byte 63: a time takes at most 28 bytes with its separator, a delay
 /// 27, and sixteen bytes are read from there.
 const WINDOW: usize = 128;
-
-/// Up to sixteen bytes to compare with. The first is the lowest.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pattern {
-    text: u128,
-    mask: u128,
-    pub(super) length: usize,
-}
-
-impl Pattern {
-    /// A pattern that matches nothing.
-    pub(super) const NEVER: Self = Self {
-        text: 1,
-        mask: 0,
-        length: 0,
-    };
-
-    /// Length of the longest pattern, bytes.
-    pub(super) const LONGEST: usize = 16;
-
-    /// The first `length` bytes of `text`, at most 16.
-    pub(super) fn of(text: u128, length: usize) -> Self {
-        let mut pattern = Self::NEVER;
-        pattern.keep(text, length);
-        pattern
-    }
-
-    /// Keeps the first `length` bytes of `text`, at most 16.
-    #[inline]
-    fn keep(&mut self, text: u128, length: usize) {
-        if length != self.length {
-            self.length = length;
-            self.mask = u128::from(mask(length)) | u128::from(mask(length.saturating_sub(8))) << 64;
-        }
-        self.text = text & self.mask;
-    }
-
-    /// The same after the byte `first`; one that matches nothing if that is too long.
-    pub(super) fn after(&self, first: u8) -> Self {
-        if self.length == 0 || self.length == Self::LONGEST {
-            return Self::NEVER;
-        }
-        Self::of(self.text << 8 | u128::from(first), self.length + 1)
-    }
-
-    #[inline]
-    pub(super) fn begins(&self, text: u128) -> bool {
-        text & self.mask == self.text
-    }
-
-    /// The same for a pattern of at most eight bytes.
-    #[inline]
-    pub(super) fn begins_word(&self, text: u64) -> bool {
-        text & first_half(self.mask) == first_half(self.text)
-    }
-}
 
 /// A fixed number of digits, and how they are converted.
 #[derive(Debug, Clone, Copy)]
