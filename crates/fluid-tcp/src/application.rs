@@ -57,6 +57,11 @@ pub trait Traffic: Debug + Send + Sync {
         1.0
     }
 
+    /// Whether connections of it open during a run. A proxy that shares its buffer among all flows has too little for each then.
+    fn opens_connections(&self) -> bool {
+        false
+    }
+
     /// Whether it draws random numbers.
     fn is_random(&self) -> bool {
         false

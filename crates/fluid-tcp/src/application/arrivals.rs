@@ -163,6 +163,10 @@ impl Arrivals {
 }
 
 impl Traffic for Arrivals {
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
     fn datagrams(&self) -> Option<Form> {
         let headers = self.headers?;
         let payload = self.all().map(|(_, size)| *size).max()?;
@@ -175,7 +179,7 @@ impl Traffic for Arrivals {
 
     fn load(&self, flow: &Flow, site: &Site) -> Option<f64> {
         let room = site.length.saturating_sub(flow.start);
-        let within = self.all().filter(|(time, _)| *time <= room);
+        let within = self.all().filter(|(time, _)| *time < room);
         let bytes = within.map(|(_, size)| to_f64(self.on_link(*size, flow, site.packet)));
         let carried = site.rate_bps? * site.length.as_secs_f64() / 8.0;
         (carried > 0.0).then(|| bytes.sum::<f64>() / carried)
@@ -183,10 +187,12 @@ impl Traffic for Arrivals {
 
     fn note(&self, flow: &Flow, site: &Site) -> Option<String> {
         let room = site.length.saturating_sub(flow.start);
-        let late = self.all().filter(|(time, _)| *time > room).count();
+        let late = self.all().filter(|(time, _)| *time >= room).count();
         let all = self.all().count();
         (late > 0).then(|| {
-            format!("{late} of {all} arrivals are after the end of the run: a longer `duration`")
+            format!(
+                "{late} of {all} arrivals are not before the end of the run: a longer `duration`"
+            )
         })
     }
 
@@ -200,7 +206,7 @@ impl Traffic for Arrivals {
     fn flows(&self, flow: &Flow, site: &Site) -> Option<Vec<Flow>> {
         let begun = |arrivals: &&Arc<[Arrival]>| {
             let first = arrivals.first().map_or(Span::MAX, |(time, _)| *time);
-            flow.start.saturating_add(first) <= site.length
+            flow.start.saturating_add(first) < site.length
         };
         let one = |arrivals: &Arc<[Arrival]>| {
             let (first, size) = arrivals[0];
@@ -215,8 +221,12 @@ impl Traffic for Arrivals {
         };
         let mut flows: Vec<Flow> = self.flows.iter().filter(begun).filter_map(one).collect();
         if flows.is_empty() {
-            // One that begins after the run, so that they are in the results.
-            flows.push(flow.clone().starting(flow.start.max(site.length)));
+            // One without data, so that they are in the results.
+            let is_stream = self.headers.is_none();
+            flows.push(
+                flow.clone()
+                    .with(move |context| Arriving::new(Arc::default(), context.start, is_stream)),
+            );
         }
         Some(flows)
     }

@@ -175,6 +175,10 @@ impl Pages {
 }
 
 impl Traffic for Pages {
+    fn opens_connections(&self) -> bool {
+        !self.stays_open
+    }
+
     fn is_random(&self) -> bool {
         let pause = matches!(&self.pause, Pause::After(law) if law.is_random());
         pause || self.size.is_random()

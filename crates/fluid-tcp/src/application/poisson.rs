@@ -50,6 +50,10 @@ impl Poisson {
 }
 
 impl Traffic for Poisson {
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
     fn is_random(&self) -> bool {
         true
     }

@@ -492,7 +492,7 @@ fn hops(keys: &Keys<'_>) -> [Option<Hop>; 2] {
     ]
 }
 
-/// What may happen to ACKs.
+/// Fates of ACKs that the head allows.
 fn ack_path(keys: &Keys<'_>) -> AckPath {
     let waits = keys.return_rate_bps.is_some()
         || keys.return_trace.is_some()

@@ -97,7 +97,7 @@ pub(super) struct Row {
     pub(super) beside: Option<Beside>,
 }
 
-/// What a log with hops beside the link has of a transmission.
+/// Columns of a transmission that only logs with hops beside the link have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Beside {
     pub(super) crossed: Option<Time>,
@@ -256,7 +256,7 @@ impl Fields {
         }
     }
 
-    /// What it met beside the link.
+    /// Its times at hops beside the link.
     fn beside(&self) -> Result<Beside, Finding> {
         let crossed = self.crossed.map(|at| at.0);
         let gone = [Fate::Terrestrial, Fate::Far].contains(&self.fate);

@@ -85,7 +85,7 @@ pub trait Application: Debug {
     }
 }
 
-/// What a run is to do with a flow.
+/// Request of an application to its run about a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// Its near host asks its application again.

@@ -59,7 +59,7 @@ pub enum CutFrom {
 
 tmt_core::keywords!(CutFrom { Flight => "flight", Window => "window", Cwnd => "cwnd" });
 
-/// What becomes of the window of a sender that was idle for more than an RTO (RFC 5681, Sec. 4.1).
+/// Window of a sender that was idle for more than an RTO (RFC 5681, Sec. 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleRestart {
     /// It stays.

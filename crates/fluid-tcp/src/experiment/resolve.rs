@@ -18,7 +18,7 @@ mod trace_warnings;
 use std::borrow::Cow;
 
 use tmt_core::channel::SlotChannel;
-use tmt_core::types::{Note, Span, Time};
+use tmt_core::types::{BitRate, Note, Span, Time, to_f64};
 
 use tmt_link::queue::Discipline;
 
@@ -141,6 +141,7 @@ impl Experiment {
             ("far path", bps(self.far_rate)),
         ];
         notes.extend(applications::check_rates(&hops, &flows)?);
+        self.check_shares(&flows)?;
         let loads = applications::check_loads(&facts, &flows, self.packet(), length);
         notes.extend(loads?);
         notes.extend(self.contradictions(&endpoint, &flows));

@@ -77,7 +77,13 @@ pub struct TransmissionDelay {
     /// The four parts of the delay (docs/metrics.md, Sec. 4).
     #[serde(flatten)]
     pub parts: DelayParts,
-    /// The delay, which is the sum of the parts.
+    /// Times at the hops of the terrestrial and the far path, if there are some.
+    #[serde(rename = "terrestrial_ns", skip_serializing_if = "Option::is_none")]
+    pub terrestrial: Option<Span>,
+    /// See [`Self::terrestrial`].
+    #[serde(rename = "far_ns", skip_serializing_if = "Option::is_none")]
+    pub far: Option<Span>,
+    /// The delay, which is the sum of all these.
     #[serde(rename = "total_ns")]
     pub total: Span,
 }
@@ -230,11 +236,22 @@ impl TransmissionHistory {
                 let at = self.dropped.unwrap_or(self.sent);
                 events.push(format!("  {at}: dropped or lost on the far path"));
             }
-            (_, Some(delivered), Some(TransmissionDelay { parts, total })) => {
+            (_, Some(delivered), Some(delay)) => {
+                let TransmissionDelay { parts, total, .. } = delay;
                 events.push(format!("  {delivered}: delivered, {total} after sending:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
+                let beside = [
+                    (delay.terrestrial, "terrestrial path"),
+                    (delay.far, "far path"),
+                ];
+                let beside = beside
+                    .into_iter()
+                    .filter_map(|(time, side)| Some((time?, side)));
+                let beside: String = beside
+                    .map(|(time, side)| format!(" + {time} {side}"))
+                    .collect();
                 events.push(format!(
-                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} wait (decoding, repeats, order)"
+                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} wait (decoding, repeats, order){beside}"
                 ));
             }
             _ => events.push("  still on the link at the end of the run".to_owned()),
@@ -271,6 +288,8 @@ impl TransmissionService {
 #[derive(Debug)]
 pub struct Explain {
     history: PacketHistory,
+    /// Delay from its sender to the gateway without hops, where there are hops beside the link.
+    toward: Option<Span>,
     end: Time,
     /// Number of packets in the gateway's buffer.
     queue: u64,
@@ -289,6 +308,9 @@ impl Explain {
                 proxied: setup.path.split.is_some(),
                 ..PacketHistory::default()
             },
+            toward: setup
+                .has_side_paths()
+                .then(|| setup.terrestrial_rtt(flow).half()),
             end: setup.end,
             queue: 0,
             sent: 0,
@@ -308,16 +330,20 @@ impl Explain {
                 (copy.reached, &copy.service, copy.delivered)
             {
                 let parts = DelayParts::of(copy.sent, reached, &served.service);
-                let parts = parts.map(|mut parts| {
-                    // The far path counts as propagation, as the terrestrial one does.
-                    let delay = copy.delivered.map_or(Span::ZERO, |at| at.since(copy.sent));
-                    let far = delay.saturating_sub(parts.total());
-                    parts.propagation = parts.propagation.saturating_add(far);
-                    parts
-                });
-                copy.delay = parts.map(|parts| TransmissionDelay {
-                    parts,
-                    total: parts.total(),
+                let total = copy.delivered.map_or(Span::ZERO, |at| at.since(copy.sent));
+                copy.delay = parts.map(|mut parts| {
+                    let far = total.saturating_sub(parts.total());
+                    let terrestrial = self.toward.map(|toward| {
+                        let hop = reached.since(copy.sent).saturating_sub(toward);
+                        parts.propagation = parts.propagation.saturating_sub(hop);
+                        hop
+                    });
+                    TransmissionDelay {
+                        parts,
+                        terrestrial,
+                        far: self.toward.map(|_| far),
+                        total,
+                    }
                 });
             }
         }

@@ -137,7 +137,7 @@ impl<W: Write + Send> PacketLog<W> {
         let drops_after_proxy =
             setup.path.split.is_some() && setup.discipline != Discipline::default();
         let columns = match setup.flows.iter().any(|flow| flow.hosts.is_some()) {
-            _ if setup.side_paths.iter().any(Option::is_some) => COLUMNS.len(),
+            _ if setup.has_side_paths() => COLUMNS.len(),
             _ if drops_after_proxy => ALONE,
             true => SIZED,
             false => USUAL,

@@ -1,4 +1,4 @@
-//! What packets meet on the paths beside the link: between the senders and the gateway, and behind the link.
+//! Packets on the paths beside the link: between the senders and the gateway, and behind the link.
 
 use strum::IntoStaticStr;
 use tmt_core::stats::distribution::Distribution;
@@ -20,7 +20,7 @@ impl Side {
     pub const ALL: [Self; 2] = [Self::Terrestrial, Self::Far];
 }
 
-/// What a flow, or several, met on one side.
+/// Counts of a flow, or of several, on one side.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Met {
     /// Sum of the times at its hops over the transmissions that arrived, ns.
@@ -42,7 +42,7 @@ impl Met {
     }
 }
 
-/// What flows met on both sides; `None` on a side without hops.
+/// Counts of flows on both sides; `None` on a side without hops.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Beside([Option<Met>; 2]);
 
@@ -53,7 +53,7 @@ impl Beside {
         sides.contains(&true).then(|| Box::new(Self(met)))
     }
 
-    /// What was met on a side.
+    /// Counts on a side.
     pub(crate) fn on(&self, side: Side) -> Option<&Met> {
         self.0[side as usize].as_ref()
     }

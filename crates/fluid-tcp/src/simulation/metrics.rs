@@ -184,7 +184,7 @@ macro_rules! metrics {
     };
 }
 
-/// What applications do many times, and a statistic of the times that it takes.
+/// Requests, pages or transfers, and a statistic of their times.
 type Done = fn(&Outcome) -> Option<&Times>;
 type Statistic = fn(Quantiles) -> Option<f64>;
 

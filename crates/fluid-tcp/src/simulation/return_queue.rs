@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     ready: Time,
 }
 
-/// What becomes of a packet that reaches the queue.
+/// Fate of a packet that reaches the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pushed {
     /// It waits.

@@ -177,6 +177,11 @@ impl Flow {
 }
 
 impl Setup {
+    /// Whether there is a hop beside the link.
+    pub(crate) fn has_side_paths(&self) -> bool {
+        self.side_paths.iter().any(Option::is_some)
+    }
+
     /// Propagation of a packet of a flow and of its answer: over the link, or to the proxy of a split path.
     pub(crate) fn round_trip(&self, flow: usize) -> Span {
         let terrestrial = self.terrestrial_rtt(flow);

@@ -109,7 +109,7 @@ pub(super) struct Counts {
     datagrams: Option<[u64; 2]>,
     /// Observations of applications; `None` for bulk transfers.
     outcome: Option<Box<Outcome>>,
-    /// What was met beside the link; `None` if there are no hops.
+    /// Counts beside the link; `None` if there are no hops.
     beside: Option<Box<Beside>>,
 }
 

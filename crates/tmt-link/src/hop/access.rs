@@ -19,12 +19,12 @@ use tmt_core::types::{BitRate, Bytes, NANOS_PER_SECOND, Span, Time, to_f64};
 pub use cra::ENTRY as CRA;
 pub use rbdc::ENTRY as RBDC;
 
-/// What a hub assigns to a terminal.
+/// Capacity that a hub assigns to a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Rate that is assigned all the time.
     pub constant: BitRate,
-    /// What is assigned on request; `None` for nothing.
+    /// Rate on request; `None` for nothing.
     pub requested: Option<Requested>,
 }
 

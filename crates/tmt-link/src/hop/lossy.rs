@@ -15,7 +15,7 @@ use crate::packet::Packet;
 /// use tmt_link::Packet;
 /// use tmt_link::hop::{Delay, Event, Hop, Lossy};
 ///
-/// let second: SlotChannel = "list:1".parse()?;
+/// let second: SlotChannel = "list:{1}".parse()?;
 /// let mut hop = Lossy::new(Delay::new(Vec::new()), Losses::new(&second, 1, Use::Terrestrial));
 /// let mut arrives = || match hop.push(Time::ZERO, Packet::default()) {
 ///     Some(Event::Served(_, service)) => service.arrival.is_some(),

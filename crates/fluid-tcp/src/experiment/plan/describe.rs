@@ -1,4 +1,4 @@
-//! What the head of a log says of a plan and its run.
+//! The head of a log: a plan and its run.
 
 use std::fmt::Display;
 

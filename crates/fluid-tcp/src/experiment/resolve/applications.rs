@@ -11,8 +11,8 @@ use crate::endpoint::Endpoint;
 use crate::experiment::error::{Result, refused};
 use crate::experiment::parameters::{Experiment, Group, PARAMETERS};
 use crate::experiment::plan::FlowPlan;
-use crate::experiment::values::FlowSpec;
-use crate::simulation::Flow;
+use crate::experiment::values::{FlowSpec, PathKind};
+use crate::simulation::{Flow, SplitWindow};
 
 /// Groups of settings that only TCP has.
 const OF_TCP: [Group; 4] = [
@@ -88,6 +88,27 @@ impl Experiment {
                 format!(
                     "`{key}` is a setting of TCP: found flows of datagrams only, expected a flow of TCP (`flow` cc=…), or no `{key}`",
                     key = parameter.key
+                ),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Experiment {
+    /// Refuses a proxy whose buffer would be shared with connections that are not open.
+    pub(super) fn check_shares(&self, flows: &[FlowPlan]) -> Result<()> {
+        let opens = |plan: &&FlowPlan| {
+            let traffic = plan.traffic.as_ref();
+            traffic.is_some_and(|traffic| traffic.opens_connections())
+        };
+        let shares = self.path() == PathKind::Split && self.split_window() == SplitWindow::Share;
+        let app = flows.iter().find(opens).and_then(|plan| plan.app.as_ref());
+        match app.filter(|_| shares) {
+            Some(app) => refused(
+                "split_window",
+                format!(
+                    "`split_window`: found share with connections that open during the run (app={app}), which would have parts of the buffer before; expected whole"
                 ),
             ),
             None => Ok(()),

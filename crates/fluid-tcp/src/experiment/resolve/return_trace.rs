@@ -13,7 +13,7 @@ use crate::experiment::storage::Storage;
 use tmt_link::Packing;
 use tmt_link::hop::PathTrace;
 
-/// What a trace beside the link carries, in words.
+/// Packets that a trace beside the link carries, in words.
 pub(super) struct Cargo {
     /// The path of the trace.
     pub(super) path: &'static str,

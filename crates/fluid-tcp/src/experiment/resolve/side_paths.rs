@@ -16,7 +16,7 @@ use crate::experiment::storage::Storage;
 use crate::experiment::values::BufferSize;
 use crate::simulation::Side;
 
-/// What is given of a side, with the keys of its parameters.
+/// Given values of a side, with the keys of its parameters.
 struct Given<'a> {
     words: &'static str,
     rate: Option<BitRate>,

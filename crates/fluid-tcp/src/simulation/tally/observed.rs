@@ -1,4 +1,4 @@
-//! What was observed of one flow, or of all flows together, at the end of a run.
+//! Observations of one flow, or of all flows together, at the end of a run.
 
 use std::collections::BTreeMap;
 

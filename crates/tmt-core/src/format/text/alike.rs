@@ -32,7 +32,7 @@ pub(super) struct Alike {
     base: u64,
     /// Place of the separator after the time.
     separator: usize,
-    /// What moves the digits to the end of a word, bits.
+    /// Shift that moves the digits to the end of a word, bits.
     shift: u32,
     /// Value of the last digit, ns.
     unit: u64,
