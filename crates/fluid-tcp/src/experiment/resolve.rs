@@ -18,7 +18,7 @@ mod trace_warnings;
 use std::borrow::Cow;
 
 use tmt_core::channel::SlotChannel;
-use tmt_core::types::{Note, Span, Time};
+use tmt_core::types::{BitRate, Note, Span, Time, to_f64};
 
 use tmt_link::queue::Discipline;
 
