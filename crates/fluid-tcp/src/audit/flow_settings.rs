@@ -33,7 +33,9 @@ mod tests {
         let at = Span::from_millis;
         let text = "2*cc=cubic:beta=0.7,c=0.4,start=0s app=pages(size=csv({size_bytes;1 0}),think=start=9s),start=1.5s";
         assert_eq!(starts(text, 3), Some(vec![at(0), at(0), at(1500)]));
-        let of = |name: &str| format!("app=arrivals({{time_s,size_bytes,flow;0,30000,{name}}}),start=2s");
+        let of = |name: &str| {
+            format!("app=arrivals({{time_s,size_bytes,flow;0,30000,{name}}}),start=2s")
+        };
         for names in [["a)", "b"], ["(a b", "b)"], ["a) (b", "c"], ["x (1)", "("]] {
             let text = names.map(of).join(" ");
             assert_eq!(starts(&text, 2), Some(vec![at(2000); 2]), "{text}");

@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(again[0].contradicted(&given), key, "{given:?}");
         }
         assert_eq!(again[0].text_of("cc"), "cc=cubic:beta=0.7,c=0.4");
-        assert_eq!(again[0].text_of("start"), "start=1.000000001s");
+        assert_eq!(again[0].text_of("start"), "start=1000.000001ms");
         assert_eq!(again[0].text_of("app"), "none");
     }
 
