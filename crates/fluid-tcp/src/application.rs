@@ -228,7 +228,7 @@ pub fn with_files(
         Kind::Text(_) => law::with_file(value, read),
         kind => match entry.make.content.filter(|_| kind.names_file(value)) {
             Some(content) => {
-                let line = in_braces(value, content, read)?;
+                let line = in_braces(value, || entry.missing(parameter), content, read)?;
                 line.map(Some).map_err(|error| error.to_string())
             }
             None => Ok(None),

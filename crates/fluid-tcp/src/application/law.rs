@@ -210,7 +210,8 @@ pub(crate) fn with_file(
         if !parameter.kind.names_file(value) {
             return Ok(None);
         }
-        let line = in_braces(value, |text| content(text, table), read)?;
+        let missing = || entry.missing(parameter);
+        let line = in_braces(value, missing, |text| content(text, table), read)?;
         line.map(Some).map_err(|error| error.to_string())
     };
     let replaced = entry.replaced(rest, &mut unnamed)?;

@@ -255,6 +255,22 @@ fn tables_of_arrivals_that_do_not_fit_are_refused_with_line_and_column() {
 }
 
 #[test]
+fn an_empty_name_of_a_file_is_a_missing_one() {
+    let mut read = |name: &str| panic!("read '{name}'");
+    let missing = "arrivals".parse::<App>().unwrap_err().to_string();
+    for text in [
+        "arrivals()",
+        "arrivals:",
+        "arrivals(,over=udp)",
+        "arrivals(file=)",
+    ] {
+        assert_eq!(with_files(text, &mut read).unwrap_err(), missing, "{text}");
+    }
+    let error = with_files("pages(size=csv())", &mut read).unwrap_err();
+    assert!(error.starts_with("found no file, expected csv:"), "{error}");
+}
+
+#[test]
 fn files_are_read_wherever_an_application_names_them() {
     let mut read = |name: &str| {
         Ok(match name {

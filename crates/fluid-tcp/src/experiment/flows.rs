@@ -1,7 +1,7 @@
 //! Start times of flows, and flows with settings of their own.
 
 use tmt_core::math::rng::{Stream, Uniform};
-use tmt_core::named::{ParseError, parts};
+use tmt_core::named::{ParseError, parts, split_at};
 use tmt_core::types::{Bytes, Span, to_f64};
 use tmt_link::CLASSES;
 
@@ -224,17 +224,8 @@ impl FlowSpec {
     pub fn read_line(text: &str) -> Result<Vec<Self>, String> {
         /// Most flows of a run.
         const MOST: usize = 100_000;
-        let mut depth = 0_i32;
-        let between = text.split(|character| {
-            match character {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            character == ' ' && depth == 0
-        });
         let mut flows = Vec::new();
-        for group in between {
+        for group in split_at(text, ' ') {
             let times = group.split_once('*');
             let times = times.and_then(|(number, flow)| Some((number.parse().ok()?, flow)));
             let (number, flow) = times.unwrap_or((1, group));
@@ -249,8 +240,9 @@ impl FlowSpec {
     /// The setting `key` as text; `none` if it is not given.
     pub(crate) fn text_of(&self, key: &str) -> String {
         let text = self.text();
-        let part = parts(&text).find(|part| part.key == Some(key));
-        part.map_or_else(|| "none".to_owned(), |part| part.text.to_owned())
+        let given = given(&text).unwrap_or_default();
+        let found = given.into_iter().find(|(own, _)| *own == key);
+        found.map_or_else(|| "none".to_owned(), |(_, value)| format!("{key}={value}"))
     }
 
     /// The key of the first setting that `given` has in another way; `None` if all that it gives agrees.
@@ -332,6 +324,7 @@ mod tests {
             "cc=cubic:beta=0.7,c=0.4,start=1.000000001s",
             "app=pages(size=csv({size_bytes;1;2}),think=1s),class=3",
             "app=arrivals({time_s,size_bytes,flow;0,1,a b;1,2,c}),start=0s",
+            "app=arrivals({time_s,size_bytes,flow;0,1,a) (b;1,2,:-)}),start=0s",
             "bytes=1000B",
         ];
         let flows = || texts.iter().map(|text| FlowSpec::read(text).unwrap());
@@ -354,6 +347,9 @@ mod tests {
             let given = FlowSpec::read(given).unwrap();
             assert_eq!(again[0].contradicted(&given), key, "{given:?}");
         }
+        assert_eq!(again[0].text_of("cc"), "cc=cubic:beta=0.7,c=0.4");
+        assert_eq!(again[0].text_of("start"), "start=1000.000001ms");
+        assert_eq!(again[0].text_of("app"), "none");
     }
 
     #[test]

@@ -93,14 +93,12 @@ impl Family {
             if !parameter.kind.names_file(value) {
                 return Ok(None);
             }
-            if value.is_empty() {
-                return Err(ChannelError::from(ParseError::Missing {
-                    name: "name of a file".to_owned(),
-                    form: self.form(),
-                }));
-            }
-            let content = in_braces(value, content, read).map_err(ChannelError::File)?;
-            Ok(Some(content?))
+            let missing = || ParseError::Missing {
+                name: "name of a file".to_owned(),
+                form: self.form(),
+            };
+            let content = in_braces(value, missing, content, read).map_err(ChannelError::File)?;
+            content.map(Some).map_err(ChannelError::from)
         };
         let replaced = self.replaced(text, &mut unnamed)?;
         Ok(replaced.unwrap_or_else(|| text.to_owned()))

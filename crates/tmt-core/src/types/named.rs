@@ -13,7 +13,7 @@ pub use own::{Named, Own, RegisterError};
 pub use parameter::{Kind, Parameter, Quantity, Rule, Value};
 pub use registry::{Choice, Entry, Family, Replace, Values};
 pub use table::{Content, Row, Rows, TableError, content, content_within, in_braces};
-pub use text::{Part, brief, head, in_parentheses, pairs, parts, split};
+pub use text::{Part, brief, head, in_parentheses, pairs, parts, split, split_at};
 pub use unknown::{unknown, unknown_of};
 
 /// A name or a parameter that is not accepted; its text says what was found and what is expected.

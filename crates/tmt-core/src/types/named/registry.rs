@@ -116,6 +116,15 @@ impl<M> Entry<M> {
         }))
     }
 
+    /// The error of a text without a value of `parameter`.
+    #[must_use]
+    pub fn missing(&self, parameter: &Parameter) -> ParseError {
+        ParseError::Missing {
+            name: parameter.name.to_owned(),
+            form: self.form(),
+        }
+    }
+
     /// The given values, each with its text for errors, and the defaults of the other parameters.
     fn fill(
         &self,
@@ -147,10 +156,7 @@ impl<M> Entry<M> {
             match given.get(known.name).or(known.default.as_ref()) {
                 Some(value) => values.0.push((known, value.clone())),
                 None if known.is_required => {
-                    return Err(ParseError::Missing {
-                        name: known.name.to_owned(),
-                        form: self.form(),
-                    });
+                    return Err(self.missing(known));
                 }
                 None => {}
             }

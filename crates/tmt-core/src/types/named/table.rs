@@ -1,6 +1,7 @@
 //! The tables of [`Kind::Content`](super::Kind::Content): comma-separated rows with a header, from a file or in one line with
 //! `;` between the rows.
 
+use super::ParseError;
 use crate::types::Span;
 
 /// Longest content, bytes. It becomes part of a trace's head.
@@ -230,15 +231,19 @@ pub fn content_within<T>(
 }
 
 /// The content in braces of the file `name`: `read` returns its text, or why it cannot be read, and `content` turns it into
-/// a line.
+/// a line. An empty name is none: `missing` is the error of a text without one.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// There is no name, or why the file cannot be read.
 pub fn in_braces(
     name: &str,
+    missing: impl FnOnce() -> ParseError,
     content: Content,
     read: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Result<String, TableError>, String> {
+    if name.is_empty() {
+        return Err(missing().to_string());
+    }
     let line = content(&read(name)?).map_err(|error| TableError {
         file: Some(name.to_owned()),
         ..error

@@ -40,7 +40,20 @@ impl<'t> Part<'t> {
 
 /// The texts between the commas of `text` that are outside of braces and parentheses.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
-    text.split(outside(text, ','))
+    split_at(text, ',')
+}
+
+/// The texts between those `mark` of `text` that are outside of braces and parentheses. In braces, which hold the content of
+/// a file, parentheses are characters like any other.
+///
+/// ```
+/// use tmt_core::named::split_at;
+///
+/// let flows: Vec<_> = split_at("app=arrivals({time_s,size_bytes,flow;0,1,a b)}) cc=reno", ' ').collect();
+/// assert_eq!(flows, ["app=arrivals({time_s,size_bytes,flow;0,1,a b)})", "cc=reno"]);
+/// ```
+pub fn split_at(text: &str, mark: char) -> impl Iterator<Item = &str> {
+    text.split(outside(text, mark))
 }
 
 /// The parts of `text` between the commas that are outside of braces and parentheses.
@@ -129,19 +142,35 @@ pub fn pairs<'t>(
 }
 
 /// Finds `mark` in `text` outside of braces and parentheses. Unpaired parentheses are characters like any other, such as in
-/// the name of a file.
+/// the name of a file, and so are those in braces.
 fn outside(text: &str, mark: char) -> impl FnMut(char) -> bool + use<> {
-    let is_paired = text.matches('(').count() == text.matches(')').count();
-    let mut depth = 0_i32;
+    let mut nesting = Nesting::default();
+    text.chars().for_each(|character| nesting.pass(character));
+    let is_paired = nesting.parentheses == 0;
+    let mut nesting = Nesting::default();
     move |character| {
+        nesting.pass(character);
+        let is_inside = nesting.braces > 0 || is_paired && nesting.parentheses > 0;
+        character == mark && !is_inside
+    }
+}
+
+/// Braces, and parentheses outside of them, that are open.
+#[derive(Debug, Default)]
+struct Nesting {
+    braces: i32,
+    parentheses: i32,
+}
+
+impl Nesting {
+    fn pass(&mut self, character: char) {
         match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            '(' if is_paired => depth += 1,
-            ')' if is_paired => depth -= 1,
+            '{' => self.braces += 1,
+            '}' => self.braces -= 1,
+            '(' if self.braces <= 0 => self.parentheses += 1,
+            ')' if self.braces <= 0 => self.parentheses -= 1,
             _ => {}
         }
-        character == mark && depth <= 0
     }
 }
 
@@ -241,5 +270,20 @@ mod tests {
             assert_eq!(head(text), found, "{text}");
         }
         assert_eq!(split("rain (1.csv,start=wet").count(), 2);
+    }
+
+    #[test]
+    fn parentheses_in_braces_are_content() {
+        for content in ["a)", "(a", "a)b(", "a(b)", ":-)"] {
+            let table = format!("pages(size=csv({{size_bytes;1,{content} 2}}),think=1s)");
+            let text = format!("app={table},start=1s");
+            let parts: Vec<Part<'_>> = parts(&text).collect();
+            assert_eq!(parts.len(), 2, "{content}");
+            assert_eq!(parts[0].value, table);
+            let inside = head(&table).1.unwrap();
+            assert_eq!(split(inside).count(), 2, "{content}");
+            let line = format!("{text} {text}");
+            assert_eq!(split_at(&line, ' ').collect::<Vec<_>>(), [&text, &text]);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{BufReader, Read};
 
+use super::super::finding::counted;
 use super::capture::Capture;
 use super::{FORMAT, MOST_FLOWS};
 use crate::format::compression::small_text;
@@ -22,10 +23,10 @@ const FIRST: u64 = 4;
 /// table `time_s,size_bytes,flow` of its arrivals.
 ///
 /// A row is a packet with a payload: its time since the first packet of the capture, its payload without headers, and the number of its
-/// flow by first appearance, from 1. Of TCP, only bytes above all before them count, not retransmissions.
+/// flow by first appearance, from 1. Of TCP, only bytes above all before them in their connection count, not retransmissions.
 ///
 /// # Errors
-/// As [`small_text`], or a capture that is damaged or has no payload; the message begins with the name.
+/// As [`small_text`], or a capture that is damaged, has no payload, or has fragments of IP; the message begins with the name.
 pub fn table_text(
     path: &str,
     mut file: impl Read + Send + 'static,
@@ -50,13 +51,17 @@ fn table(mut capture: Capture) -> Result<String> {
     let (mut last, mut rows) = (0, 0);
     while let Some(packet) = capture.next_packet()? {
         let begin = *first.get_or_insert(packet.time);
+        if packet.is_syn
+            && let Some((_, next)) = flows.get_mut(&packet.flow)
+        {
+            // Another connection of the same ports, with numbers of its own.
+            *next = None;
+        }
         if packet.payload == 0 {
             continue;
         }
-        if rows == MOST || flows.len() == MOST_FLOWS {
-            let found = format!("more than {MOST} packets with a payload, or {MOST_FLOWS} flows");
-            let expected = "fewer: keep a part of the capture";
-            return Err(capture.error(ErrorKind::format(found, expected)));
+        if flows.len() == MOST_FLOWS && !flows.contains_key(&packet.flow) {
+            return Err(too_much(&capture, &format!("{MOST_FLOWS} flows")));
         }
         let new = flows.len() + 1;
         let (flow, next) = flows.entry(packet.flow).or_insert((new, None));
@@ -67,11 +72,23 @@ fn table(mut capture: Capture) -> Result<String> {
         if size == 0 {
             continue;
         }
+        if rows == MOST {
+            return Err(too_much(
+                &capture,
+                &format!("{MOST} packets with new bytes"),
+            ));
+        }
         // Interfaces may be merged out of order.
         last = last.max(packet.time.saturating_sub(begin));
         rows += 1;
         let (seconds, nanos) = (last / 1_000_000_000, last % 1_000_000_000);
         let _ = write!(text, "\n{seconds}.{nanos:09},{size},{flow}");
+    }
+    let fragments = capture.fragments();
+    if fragments > 0 {
+        let found = counted(fragments, "IP fragment");
+        let expected = "whole packets: tcpdump -r FILE -w NEW 'not (ip[6:2] & 0x3fff != 0 or ip6[6] = 44)' keeps those";
+        return Err(Error::new(ErrorKind::format(found, expected)).of_input(CAPTURE));
     }
     if rows == 0 {
         let found = format!("no payload of IP among {} packets", capture.packets());
@@ -79,6 +96,12 @@ fn table(mut capture: Capture) -> Result<String> {
         return Err(Error::new(kind).of_input(CAPTURE));
     }
     Ok(text)
+}
+
+/// The error of more than `most`.
+fn too_much(capture: &Capture, most: &str) -> Error {
+    let expected = "fewer: keep a part of the capture";
+    capture.error(ErrorKind::format(format!("more than {most}"), expected))
 }
 
 /// Of `payload` bytes from `sequence` on, those that are above all before them, the end of which `next` keeps. A gap, where the
@@ -161,6 +184,119 @@ mod tests {
         let expected = "time_s,size_bytes,flow\n0.000250000,160,1\n0.001000000,1000,2\n0.002000000,100,2\n\
                         1.500000000,10,3\n1.500000000,160,1";
         assert_eq!(text, expected);
+    }
+
+    fn read(packets: &[(u32, Vec<u8>)]) -> std::result::Result<String, String> {
+        table_text("x.pcap", std::io::Cursor::new(capture(packets)))
+    }
+
+    /// The rows below the header.
+    fn rows(packets: &[(u32, Vec<u8>)]) -> String {
+        let text = read(packets).unwrap();
+        text.split_once('\n').unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_connection_on_the_same_ports_begins_anew() {
+        let packets = [
+            (0, tcp(1_000_000, 2, 0)),
+            (1, tcp(1_000_001, 16, 500)),
+            // Its numbers are below those of the first; again, a copy does not count.
+            (2, tcp(7, 2, 0)),
+            (3, tcp(8, 16, 300)),
+            (4, tcp(8, 16, 300)),
+        ];
+        assert_eq!(rows(&packets), "0.000001000,500,1\n0.000003000,300,1");
+    }
+
+    #[test]
+    fn the_length_of_the_record_counts_where_the_header_has_none() {
+        let unset = |mut packet: Vec<u8>| {
+            packet[2..4].fill(0);
+            packet
+        };
+        let mut bytes = capture(&[(0, unset(tcp(1, 16, 3000))), (1, unset(tcp(3001, 16, 0)))]);
+        let whole = table_text("x", std::io::Cursor::new(bytes.clone())).unwrap();
+        assert!(whole.ends_with("flow\n0.000000000,3000,1"), "{whole}");
+        // Only 60 bytes of the first are captured.
+        bytes.drain(24 + 16 + 60..24 + 16 + 3040);
+        bytes[32..36].copy_from_slice(&60_u32.to_le_bytes());
+        assert_eq!(table_text("x", std::io::Cursor::new(bytes)).unwrap(), whole);
+    }
+
+    /// A packet of IPv6 with `next` as its first header.
+    fn ip6(next: u8, length: usize, inside: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0x60, 0, 0, 0];
+        bytes.extend(u16::try_from(length).unwrap().to_be_bytes());
+        bytes.extend([next, 64]);
+        bytes.extend([[1; 16], [2; 16]].concat());
+        bytes.extend(inside);
+        bytes
+    }
+
+    #[test]
+    fn extension_headers_are_no_payload() {
+        // Hop-by-hop options (RFC 8200, Sec. 4.3) of 8 bytes, of which six are padding, before a segment or a datagram.
+        let options = |next: u8, inside: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0], inside].concat();
+        let segment = options(6, &tcp(1, 16, 100)[20..]);
+        let pure = options(6, &tcp(101, 16, 0)[20..]);
+        let datagram = options(17, &udp(4000, 160)[20..]);
+        let packets = [
+            (0, ip6(0, segment.len(), &segment)),
+            (1, ip6(0, pure.len(), &pure)),
+            (2, ip6(0, datagram.len(), &datagram)),
+            (3, ip6(0, 0, &options(6, &tcp(101, 16, 70)[20..]))),
+        ];
+        assert_eq!(
+            rows(&packets),
+            "0.000000000,100,1\n0.000002000,160,2\n0.000003000,70,1"
+        );
+    }
+
+    #[test]
+    fn fragments_are_refused_with_their_number() {
+        let fragment = |high: u8, low: u8| {
+            let mut packet = udp(4000, 160);
+            packet[6..8].copy_from_slice(&[high, low]);
+            packet
+        };
+        // Next header 44 (RFC 8200, Sec. 4.5): UDP at offset 8 bytes, the last fragment.
+        let last = ip6(
+            44,
+            24,
+            &[[17, 0, 0, 8, 0, 0, 0, 1].as_slice(), &[7; 16]].concat(),
+        );
+        let first = (0, udp(4000, 160));
+        let packets = [
+            first.clone(),
+            (1, fragment(0x20, 0)),
+            (2, fragment(0, 20)),
+            (3, last),
+        ];
+        let error = read(&packets).unwrap_err();
+        let start = "x.pcap: found 3 IP fragments, expected whole packets";
+        assert!(error.starts_with(start), "{error}");
+        let error = read(&packets[..2]).unwrap_err();
+        assert!(error.contains("found 1 IP fragment,"), "{error}");
+        // That a packet may not be fragmented makes it no fragment.
+        assert!(read(&[first, (1, fragment(0x40, 0))]).is_ok());
+    }
+
+    #[test]
+    fn limits_count_rows_and_flows() {
+        let mut packets = vec![(0, udp(1, 1)); 99_999];
+        packets.extend([(0, tcp(1, 16, 9)), (0, tcp(1, 16, 9)), (0, tcp(10, 16, 0))]);
+        assert_eq!(rows(&packets).lines().count(), 100_000);
+        packets.push((0, udp(1, 1)));
+        let error = read(&packets).unwrap_err();
+        assert!(error.contains("found more than 100000 packets"), "{error}");
+
+        let mut packets: Vec<_> = (0..=u16::MAX).map(|port| (0, udp(port, 1))).collect();
+        packets.extend([(0, udp(7, 1)), (0, tcp(1, 16, 0))]);
+        assert_eq!(rows(&packets).lines().count(), 65_537);
+        packets.push((0, tcp(1, 16, 1)));
+        let error = read(&packets).unwrap_err();
+        assert!(error.contains("found more than 65536 flows"), "{error}");
     }
 
     #[test]

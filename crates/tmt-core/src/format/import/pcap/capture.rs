@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
-use super::packet::{Link, Packet};
+use super::packet::{Captured, Found, Link, Packet};
 use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Bytes of the buffer; it grows for a longer packet.
@@ -65,8 +65,9 @@ pub(super) struct Capture {
     /// Key of the input.
     key: &'static str,
     interfaces: Vec<Interface>,
-    /// Packets read, of any kind.
+    /// Packets read, of any kind, and those of them that are fragments.
     packets: u64,
+    fragments: u64,
 }
 
 impl Capture {
@@ -100,6 +101,7 @@ impl Capture {
             key,
             interfaces: Vec::new(),
             packets: 0,
+            fragments: 0,
         })
     }
 
@@ -140,9 +142,10 @@ impl Capture {
                 Ok((length, content)) => {
                     self.reader.consume(length);
                     match content {
-                        Content::Packet(packet) => {
+                        Content::Packet(found) => {
                             self.packets += 1;
-                            Step::Packet(packet)
+                            self.fragments += u64::from(found.is_fragment);
+                            Step::Packet(found.packet)
                         }
                         Content::Other => Step::Skipped,
                     }
@@ -176,6 +179,11 @@ impl Capture {
         self.packets
     }
 
+    /// Fragments of packets of IP among them.
+    pub(super) fn fragments(&self) -> u64 {
+        self.fragments
+    }
+
     fn stopped(&self, stop: Stop) -> Error {
         let byte = self.reader.consumed();
         let after = self.packets;
@@ -203,8 +211,7 @@ impl Capture {
 
 /// What a block holds.
 enum Content {
-    /// A packet; `None` if it is not one of IP.
-    Packet(Option<Packet>),
+    Packet(Found),
     Other,
 }
 
@@ -237,7 +244,7 @@ fn read(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>) -> Result<C
         PcapBlockOwned::Legacy(record) => {
             let interface = interfaces.first().ok_or(Stop::Damaged)?;
             let unit = u64::from(record.ts_sec) * interface.resolution + u64::from(record.ts_usec);
-            packet(interface, unit, record.data)?
+            packet(interface, unit, record.data, record.origlen)?
         }
         // A section has its own interfaces.
         PcapBlockOwned::NG(Block::SectionHeader(_)) => {
@@ -259,7 +266,8 @@ fn read(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>) -> Result<C
             let interface = usize::try_from(record.if_id).ok();
             let interface = interface.and_then(|id| interfaces.get(id));
             let unit = u64::from(record.ts_high) << 32 | u64::from(record.ts_low);
-            packet(interface.ok_or(Stop::Damaged)?, unit, record.packet_data())?
+            let interface = interface.ok_or(Stop::Damaged)?;
+            packet(interface, unit, record.packet_data(), record.origlen)?
         }
         PcapBlockOwned::NG(Block::SimplePacket(_)) => {
             let found = "a packet without a time (simple packet block)";
@@ -270,15 +278,20 @@ fn read(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>) -> Result<C
     })
 }
 
-/// A packet at a time in units of the interface.
-fn packet(interface: &Interface, unit: u64, bytes: &[u8]) -> Result<Content, Stop> {
+/// A packet of `length` bytes, of which `bytes` were captured, at a time in units of the interface.
+fn packet(interface: &Interface, unit: u64, bytes: &[u8], length: u32) -> Result<Content, Stop> {
     let resolution = i128::from(interface.resolution);
     let nanos = i128::from(unit) * SECOND / resolution + i128::from(interface.offset) * SECOND;
     let nanos = i64::try_from(nanos).map_err(|_| {
         let found = format!("a time of {nanos} ns since 1970");
         Stop::Refused(ErrorKind::format(found, "times of less than 2^63 ns"))
     })?;
-    Ok(Content::Packet(Packet::read(interface.link, nanos, bytes)))
+    let captured = Captured {
+        time: nanos,
+        bytes,
+        cut: u64::from(length).saturating_sub(bytes.len() as u64),
+    };
+    Ok(Content::Packet(Packet::read(interface.link, captured)))
 }
 
 /// The link layer of a type.

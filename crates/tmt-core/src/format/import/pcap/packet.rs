@@ -54,18 +54,50 @@ pub(super) struct Packet {
     pub(super) identity: u64,
     /// Bytes of IP, headers included.
     pub(super) length: u64,
-    /// Bytes that it carries after the headers of IP, UDP and TCP; 0 where its header does not say how long it is.
+    /// Bytes that it carries after the headers of IP, with their extensions, UDP and TCP.
     pub(super) payload: u64,
     /// Sequence number of the first of them in TCP.
     pub(super) sequence: Option<u32>,
+    /// Whether it is a SYN, with which a connection begins.
+    pub(super) is_syn: bool,
     /// Whether it is a segment of TCP that carries nothing.
     pub(super) is_empty: bool,
 }
 
+/// The record of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Captured<'c> {
+    /// When it was captured, ns since 1970.
+    pub(super) time: i64,
+    pub(super) bytes: &'c [u8],
+    /// Bytes of the packet that were not captured.
+    pub(super) cut: u64,
+}
+
+/// The content of a record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// `None` if it is none of IP, a fragment whose flow is not known, or cut within its headers.
+    pub(super) packet: Option<Packet>,
+    /// Whether it is a fragment of a packet of IP, the first one or another.
+    pub(super) is_fragment: bool,
+}
+
 impl Packet {
-    /// Reads a packet; `None` if it is none of IP, a fragment after the first, or cut within its headers.
-    pub(super) fn read(link: Link, time: i64, bytes: &[u8]) -> Option<Self> {
-        let sliced = match link {
+    /// Reads a packet.
+    pub(super) fn read(link: Link, captured: Captured<'_>) -> Found {
+        let sliced = Self::slice(link, captured.bytes);
+        let payload = sliced
+            .as_ref()
+            .and_then(|sliced| sliced.net.as_ref()?.ip_payload_ref());
+        Found {
+            is_fragment: payload.is_some_and(|payload| payload.fragmented),
+            packet: sliced.and_then(|sliced| Self::of(&sliced, captured)),
+        }
+    }
+
+    fn slice(link: Link, bytes: &[u8]) -> Option<LaxSlicedPacket<'_>> {
+        Some(match link {
             Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok()?,
             Link::Ip { before } => LaxSlicedPacket::from_ip(bytes.get(before..)?).ok()?,
             Link::Cooked { protocol, before } => {
@@ -73,7 +105,10 @@ impl Packet {
                 let kind = EtherType(u16::from_be_bytes([kind[0], kind[1]]));
                 LaxSlicedPacket::from_ether_type(kind, bytes.get(before..)?)
             }
-        };
+        })
+    }
+
+    fn of(sliced: &LaxSlicedPacket<'_>, captured: Captured<'_>) -> Option<Self> {
         let mut identity = DefaultHasher::new();
         let (from, to, length, headers, payload): (IpAddr, IpAddr, u64, u64, _) =
             match sliced.net.as_ref()? {
@@ -83,11 +118,12 @@ impl Packet {
                         return None;
                     }
                     header.identification().hash(&mut identity);
+                    let extension = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
                     (
                         header.source_addr().into(),
                         header.destination_addr().into(),
                         header.total_len().into(),
-                        header.slice().len() as u64,
+                        (header.slice().len() + extension) as u64,
                         ip.payload(),
                     )
                 }
@@ -97,13 +133,13 @@ impl Packet {
                         header.source_addr().into(),
                         header.destination_addr().into(),
                         u64::from(header.payload_length()) + 40,
-                        40,
+                        40 + ip.extensions().slice().len() as u64,
                         ip.payload(),
                     )
                 }
                 LaxNetSlice::Arp(_) => return None,
             };
-        let (ports, begin, own, sequence) = match &sliced.transport {
+        let (ports, begin, own, sequence, is_syn) = match &sliced.transport {
             Some(TransportSlice::Tcp(tcp)) => {
                 let flags = (tcp.syn(), tcp.fin(), tcp.rst());
                 (tcp.sequence_number(), flags, timestamp(tcp.options())).hash(&mut identity);
@@ -113,6 +149,7 @@ impl Packet {
                     tcp.header_slice().len() as u64,
                     // A SYN takes the number before the first byte.
                     Some(tcp.sequence_number().wrapping_add(tcp.syn().into())),
+                    tcp.syn(),
                 )
             }
             Some(TransportSlice::Udp(udp)) => {
@@ -122,17 +159,24 @@ impl Packet {
                     udp.payload(),
                     8,
                     None,
+                    false,
                 )
             }
             // Of TCP and UDP without their headers there are no ports.
             _ if matches!(payload.ip_number, IpNumber::TCP | IpNumber::UDP) => return None,
             // The header of ICMP has a sequence number.
-            _ => ((0, 0), payload.payload, 0, None),
+            _ => ((0, 0), payload.payload, 0, None, false),
         };
         length.hash(&mut identity);
         begin[..begin.len().min(COMPARED)].hash(&mut identity);
+        // A segment that the network card is to cut may have the length 0 in its header: that of the record counts.
+        let is_unset = match sliced.net.as_ref()? {
+            LaxNetSlice::Ipv4(ip) => ip.header().total_len() == 0,
+            LaxNetSlice::Ipv6(ip) => ip.header().payload_length() == 0,
+            LaxNetSlice::Arp(_) => false,
+        };
         Some(Self {
-            time,
+            time: captured.time,
             flow: Flow {
                 protocol: payload.ip_number.0,
                 from: SocketAddr::new(from, ports.0),
@@ -140,9 +184,13 @@ impl Packet {
             },
             identity: identity.finish(),
             length,
-            payload: length.saturating_sub(headers + own),
+            payload: if is_unset {
+                begin.len() as u64 + captured.cut
+            } else {
+                length.saturating_sub(headers + own)
+            },
             sequence,
-            // The length of a segment that the network card is to cut may be 0 in its header.
+            is_syn,
             is_empty: sequence.is_some() && length > 0 && length <= headers + own,
         })
     }
