@@ -578,7 +578,7 @@ fn arrivals_are_complete_with_their_last_byte() {
     assert!(
         plan.notes
             .iter()
-            .any(|note| note.text.contains("1 of 4 arrivals are after the end"))
+            .any(|note| note.text.contains("1 of 4 arrivals are not before the end"))
     );
     // The same as flows of their own.
     let alone = arriving("\"app=arrivals({time_s,size_bytes;1,1448;3,7240;3.02,2896}),start=1s\"");

@@ -128,6 +128,32 @@ fn a_full_hop_drops_and_its_drops_are_its_own() {
     assert_eq!(report.total.terrestrial_queueing_delay_max_s, Some(1.5e-6));
 }
 
+/// A hop with room for one packet has it again when that has been sent: later, and at that very time.
+#[test]
+fn a_hop_is_free_when_its_packet_has_left() {
+    for side in 0..2 {
+        let list = Listed(vec![(0, 1500), (1500, 1500), (1600, 1500), (9000, 1500)]);
+        let flow = Flow::new(Algorithm::default(), Endpoint::default())
+            .over(|_| (DatagramSender::default(), DatagramReceiver))
+            .with(move |_| list.clone());
+        let mut setup = Setup::new(vec![flow], Span::ZERO, Span::from_secs(1));
+        setup.side_paths[side] = Some(SidePath {
+            rate: Some(rate(1)),
+            buffer: Buffer::Packets(1),
+            ..SidePath::default()
+        });
+        let mut arrivals = Arrivals::default();
+        // The link sends a packet in 1500 ns, too, so that arrivals at a far hop are as far apart.
+        let link = setup.synthetic_link(rate(1), None).unwrap();
+        run(&setup, link, &mut arrivals).unwrap();
+        let expected: &[(u64, u64)] = match side {
+            0 => &[(0, 3000), (1, 4500), (3, 12_000)],
+            _ => &[(0, 3000), (1, 4500), (2, 6000), (3, 12_000)],
+        };
+        assert_eq!(arrivals.0, expected, "side {side}");
+    }
+}
+
 fn plan(file: &str) -> Plan {
     let file = ParameterFile::parse(file).unwrap_or_else(|error| panic!("{error}:\n{file}"));
     let experiment: Experiment = file.experiment;

@@ -599,6 +599,12 @@ impl Head {
         }
     }
 
+    /// Whether a log shows when each packet was taken from the queue: not on a coupled link, and not where packets share LLDUs, since
+    /// the next may be taken before the one before it has been sent whole.
+    pub(super) fn shows_turns(&self) -> bool {
+        self.link != Link::Coupled && !self.shared
+    }
+
     /// What a packet of `size` bytes needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
     pub(super) fn lldus(&self, size: u64) -> (u64, u64) {
         let (usual, lldus) = (self.packet_bytes, self.lldus_per_packet);

@@ -76,7 +76,7 @@ impl<'t> Server<'t> {
         listed: Option<Listed>,
     ) -> Self {
         Self {
-            fifo: Fifo::new(order, classes, head.link != Link::Coupled),
+            fifo: Fifo::new(order, classes, head.shows_turns()),
             head: *head,
             timeline,
             listed,

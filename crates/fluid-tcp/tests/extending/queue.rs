@@ -15,7 +15,7 @@ pub(crate) static PATIENCE: Entry = Entry {
     make: Make {
         marks: false,
         by_flow: false,
-        draws: true,
+        draws: false,
         refuses: |_| None,
         queue: |parameters, _context| {
             let limit = parameters.duration("limit");

@@ -108,7 +108,8 @@ impl Experiment {
             Some(app) => refused(
                 "split_window",
                 format!(
-                    "`split_window`: found share with connections that open during the run (app={app}), which would have parts of the buffer before; expected whole"
+                    "`split_window`: found share with connections that open during the run (app={}), which would have parts of the buffer before; expected whole",
+                    app.in_parentheses()
                 ),
             ),
             None => Ok(()),
