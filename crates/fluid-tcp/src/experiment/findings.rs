@@ -271,9 +271,10 @@ impl Plan {
                 runs.iter().filter(over).count()
             ),
         };
-        let queue = match dropped(worst) > worst.packets_dropped {
-            true => "queues of the path".to_owned(),
-            false => self.queue_text(),
+        let queue = if dropped(worst) > worst.packets_dropped {
+            "queues of the path".to_owned()
+        } else {
+            self.queue_text()
         };
         Some(format!(
             "the {queue} dropped {} of the {} that were sent{of_runs}: the result is that of an overload; limit the senders (`rwnd`, `pacing` on, another `cc`) or enlarge `buffer`",

@@ -247,9 +247,10 @@ impl TransmissionHistory {
                 let beside = beside
                     .into_iter()
                     .filter_map(|(time, side)| Some((time?, side)));
-                let beside: String = beside
+                let beside: Vec<String> = beside
                     .map(|(time, side)| format!(" + {time} {side}"))
                     .collect();
+                let beside = beside.concat();
                 events.push(format!(
                     "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} wait (decoding, repeats, order){beside}"
                 ));

@@ -18,7 +18,7 @@ pub struct Make {
     pub in_steps: bool,
     /// The process with these parameters.
     pub process: fn(&Values) -> Result<SlotChannel, ChannelError>,
-    /// For a family that has a parameter of [`Kind::Content`]: the content of its file in one line.
+    /// For a family that has a parameter of [`Kind::Content`](crate::named::Kind::Content): the content of its file in one line.
     pub content: Option<Content>,
 }
 
