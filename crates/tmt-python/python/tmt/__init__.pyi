@@ -173,7 +173,18 @@ def tcp(
     compare_links: bool | None = None,
     path: Literal["e2e", "split"] | None = None,
     terrestrial_rtt: Duration | None = None,
+    terrestrial_rate: str | None = None,
+    terrestrial_trace: Trace | None = None,
+    terrestrial_queue: str | int | None = None,
+    terrestrial_buffer: str | int | None = None,
+    terrestrial_loss: str | int | None = None,
+    far_rate: str | None = None,
+    far_trace: Trace | None = None,
+    far_queue: str | int | None = None,
+    far_buffer: str | int | None = None,
+    far_loss: str | int | None = None,
     split_window: Literal["whole", "share"] | None = None,
+    split_announce: Literal["acks", "every"] | None = None,
     buffer: str | int | None = None,
     queue: str | int | None = None,
     queue_loss: str | int | None = None,
@@ -181,6 +192,8 @@ def tcp(
     return_rate: str | None = None,
     return_buffer: str | int | None = None,
     return_trace: Trace | None = None,
+    return_capacity: str | int | None = None,
+    ack_filter: str | int | None = None,
     profile: Literal["ns2", "rfc", "linux"] | None = None,
     sack: bool | str | None = None,
     iw: int | str | None = None,
@@ -189,6 +202,7 @@ def tcp(
     rwnd: str | int | None = None,
     first_rwnd: str | int | None = None,
     window_validation: bool | str | None = None,
+    idle_restart: Literal["off", "rfc5681", "linux"] | None = None,
     growth: Literal["acks", "segments"] | None = None,
     cubic: Literal["rfc9438", "linux"] | None = None,
     hystart: Literal["off", "rfc9406", "classic"] | None = None,
@@ -326,9 +340,52 @@ Queue and path:
     terrestrial_rtt: RTT between the senders and the gateway [default: 0s]
         DURATION
         Added to the RTT of the link.
+    terrestrial_rate: Rate of the terrestrial path, between the senders and the gateway [default:
+        unlimited]
+        RATE
+        Its packets wait in a queue of their own (`terrestrial_queue`, `terrestrial_buffer`); that
+        path comes after the delay of `terrestrial_rtt`.
+    terrestrial_trace: PHY trace or timeline of the terrestrial path; not with terrestrial_rate
+        FILE
+        As `return_trace`, for packets of data. Without propagation: only the decoding delays of its
+        LLDUs count.
+    terrestrial_queue: Queue discipline of the terrestrial path [default: drop-tail]
+        DISCIPLINE
+        As `queue`.
+    terrestrial_buffer: Size of its queue, packet in service included [default: 1bdp]
+        Npkt|SIZE|Nbdp|inf
+        As `buffer`; the BDP is that of its own rate: rate x (RTT + median decoding delay of the
+        link).
+    terrestrial_loss: Packet losses on the terrestrial path [default: none]
+        PROCESS
+        Takes the processes of `channel`; a packet is on air while it is sent at `terrestrial_rate`,
+        else for an instant.
+    far_rate: Rate of the far path, behind the link [default: unlimited]
+        RATE
+        Its packets wait in a queue of their own (`far_queue`, `far_buffer`), and are then at their
+        receivers.
+    far_trace: PHY trace or timeline of the far path; not with far_rate
+        FILE
+        As `return_trace`, for packets of data. Without propagation: only the decoding delays of its
+        LLDUs count.
+    far_queue: Queue discipline of the far path [default: drop-tail]
+        DISCIPLINE
+        As `queue`.
+    far_buffer: Size of its queue, packet in service included [default: 1bdp]
+        Npkt|SIZE|Nbdp|inf
+        As `buffer`; the BDP is that of its own rate: rate x (RTT + median decoding delay of the
+        link).
+    far_loss: Packet losses on the far path [default: none]
+        PROCESS
+        Takes the processes of `channel`; a packet is on air while it is sent at `far_rate`, else
+        for an instant.
     split_window: Free buffer space that the proxy advertises to each flow [default: share]
         whole|share
         whole: all of it. share: an equal share.
+    split_announce: When the proxy announces free buffer space: acks or every [default: acks]
+        acks|every
+        acks: with its ACKs, and to a flow that has used all of its window. every: whenever a packet
+        leaves the buffer, to each flow whose window grows.
     buffer: Size of the queue, packet in service included [default: 1bdp]
         Npkt|SIZE|Nbdp|inf
         In packets (100pkt), bytes (64kB), bandwidth-delay products (1bdp), or inf for no limit. The
@@ -360,6 +417,18 @@ Queue and path:
         FILE
         An ACK takes as many LLDUs as it needs (see `packing`) and arrives if all of them do. `loop`
         repeats this trace too.
+    return_capacity: Capacity of the return path that a hub assigns [default: none]; not with
+        return_rate, return_trace
+        METHOD
+        cra:rate=128kbps is a constant rate. rbdc:max=512kbps,frame=50ms[,cra=16kbps,rtt=700ms]
+        requests a rate by what waits at the begin of each frame; the assignment begins one RTT
+        later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests are a model of their own.
+    ack_filter: Filter of ACKs in the queue before the return path [default: off]
+        FILTER
+        filter: a pure ACK takes the place of the one before it of its flow that waits (RFC 3449,
+        Sec. 5.2.1). thin[:n=4,hold=100ms]: and waits until it is one for n. Duplicate ACKs, SACK
+        blocks, D-SACKs, ECN echoes and window updates all pass. Needs a return path with a rate,
+        trace or capacity.
 
 Congestion control and hosts:
     profile: Settings of both hosts [default: linux, what most hosts run]
@@ -388,6 +457,12 @@ Congestion control and hosts:
     window_validation: Grow the window only while it limits the sender [default: from `profile`]
         on|off
         RFC 7661.
+    idle_restart: Window after an idle time above the RTO: off, rfc5681 or linux [default: from
+        `profile`]
+        off|rfc5681|linux
+        For applications with pauses. rfc5681: at most the initial window (RFC 5681, Sec. 4.1).
+        linux: halved for each RTO after the first (tcp_slow_start_after_idle). off: kept. BBR and
+        fixed windows keep theirs.
     growth: What grows a window in Reno's way: acks or segments [default: from `profile`]
         acks|segments
         acks: each ACK, regardless of what it covers (RFC 5681). segments: each segment delivered,
@@ -512,8 +587,9 @@ Traffic and runs:
         Prints mean and 95 % interval of every metric.
     flow: A flow with settings of its own; repeat for more flows; not with flows, start, bytes
         KEY=VALUE,…
-        For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`. Packets of class 7
-        go before those of class 0, the default, in a queue with priorities.
+        For example `cc=cubic,start=5s,bytes=1MB,terrestrial-rtt=20ms,class=7`, or
+        `app=cbr(codec=g729)`. Packets of class 7 go before those of class 0, the default, in a
+        queue with priorities. `tmt tcp --help` lists the applications.
 
 Input format:
     unit: Unit of the numbers in the trace [default: s in text; ns in integers of Arrow and Parquet]
@@ -1063,6 +1139,10 @@ def convert(
     table: Literal["delay", "slot"] | None = None,
     loss_model: Literal["gemodel", "state", "random", "none"] | None = None,
     as_: Literal["list", "cpp"] | None = None,
+    lines: Literal["window", "slot"] | None = None,
+    window: Value | None = None,
+    limit: Value | None = None,
+    ingest: Literal["simple", "extended"] | None = None,
     output: Value | None = None,
     jobs: int | None = None,
 ) -> pa.Table:
@@ -1106,8 +1186,8 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         [default: 2 P if P is known]
         DURATION
     lldu: delay-loss, ping, crawdad, irtt, iperf3, lens, pcap, sigfox, cellreplay, leoreplayer,
-        linkem, opensand, ns2, ns3, `to` mahimahi, `to` cellreplay, `to` netem: size of a packet,
-        written as `lldu_bytes` and, with an interval, used for `rate_bps`
+        linkem, opensand, ns2, ns3, `to` mahimahi, `to` cellreplay, `to` netem, `to` theaterq: size
+        of a packet, written as `lldu_bytes` and, with an interval, used for `rate_bps`
         SIZE
     packets: crawdad, ns3: number of packets sent, the first of which has number 0: those before the
         first and after the last one in the file are lost [default: unknown]
@@ -1155,8 +1235,9 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
     train: `to` cellreplay: packets of a train: as many slots that are received from its time on,
         but before the next train [default: 10]
         N
-    add_propagation: `to` cellreplay, `to` delay-loss, `to` netem: propagation that is added to
-        every delay [default: `propagation_removed_ns` of the head, else half of `rtt_ns`]
+    add_propagation: `to` cellreplay, `to` delay-loss, `to` netem, `to` theaterq: propagation that
+        is added to every delay [default: `propagation_removed_ns` of the head, else half of
+        `rtt_ns`]
         DURATION
     to_delay: `to` delay-loss: file for the delays, ns; 0 for a lost packet
         FILE
@@ -1168,6 +1249,14 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         (independent) or none [default: gemodel]
     as_: `to` ns3: form of the list: list, numbers that a C++ initialiser list can include, or cpp,
         a snippet that makes the model [default: list]
+    lines: `to` theaterq: a line per window, whose loss is drawn, or per slot, which is lost or not
+        [default: window]
+    window: `to` theaterq: length of the windows, whole microseconds [default: 100ms]
+        DURATION
+    limit: `to` theaterq: packets that the queue holds; 0: no limit [default: 1000]
+        N
+    ingest: `to` theaterq: form of the lines; extended has a ROUTE_ID, so that packets never
+        overtake each other [default: simple]
     output: Output file [default: stdout, as for `-`]
         FILE
 
@@ -1221,6 +1310,10 @@ def convert(
     table: Literal["delay", "slot"] | None = None,
     loss_model: Literal["gemodel", "state", "random", "none"] | None = None,
     as_: Literal["list", "cpp"] | None = None,
+    lines: Literal["window", "slot"] | None = None,
+    window: Value | None = None,
+    limit: Value | None = None,
+    ingest: Literal["simple", "extended"] | None = None,
     output: Value | None = None,
     jobs: int | None = None,
 ) -> bytes | None:
@@ -1264,8 +1357,8 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         [default: 2 P if P is known]
         DURATION
     lldu: delay-loss, ping, crawdad, irtt, iperf3, lens, pcap, sigfox, cellreplay, leoreplayer,
-        linkem, opensand, ns2, ns3, `to` mahimahi, `to` cellreplay, `to` netem: size of a packet,
-        written as `lldu_bytes` and, with an interval, used for `rate_bps`
+        linkem, opensand, ns2, ns3, `to` mahimahi, `to` cellreplay, `to` netem, `to` theaterq: size
+        of a packet, written as `lldu_bytes` and, with an interval, used for `rate_bps`
         SIZE
     packets: crawdad, ns3: number of packets sent, the first of which has number 0: those before the
         first and after the last one in the file are lost [default: unknown]
@@ -1313,8 +1406,9 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
     train: `to` cellreplay: packets of a train: as many slots that are received from its time on,
         but before the next train [default: 10]
         N
-    add_propagation: `to` cellreplay, `to` delay-loss, `to` netem: propagation that is added to
-        every delay [default: `propagation_removed_ns` of the head, else half of `rtt_ns`]
+    add_propagation: `to` cellreplay, `to` delay-loss, `to` netem, `to` theaterq: propagation that
+        is added to every delay [default: `propagation_removed_ns` of the head, else half of
+        `rtt_ns`]
         DURATION
     to_delay: `to` delay-loss: file for the delays, ns; 0 for a lost packet
         FILE
@@ -1326,6 +1420,14 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         (independent) or none [default: gemodel]
     as_: `to` ns3: form of the list: list, numbers that a C++ initialiser list can include, or cpp,
         a snippet that makes the model [default: list]
+    lines: `to` theaterq: a line per window, whose loss is drawn, or per slot, which is lost or not
+        [default: window]
+    window: `to` theaterq: length of the windows, whole microseconds [default: 100ms]
+        DURATION
+    limit: `to` theaterq: packets that the queue holds; 0: no limit [default: 1000]
+        N
+    ingest: `to` theaterq: form of the lines; extended has a ROUTE_ID, so that packets never
+        overtake each other [default: simple]
     output: Output file [default: stdout, as for `-`]
         FILE
 
@@ -1407,7 +1509,18 @@ def advise(
     hold: Value | None = None,
     path: Value | None = None,
     terrestrial_rtt: Value | None = None,
+    terrestrial_rate: Value | None = None,
+    terrestrial_trace: Trace | None = None,
+    terrestrial_queue: Value | None = None,
+    terrestrial_buffer: Value | None = None,
+    terrestrial_loss: Value | None = None,
+    far_rate: Value | None = None,
+    far_trace: Trace | None = None,
+    far_queue: Value | None = None,
+    far_buffer: Value | None = None,
+    far_loss: Value | None = None,
     split_window: Value | None = None,
+    split_announce: Value | None = None,
     buffer: Value | None = None,
     queue: Value | None = None,
     queue_loss: Value | None = None,
@@ -1415,6 +1528,8 @@ def advise(
     return_rate: Value | None = None,
     return_buffer: Value | None = None,
     return_trace: Trace | None = None,
+    return_capacity: Value | None = None,
+    ack_filter: Value | None = None,
     profile: Value | None = None,
     sack: Value | None = None,
     iw: Value | None = None,
@@ -1423,6 +1538,7 @@ def advise(
     rwnd: Value | None = None,
     first_rwnd: Value | None = None,
     window_validation: Value | None = None,
+    idle_restart: Value | None = None,
     growth: Value | None = None,
     cubic: Value | None = None,
     hystart: Value | None = None,
@@ -1519,8 +1635,31 @@ Returns a Document; `results["winner"]` is the winner.
         e2e|split
     terrestrial_rtt: RTT between the senders and the gateway [default: 0s]
         DURATION
+    terrestrial_rate: Rate of the terrestrial path, between the senders and the gateway [default:
+        unlimited]
+        RATE
+    terrestrial_trace: PHY trace or timeline of the terrestrial path
+        FILE
+    terrestrial_queue: Queue discipline of the terrestrial path [default: drop-tail]
+        DISCIPLINE
+    terrestrial_buffer: Size of its queue, packet in service included [default: 1bdp]
+        Npkt|SIZE|Nbdp|inf
+    terrestrial_loss: Packet losses on the terrestrial path [default: none]
+        PROCESS
+    far_rate: Rate of the far path, behind the link [default: unlimited]
+        RATE
+    far_trace: PHY trace or timeline of the far path
+        FILE
+    far_queue: Queue discipline of the far path [default: drop-tail]
+        DISCIPLINE
+    far_buffer: Size of its queue, packet in service included [default: 1bdp]
+        Npkt|SIZE|Nbdp|inf
+    far_loss: Packet losses on the far path [default: none]
+        PROCESS
     split_window: Free buffer space that the proxy advertises to each flow [default: share]
         whole|share
+    split_announce: When the proxy announces free buffer space: acks or every [default: acks]
+        acks|every
     buffer: Size of the queue, packet in service included [default: 1bdp]
         Npkt|SIZE|Nbdp|inf
     queue: Queue discipline [default: drop-tail]
@@ -1535,6 +1674,10 @@ Returns a Document; `results["winner"]` is the winner.
         Npkt|SIZE|Nbdp|inf
     return_trace: PHY trace or timeline of the return path
         FILE
+    return_capacity: Capacity of the return path that a hub assigns [default: none]
+        METHOD
+    ack_filter: Filter of ACKs in the queue before the return path [default: off]
+        FILTER
     profile: Settings of both hosts [default: linux]
         ns2|rfc|linux
     sack: Selective ACKs [default: on]
@@ -1554,6 +1697,9 @@ Returns a Document; `results["winner"]` is the winner.
     window_validation: Grow the window only while it limits the sender [default: ns2 off, rfc off,
         linux on]
         on|off
+    idle_restart: Window after an idle time above the RTO: off, rfc5681 or linux [default: ns2 off,
+        rfc rfc5681, linux linux]
+        off|rfc5681|linux
     growth: What grows a window in Reno's way: acks or segments [default: ns2 acks, rfc acks, linux
         segments]
         acks|segments
@@ -1734,6 +1880,7 @@ Closed forms:
     zhu: Throughput of TCP end to end over selective-repeat ARQ with in-order delivery
     split: Throughput of TCP split by a proxy before a satellite link with selective-repeat ARQ
     fading: Upper bounds for TCP end to end and split over a satellite link that fades
+    e-model: Quality of a call from its delay and its losses
 """
 
 def models(

@@ -56,7 +56,12 @@ COMMANDS = {
         Command("convert", "trace", "trace", without=(_FORM | {"list"}) - {"output"}),
         Command("audit", "document", "packets", "file", tables={"timeline": "trace", "slots": "file"}),
         Command("report", "page", "results", "file", several=True, tables={"packets": "file", "series": "file"}),
-        Command("advise", "document", "trace", tables={"return_trace": "trace", "terrestrial_trace": "trace", "far_trace": "trace"}),
+        Command(
+            "advise",
+            "document",
+            "trace",
+            tables={"return_trace": "trace", "terrestrial_trace": "trace", "far_trace": "trace"},
+        ),
         Command("reproduce", "document", "figures", "text", several=True, without=_FORM | {"list"}),
     )
 }
