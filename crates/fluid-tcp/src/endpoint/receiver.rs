@@ -200,7 +200,8 @@ impl Receiver {
 
     /// Adapts the receive buffer to what the application has read by `now`, all that is in order, with a round-trip time of
     /// `rtt`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "is part of every delivery")]
+    #[inline(always)]
     pub fn on_read(&mut self, now: Time, rtt: impl FnOnce() -> Option<Span>) {
         let compresses = !self.endpoint.sack_compression.is_zero();
         if self.window.is_none() && !compresses {

@@ -126,11 +126,14 @@ impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
         self.inside.len() >= self.due_from
     }
 
-    fn departed(&mut self, now: Time, each: impl FnMut(&D)) {
-        let gone = self.inside.iter().take_while(|packet| packet.end() <= now);
-        let gone = gone.count();
-        self.inside.range(..gone).for_each(each);
-        self.inside.drain(..gone);
+    fn departed(&mut self, now: Time, mut each: impl FnMut(&D)) {
+        let mut gone = 0;
+        // One by one: most calls find none or one.
+        while let Some(packet) = self.inside.front().filter(|packet| packet.end() <= now) {
+            each(packet);
+            self.inside.pop_front();
+            gone += 1;
+        }
         match self.buffer {
             Buffer::Packets(limit) if self.link.keeps_order() && self.stuck == 0 => {
                 let limit = usize::try_from(limit).unwrap_or(usize::MAX);
