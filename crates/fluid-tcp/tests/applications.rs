@@ -225,6 +225,18 @@ fn what_an_application_cannot_have_is_refused_with_the_remedy() {
             ["2056.0 kbps with headers", "the link, 2000.0 kbps"],
         ),
         (
+            "flow = [\"app=cbr(rate=1Mbps,packet=1kB)\"]\nfar_rate = \"500kbps\"\n",
+            ["1028.0 kbps with headers", "the far path, 500.0 kbps"],
+        ),
+        (
+            "flow = [\"app=poisson(load=0.1,size=20kB)\"]\npath = \"split\"\n",
+            ["`split_window`: found share", "expected whole"],
+        ),
+        (
+            "flow = [\"app=pages(size=20kB,persistent=off)\"]\npath = \"split\"\n",
+            ["`split_window`: found share", "persistent=off"],
+        ),
+        (
             "flow = [\"app=cbr(rate=1Mbps,packet=1480B)\"]\n",
             ["1480B with headers of 28B", "`packet`, 1500B"],
         ),
@@ -754,4 +766,69 @@ fn limited_flows_are_neither_unfair_nor_part_of_what_bulk_flows_offer() {
     let calls = total("\"app=cbr\", \"app=cbr(codec=g729)\"");
     let sum: f64 = calls.flows.iter().filter_map(|flow| flow.offered_bps).sum();
     assert!((calls.total.metrics.offered_bps.unwrap() - sum).abs() < 1.0);
+}
+
+/// A proxy may share its buffer with connections that stay open, and give all of it to those that open later.
+#[test]
+fn split_paths_carry_pages_and_loads() {
+    let base = "link = \"synthetic\"\nrate = \"10Mbps\"\nrtt = \"60ms\"\nduration = \"5s\"\npath = \"split\"\n";
+    let loaded = |more: &str| {
+        let report = logged(&plan(&format!("{base}{more}"))).0;
+        report.total.metrics.pages_loaded.unwrap()
+    };
+    let pages = |more: &str| {
+        format!("flow = [\"app=pages(size=20kB,objects=5,connections=2,think=500ms{more})\"]\n")
+    };
+    assert!(loaded(&pages("")) > 3);
+    let whole = format!("split_window = \"whole\"\n{}", pages(",persistent=off"));
+    assert!(loaded(&whole) > 3);
+}
+
+/// Arrivals at the end of the run and after it send nothing, over TCP and UDP, and are said.
+#[test]
+fn arrivals_that_are_not_before_the_end_send_nothing() {
+    let base = "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"60ms\"\nduration = \"1s\"\n";
+    for over in ["tcp", "udp"] {
+        for at in ["1", "100"] {
+            let flow = format!("app=arrivals({{time_s,size_bytes;{at},1000}},over={over})");
+            let plan = plan(&format!("{base}flow = [\"{flow}\"]\n"));
+            let said = "1 of 1 arrivals are not before the end";
+            assert!(plan.notes.iter().any(|note| note.text.contains(said)));
+            let (report, log) = logged(&plan);
+            assert_eq!(report.total.metrics.packets_sent, 0, "{over} {at}");
+            assert_eq!(log.lines().filter(|line| line.starts_with("0,")).count(), 0);
+        }
+    }
+}
+
+/// Seeds make no difference only where no queue draws, the gateway's or another.
+#[test]
+fn seeds_that_make_no_difference_are_said_where_no_queue_draws() {
+    let says = |more: &str| {
+        let base = "link = \"synthetic\"\nrate = \"10Mbps\"\nrtt = \"60ms\"\nduration = \"1s\"\nseeds = 3\nfar_rate = \"2Mbps\"\n";
+        let plan = plan(&format!("{base}{more}"));
+        plan.notes
+            .iter()
+            .any(|note| note.text.contains("nothing in these runs is random"))
+    };
+    assert!(says(""));
+    assert!(says("far_queue = \"codel\"\n"));
+    assert!(!says("far_queue = \"pie\"\n"));
+    assert!(!says("queue = \"red\"\n"));
+}
+
+/// ACKs that wait for an assignment, or are held, do not make the return path the bottleneck; a narrow one is.
+#[test]
+fn a_return_path_is_the_bottleneck_only_by_its_capacity() {
+    let says = |more: &str| {
+        let base = "link = \"synthetic\"\nrate = \"5Mbps\"\nrtt = \"600ms\"\nduration = \"20s\"\n";
+        let plan = plan(&format!("{base}{more}"));
+        let report = plan.run(plan.runs()[0], &mut NoProbe).unwrap();
+        let notes = plan.findings(&[&report]);
+        notes
+            .into_iter()
+            .any(|note| note.text.contains("the return path is the bottleneck"))
+    };
+    assert!(!says("return_capacity = \"rbdc:max=2Mbps,frame=50ms\"\n"));
+    assert!(says("return_rate = \"8kbps\"\n"));
 }
