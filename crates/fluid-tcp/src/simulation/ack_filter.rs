@@ -12,7 +12,7 @@ use tmt_core::types::Span;
 pub struct Rule {
     /// Number of ACKs that one replaces and is, after which it is sent.
     pub together: u64,
-    /// Longest time for which an ACK is held back until there are so many.
+    /// Longest time for which an ACK is held back until [`Self::together`] have come.
     pub hold: Span,
 }
 

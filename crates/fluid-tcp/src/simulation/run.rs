@@ -575,7 +575,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.leave_return_path(now, packet, event)
     }
 
-    /// Time at which a packet reaches the near host of which the return path says this; `None` if it is lost.
+    /// Time at which a packet with this event of the return path reaches the near host; `None` if it is lost.
     fn leave_return_path(
         &mut self,
         now: Time,

@@ -168,3 +168,22 @@ fn what_is_no_packet_log_is_refused() {
         assert!(error.contains(words), "{error}");
     }
 }
+
+/// Without its flows in the head, a log of the simulator is compared only with flows that are given.
+#[test]
+fn a_log_that_does_not_say_its_flows_needs_them() {
+    let head = "# log: packets/2\n# link: synthetic\n# rate_bps: 1000000\n# rtt_ns: 200000000\n# run_ends_ns: 2000000000\nflow,packet,copy,sent_s,enqueued_s,delivered_s,fate\n";
+    let text = format!("{head}0,0,1,0.0,0.0,0.5,delivered\n# end: rows=1 crc32=0\n");
+    let recording = Recording::read(text.as_bytes()).unwrap();
+    let with = |given: Experiment| recording.experiment(given, Drops::Own);
+    let refused = with(Experiment::default()).unwrap_err().to_string();
+    assert!(
+        refused.contains("does not say what its flows are"),
+        "{refused}"
+    );
+    let given = Experiment {
+        cc: Some("reno".parse().unwrap()),
+        ..Experiment::default()
+    };
+    assert!(with(given).is_ok());
+}
