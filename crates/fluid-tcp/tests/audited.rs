@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU64;
 
+use crate::run;
+
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
 use fluid_tcp::congestion;
 use fluid_tcp::endpoint::{
@@ -10,7 +12,7 @@ use fluid_tcp::endpoint::{
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{Flow, Path, Setup, SplitAnnounce, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitAnnounce, SplitWindow};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;

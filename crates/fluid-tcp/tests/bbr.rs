@@ -4,11 +4,13 @@ use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Span, Time, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::{Link, Packet, Service, SyntheticLink, Usage};
+
+use crate::run;
 
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);
@@ -39,11 +41,11 @@ impl Case<'_> {
         }
     }
 
-    fn run(&self, probe: &mut impl Probe) -> RunReport {
+    fn run(&self, probe: &mut dyn Probe) -> RunReport {
         self.run_with(false, probe)
     }
 
-    fn run_with(&self, handshake: bool, probe: &mut impl Probe) -> RunReport {
+    fn run_with(&self, handshake: bool, probe: &mut dyn Probe) -> RunReport {
         let setup = self.setup(handshake);
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.loss }, 1);
         let link = setup.synthetic_link(RATE, Some(channel.into()));

@@ -4,11 +4,13 @@ use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 use tmt_link::queue::Buffer;
+
+use crate::run;
 
 /// A link so fast that no queue builds up: one packet per 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
@@ -37,7 +39,7 @@ impl Case {
         }
     }
 
-    fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
+    fn run(&self, cc: &str, probe: &mut dyn Probe) -> RunReport {
         let flow = Flow::new(cc.parse().unwrap(), self.endpoint);
         let setup = Setup {
             buffer: Buffer::Packets(5000),

@@ -17,11 +17,13 @@ pub(crate) mod tcp;
 
 use std::path::Path;
 
+use crate::run;
+
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::named::{Entry, Family};
 use tmt_core::types::{BitRate, Span, to_f64};
 use tmt_link::queue::{self as queues, Buffer, Discipline};

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use crate::run;
+
 use fluid_tcp::audit::audit;
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::sender::Snapshot;
@@ -13,7 +15,7 @@ use fluid_tcp::endpoint::{
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport};
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
-use fluid_tcp::simulation::{Flow, RunError, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, RunError, Setup, SplitWindow};
 use proptest::prelude::*;
 use tmt_core::channel::{Losses, SlotChannel, Use};
 use tmt_core::format::table::TableForm;

@@ -5,11 +5,13 @@ use fluid_tcp::model::MODELS;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::replications::{Estimate, estimate};
-use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::GeneratedSlots;
 use tmt_link::{CoupledLink, Hold, InOrder, Segmentation};
+
+use crate::run;
 
 /// A link of generated slots, the path before it, and the load.
 #[derive(Debug, Clone)]

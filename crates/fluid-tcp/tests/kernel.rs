@@ -4,9 +4,11 @@
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::probe::{Probe, SenderEvent};
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::math::num::floor_u64;
 use tmt_core::types::{BitRate, Span, Time};
+
+use crate::run;
 
 /// Slow-start thresholds in the order in which they were set, with their times in seconds.
 #[derive(Debug, Default)]

@@ -16,3 +16,13 @@ mod queues;
 mod rate_step;
 mod return_link;
 mod side_paths;
+
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::{All, Probe};
+use fluid_tcp::simulation::{IntoRoute, RunError, Setup};
+
+/// The run of the library with a probe of any type: the event loop is then compiled once for each type of link, and not for each
+/// of both.
+fn run(setup: &Setup, route: impl IntoRoute, probe: &mut dyn Probe) -> Result<RunReport, RunError> {
+    fluid_tcp::simulation::run(setup, route, &mut All(vec![probe]))
+}

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::run;
+
 use fluid_tcp::congestion::{Algorithm, NEWRENO};
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 use tmt_link::queue::Buffer;

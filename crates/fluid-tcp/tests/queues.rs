@@ -3,13 +3,13 @@
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Transmission};
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
-use fluid_tcp::simulation::{Flow, Setup, SplitWindow, run};
+use fluid_tcp::simulation::{Flow, Setup, SplitWindow};
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 use tmt_link::queue::{self, Buffer};
 use tmt_link::timeline::GeneratedSlots;
 use tmt_link::{CoupledLink, Hold, InOrder, Segmentation, Service};
 
-use crate::audited;
+use crate::{audited, run};
 
 /// Queueing delays of the services from a time on.
 #[derive(Default)]

@@ -5,10 +5,12 @@ use fluid_tcp::congestion::ENTRIES;
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::simulation::probe::{Probe, SenderEvent};
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use tmt_core::types::{BitRate, Span, Time, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::{Link, Packet, Service, SyntheticLink, Usage};
+
+use crate::run;
 
 /// 4 Mbit/s · 60 ms, in packets of 1500 B.
 const BDP: f64 = 20.0;

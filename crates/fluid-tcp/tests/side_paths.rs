@@ -7,12 +7,14 @@ use fluid_tcp::experiment::{Experiment, InMemory, ParameterFile, Plan};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup};
 use proptest::prelude::*;
 use tmt_core::format::table::TableForm;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time};
 use tmt_link::hop::SidePath;
 use tmt_link::queue::Buffer;
+
+use crate::run;
 
 use super::extending::host::{DatagramReceiver, DatagramSender, HEADERS};
 
