@@ -43,30 +43,37 @@ pub fn table_text(
     table.map_err(|error| format!("{path}: {error}"))
 }
 
+/// State of a flow.
+#[derive(Default)]
+struct Seen {
+    /// Its number, from its first bytes on.
+    number: Option<u32>,
+    /// Of TCP: the number after the SYN, and the end of the bytes so far.
+    syn: Option<u32>,
+    next: Option<u32>,
+}
+
 /// The arrivals of a capture.
 fn table(mut capture: Capture) -> Result<String> {
     let mut text = "time_s,size_bytes,flow".to_owned();
-    let mut flows = HashMap::new();
+    let mut flows: HashMap<_, Seen> = HashMap::new();
     let mut first = None;
-    let (mut last, mut rows) = (0, 0);
+    let (mut last, mut rows, mut numbers) = (0, 0, 0);
     while let Some(packet) = capture.next_packet()? {
         let begin = *first.get_or_insert(packet.time);
-        if packet.is_syn
-            && let Some((_, next)) = flows.get_mut(&packet.flow)
-        {
-            // Another connection of the same ports, with numbers of its own.
-            *next = None;
-        }
-        if packet.payload == 0 {
+        if packet.payload == 0 && !packet.is_syn {
             continue;
         }
         if flows.len() == MOST_FLOWS && !flows.contains_key(&packet.flow) {
             return Err(too_much(&capture, &format!("{MOST_FLOWS} flows")));
         }
-        let new = flows.len() + 1;
-        let (flow, next) = flows.entry(packet.flow).or_insert((new, None));
+        let seen = flows.entry(packet.flow).or_default();
+        if packet.is_syn && seen.syn != packet.sequence {
+            // Another connection of the same ports, with numbers of its own. A SYN that is sent again has those of the first.
+            (seen.syn, seen.next) = (packet.sequence, None);
+        }
         let size = match packet.sequence {
-            Some(sequence) => new_bytes(next, sequence, packet.payload),
+            Some(sequence) => new_bytes(&mut seen.next, sequence, packet.payload),
             None => packet.payload,
         };
         if size == 0 {
@@ -78,6 +85,10 @@ fn table(mut capture: Capture) -> Result<String> {
                 &format!("{MOST} packets with new bytes"),
             ));
         }
+        let flow = *seen.number.get_or_insert_with(|| {
+            numbers += 1;
+            numbers
+        });
         // Interfaces may be merged out of order.
         last = last.max(packet.time.saturating_sub(begin));
         rows += 1;
@@ -194,6 +205,49 @@ mod tests {
     fn rows(packets: &[(u32, Vec<u8>)]) -> String {
         let text = read(packets).unwrap();
         text.split_once('\n').unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_syn_that_is_sent_again_begins_nothing() {
+        let packets = [
+            (0, tcp(1_000_000, 2, 0)),
+            (1, tcp(1_000_001, 16, 500)),
+            (2, tcp(1_000_000, 2, 0)),
+            // Again, with 100 bytes more.
+            (3, tcp(1_000_001, 16, 600)),
+        ];
+        assert_eq!(rows(&packets), "0.000001000,500,1\n0.000003000,100,1");
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_within_its_headers_is_refused() {
+        let packets = [(0, udp(4000, 160)), (1, tcp(1, 16, 100))];
+        let whole = capture(&packets);
+        let second = 24 + 16 + 188 + 16;
+        // All that is captured of the second packet: up to a byte of payload, all of its headers, and parts of them.
+        for (captured, is_whole) in [
+            (41, true),
+            (40, true),
+            (39, false),
+            (20, false),
+            (19, false),
+            (1, false),
+        ] {
+            let mut bytes = whole.clone();
+            bytes.truncate(second + captured);
+            let length = u32::try_from(captured).unwrap().to_le_bytes();
+            bytes[second - 8..second - 4].copy_from_slice(&length);
+            let read = table_text("x.pcap", std::io::Cursor::new(bytes));
+            if is_whole {
+                assert!(read.unwrap().ends_with("\n0.000001000,100,2"), "{captured}");
+            } else {
+                let error = read.unwrap_err();
+                assert!(
+                    error.contains("packet 2") && error.contains("cut within its headers"),
+                    "{captured}: {error}"
+                );
+            }
+        }
     }
 
     #[test]

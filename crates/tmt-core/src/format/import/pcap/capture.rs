@@ -114,7 +114,7 @@ impl Capture {
     /// The next packet of IP; `None` at the end.
     ///
     /// # Errors
-    /// A capture that is cut or damaged, has no time stamps, or of a link layer that is not read.
+    /// A capture that is cut or damaged, has no time stamps, is of a link layer that is not read, or lacks headers.
     pub(super) fn next_packet(&mut self) -> Result<Option<Packet>> {
         enum Step {
             Packet(Option<Packet>),
@@ -145,6 +145,12 @@ impl Capture {
                         Content::Packet(found) => {
                             self.packets += 1;
                             self.fragments += u64::from(found.is_fragment);
+                            if found.is_cut {
+                                return Err(self.error(ErrorKind::format(
+                                    "a packet that was cut within its headers",
+                                    "whole headers: capture more of each packet (tcpdump -s 128), or leave out such packets",
+                                )));
+                            }
                             Step::Packet(found.packet)
                         }
                         Content::Other => Step::Skipped,

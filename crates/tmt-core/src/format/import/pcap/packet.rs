@@ -81,6 +81,8 @@ pub(super) struct Found {
     pub(super) packet: Option<Packet>,
     /// Whether it is a fragment of a packet of IP, the first one or another.
     pub(super) is_fragment: bool,
+    /// Whether it was captured in part only, and its headers are not whole.
+    pub(super) is_cut: bool,
 }
 
 impl Packet {
@@ -90,9 +92,15 @@ impl Packet {
         let payload = sliced
             .as_ref()
             .and_then(|sliced| sliced.net.as_ref()?.ip_payload_ref());
+        let is_fragment = payload.is_some_and(|payload| payload.fragmented);
+        let is_whole = sliced
+            .as_ref()
+            .is_some_and(|sliced| sliced.stop_err.is_none());
+        let packet = sliced.and_then(|sliced| Self::of(&sliced, captured));
         Found {
-            is_fragment: payload.is_some_and(|payload| payload.fragmented),
-            packet: sliced.and_then(|sliced| Self::of(&sliced, captured)),
+            is_fragment,
+            is_cut: captured.cut > 0 && packet.is_none() && !is_fragment && !is_whole,
+            packet,
         }
     }
 
