@@ -243,7 +243,7 @@ mod tests {
             } else {
                 let error = read.unwrap_err();
                 assert!(
-                    error.contains("packet 2") && error.contains("cut within its headers"),
+                    error.contains("found packet 2, cut within its headers"),
                     "{captured}: {error}"
                 );
             }

@@ -147,7 +147,7 @@ impl Capture {
                             self.fragments += u64::from(found.is_fragment);
                             if found.is_cut {
                                 return Err(self.error(ErrorKind::format(
-                                    "a packet that was cut within its headers",
+                                    format!("packet {}, cut within its headers", self.packets),
                                     "whole headers: capture more of each packet (tcpdump -s 128), or leave out such packets",
                                 )));
                             }
