@@ -120,8 +120,8 @@ impl Process for List {
     }
 }
 
-/// What is wrong with the list `process`, given by `name`, if a run had `units` of `what`: it is empty, or has positions
-/// beyond them. `None` if nothing is wrong, or if the process is not a list.
+/// Why the list `process`, given by `name`, does not suit a run with `units` of `what`: it is empty, or has positions beyond
+/// them. `None` if it does, or if the process is not a list.
 ///
 /// ```
 /// use tmt_core::channel::{SlotChannel, unused_positions};

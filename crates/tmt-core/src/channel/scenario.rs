@@ -57,7 +57,7 @@ pub(super) static FAMILY: Family = Family {
 /// The scenario called `name`.
 ///
 /// # Errors
-/// There is none. The error names all, and the nearest one.
+/// No scenario has the name. The error lists all names, and the nearest one.
 pub fn named(name: &str) -> Result<&'static Scenario, ParseError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
@@ -222,7 +222,7 @@ impl Configured {
         Ok(self)
     }
 
-    /// What is configured.
+    /// The scenario that is configured.
     #[must_use]
     pub fn scenario(&self) -> &'static Scenario {
         self.scenario

@@ -70,7 +70,7 @@ pub struct Outage {
     pub length: Span,
 }
 
-/// What was found.
+/// Outages of a trace and steps of its delay's level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Segments {
     /// Median time between neighbouring rows, s; 0 for one row.
@@ -196,7 +196,7 @@ impl SegmentTally {
         }
     }
 
-    /// What was found in the whole trace.
+    /// Outages and steps of the whole trace.
     #[must_use]
     pub fn finish(mut self) -> Segments {
         self.stretch(self.last, true);
