@@ -28,7 +28,7 @@ use super::extending::application::OnOff;
 use super::extending::host::{DatagramReceiver, DatagramSender, HEADERS};
 use super::extending::tcp;
 
-/// What an application has supplied and got: times and sizes.
+/// Data that an application has supplied and got: times and sizes.
 type Record = Arc<Mutex<Vec<(Time, u64)>>>;
 
 /// An application whose data are recorded.
@@ -655,7 +655,7 @@ fn pieces_that_wait_fill_packets_and_what_is_left_is_sent_at_once() {
 }
 
 proptest! {
-    /// What is supplied at once by an application of one's own is a transfer of that size, to the last event.
+    /// Data supplied at once by an application of one's own are a transfer of that size, to the last event.
     #[test]
     fn a_transfer_supplied_by_an_application_is_that_of_the_command_line(
         flows in prop::collection::vec((

@@ -26,7 +26,7 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     /// Size of a packet.
     packet: Bytes,
-    /// What an application of one's own supplies; `None` for a bulk transfer.
+    /// Data of an application of one's own; `None` for a bulk transfer.
     pub(crate) stream: Option<Box<Stream>>,
     pub(crate) sender: Sender,
 }

@@ -466,7 +466,7 @@ impl Plan {
     }
 }
 
-/// What is done with the link of a run, whose type its model decides.
+/// Operation on the link of a run, whose type its model decides.
 trait OverLink {
     type Output;
 
