@@ -61,7 +61,7 @@ fn shown_key(key: &str) -> String {
     }
 }
 
-/// What was found before an error, if there is one.
+/// Findings before an error, and the error if there was one.
 struct Look {
     format: &'static str,
     recognised: bool,
@@ -168,7 +168,7 @@ fn print(args: &Args, look: Look) -> Outcome {
     });
     let document = Document::new("tmt.lint/1", params(args), results);
     let mut output = Output::create(args.common.output.as_deref())?;
-    // What was found does not depend on whether anyone reads it to the end.
+    // The exit code does not depend on whether anyone reads the findings to the end.
     let written = write(&mut output, args.common.json, &document, |_| {
         show::text(&look)
     });
