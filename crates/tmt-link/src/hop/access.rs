@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(ends, [700_000, 725_000]);
     }
 
-    /// What becomes ready at 120 ms is requested at 150 ms, however late it is asked for.
+    /// A packet that becomes ready at 120 ms is requested at 150 ms, however late it is asked for.
     #[test]
     fn frames_that_were_idle_have_requested_nothing() {
         let mut demand = demand("rbdc:max=32kbps,frame=50ms");

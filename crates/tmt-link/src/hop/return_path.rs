@@ -67,7 +67,7 @@ impl ReturnPath {
     }
 }
 
-/// What carries the ACKs.
+/// Carrier of the ACKs.
 #[derive(Debug)]
 enum Carrier {
     /// Nothing that takes time.
@@ -267,7 +267,7 @@ impl Hop for ReturnHop {
             }
             Carrier::Trace(Some(link)) => link.usage(end),
             Carrier::Rate(_) => {
-                // What is served after the end is no use of the run.
+                // Service after the end is no use of the run.
                 let later = self.free.since(end.max(self.begin)).as_nanos();
                 let busy = self.busy.as_nanos().saturating_sub(later);
                 let length = end.since(self.begin).as_nanos();

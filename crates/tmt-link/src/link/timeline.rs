@@ -22,7 +22,7 @@ use crate::timeline::{Cursor, PhysicalSlots, Position, Timeline};
 /// use tmt_link::timeline::Timeline;
 /// use tmt_link::{Link, Packet, Segmentation, TimelineLink};
 ///
-/// // An LLDU a millisecond, of which ten carry a packet.
+/// // An LLDU a millisecond, ten to a packet.
 /// let lldu = |millis| Lldu {
 ///     tx_time: Time::ZERO.saturating_add(Span::from_millis(millis)),
 ///     decode_delay: Span::from_millis(1),
@@ -208,7 +208,7 @@ impl Link for TimelineLink {
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
         if idle {
-            // What no packet waited for is unused.
+            // Free units that no packet waited for are unused.
             self.last.left = 0;
         }
         let shared = u64::from(self.last.left > 0);
