@@ -1,7 +1,7 @@
 //! `list`: losses at given positions, such as those of a run of another simulator, an emulator or a capture.
 //!
-//! A position is the number of a unit among the units that the process decides about, from 0 and in their order. What that
-//! is depends on the use: packets in the order of their service, packets offered to a queue, ACKs, slots.
+//! A position is the number of a unit among the units that the process decides about, from 0 and in their order. The use decides
+//! which units these are: packets in the order of their service, packets offered to a queue, ACKs, slots.
 
 use std::fmt;
 use std::sync::Arc;

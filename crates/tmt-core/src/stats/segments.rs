@@ -54,7 +54,7 @@ pub struct Outage {
     pub start_s: f64,
     /// From there to the next delivered slot, or to the last row, s.
     pub length_s: f64,
-    /// Slots in between, all of which were lost.
+    /// Slots in between, all of them lost.
     pub slots_lost: u64,
     /// Median decoding delay of the window before, s; `None` if nothing was delivered there or delays are unknown.
     pub delay_before_s: Option<f64>,

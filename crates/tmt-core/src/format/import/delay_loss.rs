@@ -79,7 +79,7 @@ pub static FORMAT: Importer = Importer {
 
 type File = Lines<Box<dyn BufRead + Send>>;
 
-/// Reads the packets of a pair of files, one of which may be missing.
+/// Reads the packets of a pair of files; one of the two may be missing.
 struct DelayLoss {
     delay: Option<File>,
     loss: Option<File>,

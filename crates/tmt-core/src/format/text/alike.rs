@@ -71,8 +71,8 @@ impl Alike {
         })
     }
 
-    /// Takes rows from the start of `text`, none of which is before `previous`, into `slots`; returns their number, their length in
-    /// bytes, and the time of the last.
+    /// Takes rows from the start of `text` into `slots`; none of them may be before `previous`. Returns their number, their
+    /// length in bytes, and the time of the last.
     pub(super) fn take(
         &self,
         text: &[u8],

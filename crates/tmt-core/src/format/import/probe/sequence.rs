@@ -77,7 +77,7 @@ struct Odd {
     largest_step: i128,
     raised: u64,
     received: u64,
-    /// Packets that were sent, none of which was received.
+    /// Packets sent, if none of them was received.
     nothing: u64,
     /// Lines of the first of each.
     first_missing: u64,
