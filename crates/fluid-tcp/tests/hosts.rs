@@ -162,8 +162,8 @@ fn head(setup: &Setup, link: &str, buffer: &str, more: &[(&str, &str)]) -> Metad
     head
 }
 
-/// Number of violations of each rule that concerns queue and link in a log with this text. What datagrams are acknowledged is
-/// not for the rules of TCP.
+/// Number of violations of each rule that concerns queue and link in a log with this text. Acknowledgements of datagrams are not
+/// for the rules of TCP.
 fn broken(log: &str) -> Vec<(&'static str, u64)> {
     let report = audit(log.as_bytes(), None).unwrap();
     let rules = report.rules.iter().filter(|rule| {

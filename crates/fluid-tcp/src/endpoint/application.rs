@@ -176,7 +176,7 @@ pub enum Source {
     Bulk {
         /// Number of packets; `None` for unlimited data.
         packets: Option<u64>,
-        /// Payload of these packets, the last of which may be partly filled; `None` if all are full.
+        /// Payload of these packets, the last one perhaps partly filled; `None` if all are full.
         bytes: Option<Bytes>,
     },
     /// An application of one's own.

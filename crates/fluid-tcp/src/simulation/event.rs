@@ -163,7 +163,7 @@ impl<E: Copy + Default> Line<E> {
         &mut self.pool[place]
     }
 
-    /// Doubles the number of slots, all of which are in use.
+    /// Doubles the number of slots when all are in use.
     #[cold]
     fn grow(&mut self) {
         let slots = self.slots.len();
