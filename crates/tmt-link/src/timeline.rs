@@ -159,7 +159,7 @@ impl Trace {
         self.median_delay
     }
 
-    /// Number of blocks that the rows are kept in, the last of which may be shorter.
+    /// Number of blocks that the rows are kept in; the last may be shorter.
     #[must_use]
     pub fn blocks(&self) -> usize {
         match &self.index {

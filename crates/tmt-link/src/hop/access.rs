@@ -5,8 +5,8 @@
 //! this model's own (docs/simulator.md, Sec. 8.2), unverified against it.
 //!
 //! A terminal looks at its queue at the begin of each frame and requests the rate that empties it within a frame, beyond what it
-//! has all the time. Its assignment begins one request round trip later, lasts for a frame, and is replaced by the next. What is
-//! assigned is spread evenly over the time for which it is.
+//! has all the time. Its assignment begins one request round trip later, lasts for a frame, and is replaced by the next. The
+//! assigned capacity is spread evenly over the time for which it is assigned.
 
 mod cra;
 mod rbdc;

@@ -38,7 +38,7 @@ pub struct ReturnPath {
     pub loss: Option<Losses>,
     /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
-    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. What is pushed then needs a queue that is
+    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. Packets pushed then need a queue that is
     /// not the path's own ([`ReturnHop::demand`]).
     pub requested: Option<(Requested, Span)>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
