@@ -187,8 +187,8 @@ pub enum CallError {
     Stopped,
 }
 
-/// Runs a command for another program: `arguments` are those of `tmt`, the name of the command first, and `host` has its inputs and
-/// gets what it says. It runs on the threads of the pool from which it is called, all of which work for the call until they
+/// Runs a command for another program: `arguments` are those of `tmt`, the name of the command first, and `host` has its inputs
+/// and gets its messages. It runs on the threads of the pool from which it is called. All of them work for the call until they
 /// end: the pool is to end with it. Nothing is read from stdin or printed.
 ///
 /// ```

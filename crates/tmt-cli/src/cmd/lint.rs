@@ -1,6 +1,6 @@
 //! `tmt lint`: what is odd in a trace, or in a file of another tool before its conversion (docs/lint.md).
 //!
-//! It writes no trace. What a conversion would refuse is a finding wherever the reader can go on.
+//! It writes no trace. A row that a conversion would refuse is a finding wherever the reader can go on.
 
 mod args;
 mod foreign;
