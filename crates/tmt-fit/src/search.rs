@@ -1,4 +1,4 @@
-//! The parameters of largest likelihood: Baum–Welch, then Newton's method, neither of which ever lowers the likelihood.
+//! The parameters of largest likelihood: Baum–Welch, then Newton's method. Neither ever lowers the likelihood.
 //!
 //! EM needs hundreds of steps where states are hard to tell apart, so after a few of them Newton's method takes over. Its
 //! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
@@ -171,7 +171,7 @@ impl<'a, const N: usize> Place<'a, N> {
     }
 
     /// The negative Hessian by the logits of `free`, from differences of gradients: by how much a gradient falls at a small
-    /// distance. What that distance leaves out is far less than a standard error is known by.
+    /// distance. The error of that distance is far less than a standard error is known by.
     fn information(&self, free: &[usize]) -> Square {
         /// Change of a logit.
         const H: f64 = 1e-4;
