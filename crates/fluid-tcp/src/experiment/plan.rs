@@ -73,7 +73,7 @@ pub struct RunId {
 ///     columns.add(plan.run(run, &mut NoProbe)?.total.numbers());
 /// }
 /// assert_eq!(columns.estimates()["goodput_bps"].runs, 3);
-/// // What defaults decided is in the plan.
+/// // The plan has the values of the defaults.
 /// assert_eq!(plan.rtt, Span::from_millis(500));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
