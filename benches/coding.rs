@@ -74,7 +74,7 @@ fn viterbi(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What a simulation does beside decoding, per information bit of rate 1/2.
+/// Work of a simulation beside decoding, per information bit of rate 1/2.
 fn channel(criterion: &mut Criterion) {
     let mut data = [0; FRAME];
     let bits = frame(&mut data);

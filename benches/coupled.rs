@@ -17,7 +17,7 @@ const SLOT: u64 = 112_820;
 
 const SLOTS: u64 = 2_000_000;
 
-/// Slots that are decoded after 1 ms, of which one in a hundred is erased.
+/// Slots that are decoded after 1 ms, one in a hundred erased.
 fn trace() -> SlotTrace {
     let mut channel = Channel::new(ChannelSpec::Bernoulli { p: 0.01 }, 1);
     let mut builder = Builder::default();

@@ -382,7 +382,7 @@ fn simulate(setup: &Setup, link: AnyLink, probe: &mut impl Probe) -> RunReport {
     .unwrap()
 }
 
-/// LLDUs of 33 B, of which one is their header, that a packet takes.
+/// LLDUs of 33 B, 1 B of it header, that a packet takes.
 const LLDUS: u32 = 47;
 
 /// Counts what it is told, all of it.

@@ -1,4 +1,4 @@
-//! `tmt synth --acm` at the command line. What it does is checked in tmt-core, slot by slot.
+//! `tmt synth --acm` at the command line. Tests in tmt-core check its results, slot by slot.
 
 use tmt_core::format::Compression;
 use tmt_core::format::compression::Compressor;

@@ -339,7 +339,8 @@ fn another_timeline_than_that_of_the_run_is_detected() {
         .fails(1, &["no-such.csv: No such file or directory"]);
 }
 
-/// What no rule can tell: the end line has the number of rows and a checksum of all before it. Logs of version 1 have none.
+/// No rule can tell every change: the end line has the number of rows and a checksum of all before it. Logs of version 1 have
+/// none.
 #[test]
 fn every_change_of_a_log_is_noticed_and_version_1_is_still_read() {
     let folder = Folder::new();

@@ -222,7 +222,7 @@ fn the_page_has_the_gains_of_the_interleaver() {
                 .collect()
         };
         let (with, without) = (curve("internet-interleaved"), curve("internet"));
-        // What Kuhn 2015 says, and of which Es/N0.
+        // Gain and Es/N0 of Kuhn 2015.
         let (says, es_n0_db) = if found[1] == "arq" {
             ("4 dB", 8.0)
         } else {
@@ -243,7 +243,7 @@ fn the_page_has_the_gains_of_the_interleaver() {
     }
 }
 
-/// What the papers say is the same in the cells as in the list of it.
+/// Published figures in the cells equal those of the list.
 #[test]
 fn every_cell_is_compared_with_the_published_figure() {
     let path = project("fixtures/studies/calibration/published.csv");

@@ -303,7 +303,7 @@ fn a_simulated_handshake_has_the_times_of_each_host() {
     }
 }
 
-/// What a capture counts is the goodput of the report: headers of its size, and a last segment with the rest.
+/// The payload of a capture gives the goodput of the report: headers of its size, and a last segment with the rest.
 #[test]
 fn the_payload_of_a_capture_is_that_of_the_report() {
     let folder = Folder::new();
@@ -387,7 +387,7 @@ fn whole(file: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What tshark says of each frame: the fields, one line a frame.
+/// Fields of each frame by tshark, one line a frame.
 fn tshark(folder: &Folder, file: &str, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
     command

@@ -301,7 +301,7 @@ fn the_kind_of_a_trace_survives_every_stage_and_every_format() {
             );
         }
     }
-    // What the head does not say is not added.
+    // A kind that no one has given is not added to the head.
     let made = tmt("synth --rate 1Mbps --lldu 100B --duration 1ms --decode-delay 1ms")
         .run()
         .ok();

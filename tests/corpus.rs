@@ -72,7 +72,7 @@ fn scenarios_have_the_numbers_of_the_fits() {
         assert!(agrees(m_s, bad_s), "{name}: {m} {bad_s}");
         let x: f64 = default(name, "X").parse().unwrap();
         assert!(agrees(x, share), "{name}: {x} {share}");
-        // What makes a trace a scenario, as the page says.
+        // The page takes traces as scenarios that meet these conditions.
         let gain = value(row, "bernoulli_bic") - value(row, "simple_gilbert_bic");
         assert!(value(row, "bursts") >= 3.0 && gain >= 10.0, "{name}");
         seen += 1;
@@ -299,7 +299,7 @@ fn scenarios_of_rates_have_the_numbers_of_the_file() {
     assert_eq!(withhold, chains.len());
 }
 
-/// What each link offers in 2000 s: nearly the mean rate of the trace, and that of the head.
+/// Rate of each link in 2000 s: nearly the mean rate of the trace, and that of the head.
 #[test]
 fn a_link_that_withholds_offers_what_its_trace_did() {
     let folder = Folder::new();

@@ -220,7 +220,7 @@ fn a_checksum_that_does_not_fit_is_told() {
         );
         let allowed = tmt("stats --allow-cut bad").within(&folder).run();
         allowed.fails(1, &["found a damaged"]);
-        // In the middle it makes other rows, one of which may be refused first.
+        // In the middle it makes other rows, and one of them may be refused first.
         let at = bytes.len() / 2;
         bytes[at] ^= 0x10;
         folder.write("bad", &bytes);

@@ -73,7 +73,7 @@ fn every_source_file_that_a_document_names_exists() {
     let mut named = 0;
     for page in documents() {
         let text = fs::read_to_string(&page).unwrap();
-        // What the changelog and the walks of docs/extending.md name may be gone, or be the reader's to write.
+        // Files named in the changelog and in the walks of docs/extending.md may be gone, or be the reader's to write.
         if page.ends_with("CHANGELOG.md") || page.ends_with("extending.md") {
             continue;
         }

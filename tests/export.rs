@@ -7,7 +7,7 @@ use tmt_core::named::Kind;
 
 use crate::common::{Folder, tmt, traces};
 
-/// A folder with a trace of 1504 B slots, 1 ms apart, of which every 10th is erased.
+/// A folder with a trace of 1504 B slots, 1 ms apart, every 10th erased.
 fn folder() -> Folder {
     let folder = Folder::new();
     let link =
@@ -281,7 +281,7 @@ fn the_delays_and_the_bandwidth_of_a_starlink_replay_become_one_link() {
         (&stats["slots"], &stats["slots_erased"]),
         (&487_652.into(), &0.into())
     );
-    // Delays are 7 to 68 ms, of which 7 ms are propagation.
+    // Delays are 7 to 68 ms, 7 ms of them propagation.
     assert_eq!(stats["decode_delay_max_s"], 0.061);
     tmt("convert --to mahimahi phy.arrow -o link")
         .within(&folder)

@@ -409,7 +409,7 @@ fn a_looped_timeline_goes_on_for_as_long_as_the_run() {
     let report = ran.json();
     assert_eq!(report["results"]["runs"][0]["duration_s"], 30.0);
     assert_eq!(report["params"]["looped"], true);
-    // A thousand LLDUs a second, each of which holds a packet.
+    // A thousand LLDUs a second; each holds a packet.
     let delivered = report["results"]["runs"][0]["total"]["packets_delivered"]
         .as_u64()
         .unwrap();

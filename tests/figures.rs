@@ -126,7 +126,7 @@ fn a_folder_has_tables_plans_and_an_index_and_nothing_that_is_unfinished() {
     assert_eq!(csv.text(), folder.read("results/own.csv"));
 }
 
-/// What an interrupted command has finished is refused without `--resume`, and taken with it.
+/// Finished runs of an interrupted command are refused without `--resume`, and taken with it.
 #[test]
 fn finished_runs_are_taken_with_resume_alone() {
     let folder = Folder::new();
@@ -164,7 +164,7 @@ fn the_plans_of_a_folder_are_plans_of_a_sweep() {
         .within(&folder)
         .run()
         .ok();
-    // What it writes can be drawn.
+    // Its table can be drawn.
     tmt("plot results/celandroni-fig3.csv -o figure.svg")
         .within(&folder)
         .run()

@@ -38,7 +38,7 @@ fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     std::fs::read(folder.path(name)).unwrap()
 }
 
-/// What bytes are, and what is inside where something is.
+/// Kind of bytes, and of the bytes inside compressed ones.
 fn kinds(bytes: &[u8]) -> Vec<FileKind> {
     let kind = recognise(bytes);
     let FileKind::Compressed(compression) = kind else {

@@ -183,7 +183,7 @@ fn a_comparison_holds_the_runs_of_both_links() {
                     "{link} {part}"
                 );
             }
-            // What the links share, and what is their own, are the parameters of each.
+            // Parameters that the links share and parameters of one link together are the parameters of each.
             let own = both["results"]["links"][link]["params"]
                 .as_object()
                 .unwrap();

@@ -211,7 +211,7 @@ fn a_negative_first_delay_is_a_finding_as_any_other() {
         .within(&folder)
         .run()
         .fails(1, &["delay.txt:1:1", "'-5'"]);
-    // What nobody can pass over ends the list, in the document, too.
+    // An error that nobody can pass over ends the list, in the document, too.
     folder.write("delay.txt", "x\n10\n20\n");
     let found = tmt(&format!("lint --json {files}")).within(&folder).run();
     let results = found.results();

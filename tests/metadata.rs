@@ -1,4 +1,4 @@
-//! What stages tell each other in the head and the end line of a trace (docs/trace-format.md; docs/schemes.md, Sec. 9).
+//! Metadata that stages pass on in the head and the end line of a trace (docs/trace-format.md; docs/schemes.md, Sec. 9).
 
 use crate::common::{Folder, bash, plain, tmt, trace};
 

@@ -82,7 +82,7 @@ fn a_transfer_is_its_payload_whatever_the_packets() {
     }
 }
 
-/// What a flow got, counted from the packet log.
+/// Packets that a flow got, counted from the packet log.
 #[derive(Default)]
 struct Got {
     /// First arrival of each packet, ns.

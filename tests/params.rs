@@ -43,7 +43,7 @@ const BASES: [&str; 12] = [
     "--compare-links --scheme arq --channel fading:m=20ms,X=0.05 --rate 500kbps --lldu 80B --duration 3s",
 ];
 
-/// What may be added to a run; some of it is refused beside some bases.
+/// Additions to a run; some are refused beside some bases.
 fn addition() -> impl Strategy<Value = String> {
     let text = |texts: &'static [&'static str]| select(texts).prop_map(str::to_owned);
     prop_oneof![
@@ -129,7 +129,7 @@ fn a_saved_run_is_repeated_to_the_byte() {
         let saved = folder.read(&format!("run{number}.toml"));
         assert_eq!(again.code, Some(0), "{flags}\n{saved}\n{}", again.stderr);
         assert_eq!(again.stdout, first.stdout, "{flags}\n{saved}");
-        // What is resolved stays as it is.
+        // A resolved file stays as it is.
         assert_eq!(folder.read("again.toml"), saved, "{flags}");
         accepted += 1;
         kinds.insert(base);
@@ -262,7 +262,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
     let over = again("rfc.toml --profile linux --buffer 1bdp");
     assert_eq!(over.json(), fresh.json());
     over.says(&["--profile linux replaces the values of profile rfc"]);
-    // What somebody chose stays, and is refused where it has no meaning.
+    // A value that somebody chose stays, and is refused where it has no meaning.
     folder.write(
         "mine.toml",
         "trace = \"arq.csv\"\nseeds = 4\nreturn_loss = \"bernoulli:0.1\"\n",

@@ -124,8 +124,8 @@ fn a_stdout_that_nobody_reads_is_no_error_for_any_command() {
 
 /// The chain over 118 MB of text, in no more than `memory` kB a stage.
 ///
-/// What is limited is the memory a stage can write to, its threads' stacks among it: the addresses that an allocator
-/// merely sets aside for each thread differ from run to run.
+/// The limit is on the memory that a stage can write to, its threads' stacks among it: the addresses that an allocator merely
+/// sets aside for each thread differ from run to run.
 fn long_chain(memory: u32) -> String {
     format!(
         "ulimit -d {memory}; set -o pipefail; \

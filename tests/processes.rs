@@ -255,7 +255,7 @@ fn the_files_of_applications_are_read_wherever_flows_are_given() {
     );
     run(&format!("tcp {link} --params hand.toml"))
         .fails(2, &["hand.toml:1:", "sizes.csv:3: column 1"]);
-    // A capture of a call is a load with its datagrams, of which it has 172 B with the headers of RTP.
+    // A capture of a call is a load with its datagrams, each of 172 B with the headers of RTP.
     let call = run(&format!(
         "tcp {link} --flow app=cbr --pcap call.pcap --json"
     ))

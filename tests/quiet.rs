@@ -1,4 +1,4 @@
-//! What stderr says, and when nothing.
+//! Messages on stderr, and when there are no messages.
 
 use crate::common::{Folder, project, tmt, trace};
 

@@ -1,4 +1,4 @@
-//! What `tmt tcp` writes beside its report: logs in every form, one packet's story, qlog.
+//! Outputs of `tmt tcp` beside its report: logs in every form, one packet's story, qlog.
 
 use std::fs;
 
@@ -141,7 +141,7 @@ fn a_lost_packets_story_agrees_with_the_log() {
             assert_eq!(copy["why"] == "new", row[2] == "1");
             let lldus = &copy["service"]["lldus"];
             if lldus.is_object() {
-                // What the link lost, an LLDU was lost of; the last one sets the delivery.
+                // A packet that the link lost has a lost LLDU; the last one sets the delivery.
                 assert_eq!(lldus["lost"].as_u64() > Some(0), row[10] == "link");
                 assert_eq!(
                     lldus["lost"].as_u64().unwrap() + lldus["delivered"].as_u64().unwrap(),
@@ -300,7 +300,7 @@ fn intervals_are_printed_before_the_report_and_add_up() {
         "{}",
         lines[12]
     );
-    // 2 Mbit/s of packets of 1500 B, of which 1460 B are payload: 1.947 Mbit/s while the windows fill the link.
+    // 2 Mbit/s of packets of 1500 B with 1460 B of payload: 1.947 Mbit/s while the windows fill the link.
     for line in [lines[6], lines[9], lines[12]] {
         assert!(
             line.contains(" 1.9") && line.contains(" Mbits/sec"),

@@ -16,7 +16,7 @@ const PLAN: &str = "sweep --scheme arq,in-order,harq:10/12 --cc newreno,cubic:be
 /// The same with a rule for stopping.
 const STOP: &str = "--stop goodput_bps:5%,min=3";
 
-/// A sweep whose tasks have several runs, not all of which the rule for stopping needs.
+/// A sweep whose tasks have several runs; the rule for stopping does not need all of them.
 const CHUNKS: &str = "sweep --cc newreno,cubic:beta=0.8 --loss bernoulli:1e-3..1e-2:log:3 \
     --rate 2Mbps --duration 30s --seeds 24 --stop goodput_bps:5%,min=3";
 
@@ -54,7 +54,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// What an undisturbed run writes, and the time it takes.
+/// Output of an undisturbed run, and the time it takes.
 fn undisturbed(folder: &Folder, plan: &str) -> (Vec<u8>, Duration) {
     let start = now();
     tmt(&format!("{plan} -o undisturbed.parquet"))
@@ -82,7 +82,7 @@ fn killed(plan: &str, kills: u32, seed: u64) {
     while left > 0 || complete == 0 {
         let mut child = begin(&folder, &format!("{plan} -o results.parquet --resume"));
         if left > 0 {
-            // A few moments of every sweep, the last of which are those in which its table is written.
+            // A few moments of every sweep; the last ones are those in which its table is written.
             thread::sleep(took.mul_f64(0.7 * moments.next()));
             child.kill().unwrap();
         }
@@ -103,7 +103,7 @@ fn killed(plan: &str, kills: u32, seed: u64) {
     }
 }
 
-/// The same for shards, of which any may be killed.
+/// The same for shards; any of them may be killed.
 fn killed_shards(plan: &str, kills: u32, seed: u64) {
     const SHARDS: u32 = 3;
     let folder = Folder::new();
@@ -201,7 +201,7 @@ fn resumed(folder: &Folder, expected: &[u8]) {
     assert_eq!(fs::read(folder.path("results.parquet")).unwrap(), expected);
 }
 
-/// A sweep of which the records of some cells are there.
+/// A sweep that has the records of some cells.
 fn interrupted(folder: &Folder, plan: &str) {
     tmt(&format!("{plan} --shard 1/3 -o results.parquet"))
         .within(folder)
@@ -489,7 +489,7 @@ fn flags_of_an_engine_are_checked() {
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
 
-/// What a sweep did not make in its folder is refused before anything runs, and is still there afterwards.
+/// A file that a sweep did not make in its folder is refused before anything runs, and is still there afterwards.
 #[test]
 #[cfg(unix)]
 fn a_folder_with_anything_else_is_refused_and_left_as_it_is() {

@@ -18,7 +18,7 @@ struct Sample {
     flags: &'static str,
     /// The file whose content only this format can have.
     telling: Option<usize>,
-    /// What must be found.
+    /// Findings that must be reported.
     found: &'static [&'static str],
 }
 
@@ -250,7 +250,7 @@ fn prepared(sample: &Sample, folder: &Folder) -> Vec<(&'static str, String)> {
     }
 }
 
-/// What a conversion prints, without what is the same in every line.
+/// Messages of a conversion, without their common prefix.
 fn said(ran: &Ran, kind: &str) -> Vec<String> {
     let prefix = format!("tmt convert: {kind}");
     let lines = ran.stderr.lines();

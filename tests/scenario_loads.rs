@@ -1,4 +1,4 @@
-//! What scenarios suggest and carry: their loads run without a warning that their notes do not explain, and later stages
+//! Loads and metadata of scenarios: loads run without a warning that the notes of the scenario do not explain, and later stages
 //! and notes know what comes from the scenario.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a terminal shows: headlines, notes and warnings on stderr, suggestions, widths, manual pages.
+//! Output on a terminal: headlines, notes and warnings on stderr, suggestions, widths, manual pages.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ fn a_command_prints_one_headline_and_notes_only_if_asked() {
         .fails(2, &["cannot be used with"]);
 }
 
-/// What defaults decided, in the one line that is always there.
+/// Defaults that decide, in the one line that is always there.
 #[test]
 fn the_headline_names_the_defaults_that_decide() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! What a user types first: short helps, words, remedies, rates over time.
+//! First steps of a user: short helps, words, remedies, rates over time.
 
 use crate::common::{Folder, rows, tmt};
 

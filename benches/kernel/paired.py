@@ -37,7 +37,7 @@ def drawn(seed, loss, count):
 
 
 class Losses:
-    """What the emulator dropped in a run, and the positions on the link that it lost or would have lost later.
+    """Packets that the emulator dropped in a run, and the positions on the link that it lost or would have lost later.
 
     The simulator may send more than the kernel did, so the log does not suffice: its losses are drawn anew, and must be those
     of the log as far as that goes.
@@ -79,7 +79,7 @@ def runs(measured, folder, wanted):
 
 
 def samples_of(folder):
-    """What ss saw of some runs, by name of the run."""
+    """Samples by ss of some runs, by name of the run."""
     path = folder / "windows.tar.xz"
     found = kernel.archive(path) if path.exists() else {}
     return {pathlib.PurePath(path).stem: kernel.rows_of(text) for path, text in found.items()}
@@ -151,7 +151,7 @@ def compared(name, setting, samples, losses, log, verdicts):
     ours = [(number, float(row["enqueued_s"])) for number, row in enumerate(log) if row["fate"] == "queue"]
     pairs = zip(theirs + [(None, float("inf"))], ours + [(None, float("inf"))])
     first = next((min(one[1], other[1]) for one, other in pairs if one[0] != other[0]), float("inf"))
-    # What the sender knows: half an RTT after the first arrival of a packet.
+    # Knowledge of the sender: half an RTT after the first arrival of a packet.
     arrivals = {}
     for row in log:
         if row["delivered_s"]:

@@ -112,7 +112,7 @@ if {$o(trace) ne ""} {
     $ns at 0.025 note
 }
 
-# What the bottleneck has sent, for its utilisation.
+# Bytes that the bottleneck has sent, for its utilisation.
 set queue [[$ns link $gateway $exit] queue]
 set monitor [$ns monitor-queue $gateway $exit {}]
 

@@ -48,7 +48,7 @@ std::map<std::string, std::string> options = {
     {"trace", ""},
 };
 
-// What is counted, of one flow.
+// Counts of one flow.
 struct Tally
 {
     uint64_t sent = 0;

@@ -1,4 +1,4 @@
-"""What ns-2, ns-3 and `tmt tcp` are compared on: sets of settings, and which variant of ours stands beside which."""
+"""Settings on which ns-2, ns-3 and `tmt tcp` are compared, in sets, and which variant of ours stands beside which."""
 
 import dataclasses
 
@@ -42,7 +42,7 @@ class Row:
     set: str
     simulator: str
     variant: str
-    # What is compared with one another over the simulators; the firm ones begin with "Reno".
+    # Variants that are compared with one another over the simulators; the firm ones begin with "Reno".
     family: str
     flags: str
     options: tuple = ()

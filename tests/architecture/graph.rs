@@ -37,7 +37,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a `use` brings into a module.
+/// Name that a `use` brings into a module.
 #[derive(Debug)]
 struct Import {
     path: Vec<String>,
@@ -45,7 +45,7 @@ struct Import {
     name: String,
 }
 
-/// What the source of a module says.
+/// Items, imports and paths in the source of a module.
 #[derive(Debug, Default)]
 struct Module {
     items: BTreeSet<String>,
@@ -53,7 +53,7 @@ struct Module {
     paths: Vec<Vec<String>>,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Meaning {
     Module(Place),
@@ -417,7 +417,7 @@ fn read_path(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     (path, at)
 }
 
-/// What `use` brings in by the tree in `tokens`, below `prefix`.
+/// Adds the names that `use` brings in by the tree in `tokens`, below `prefix`, to `imports`.
 fn read_use(tokens: &[TokenTree], prefix: &[String], imports: &mut Vec<Import>) {
     if is_path_separator(tokens, 0) && prefix.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What the tests of the command line share: running `tmt`, a folder of one's own, the measured traces.
+//! Helpers of the tests of the command line: running `tmt`, a folder of one's own, the measured traces.
 
 pub(crate) mod schema;
 
@@ -16,7 +16,7 @@ pub(crate) const TMT: &str = env!("CARGO_BIN_EXE_tmt");
 /// Time after which a run counts as hanging.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What a finished program left behind.
+/// Result of a finished program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -25,12 +25,12 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// What it wrote to stdout, as text.
+    /// Its stdout, as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// What it wrote to stdout, as JSON that obeys its schema.
+    /// Its stdout, as JSON that obeys its schema.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         let document = serde_json::from_slice(&self.stdout).unwrap();
@@ -141,7 +141,7 @@ impl Tmt {
         self
     }
 
-    /// What it reads from stdin.
+    /// Sets its stdin.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
         self

@@ -48,7 +48,7 @@ def three_state_events(random, environment, length_m, deep_shadow=1.0):
     rows = np.array([state[4] for state in states])
     rows /= rows.sum(axis=1, keepdims=True)
     for row in (0, 1):
-        # What no longer enters the deep shadow goes to the other two in their published proportion.
+        # Transitions that no longer enter the deep shadow go to the other two in their published proportion.
         deep = rows[row, 2] * deep_shadow
         rows[row, :2] *= (1 - deep) / rows[row, :2].sum()
         rows[row, 2] = deep

@@ -70,11 +70,11 @@ pub struct CongestionEvent {
     pub now: Time,
     /// Basis for the cut, in segments: FlightSize of RFC 5681, or the window if the profile cuts from that.
     pub in_flight: f64,
-    /// What the sender inferred congestion from.
+    /// Signal from which the sender inferred congestion.
     pub cause: Cause,
 }
 
-/// What the sender inferred congestion from.
+/// Signal from which the sender inferred congestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// A loss detected from duplicate ACKs, SACK blocks or RACK.

@@ -195,7 +195,7 @@ fn bytes_of_packets_of_any_size_add_up_on_the_link() {
         );
         bits += 8.0 * to_f64((size + 28) * flow.packets_arrived);
     }
-    // What has arrived was sent on the link; the last of it has not.
+    // All data that has arrived was sent on the link; the last of it has not arrived.
     let used = report.total.link_utilisation.unwrap() * 30.0 * 2e6;
     assert!(used >= bits && used - bits < 0.02 * 1.4e6, "{used}, {bits}");
 }
@@ -508,7 +508,7 @@ fn a_load_lasts_as_long_as_its_run() {
         assert_eq!(report.flows[0].completion_time_s, None);
         utilisation += report.total.link_utilisation.unwrap() / 60.0;
     }
-    // Some 143 transfers of 0.42 s in 1200 s, of which the last are cut.
+    // Some 143 transfers of 0.42 s in 1200 s; the last ones are cut.
     near(Some(utilisation), 0.05, 0.05 * 3.0 / 143_f64.sqrt());
 }
 

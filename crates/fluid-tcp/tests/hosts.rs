@@ -30,7 +30,7 @@ use super::extending::application::OnOff;
 use super::extending::host::{DatagramReceiver, DatagramSender, HEADERS};
 use super::extending::tcp;
 
-/// What an application has supplied and got: times and sizes.
+/// Data that an application has supplied and got: times and sizes.
 type Record = Arc<Mutex<Vec<(Time, u64)>>>;
 
 /// An application whose data are recorded.
@@ -164,8 +164,8 @@ fn head(setup: &Setup, link: &str, buffer: &str, more: &[(&str, &str)]) -> Metad
     head
 }
 
-/// Number of violations of each rule that concerns queue and link in a log with this text. What datagrams are acknowledged is
-/// not for the rules of TCP.
+/// Number of violations of each rule that concerns queue and link in a log with this text. Acknowledgements of datagrams are not
+/// for the rules of TCP.
 fn broken(log: &str) -> Vec<(&'static str, u64)> {
     let report = audit(log.as_bytes(), None).unwrap();
     let rules = report.rules.iter().filter(|rule| {
@@ -657,7 +657,7 @@ fn pieces_that_wait_fill_packets_and_what_is_left_is_sent_at_once() {
 }
 
 proptest! {
-    /// What is supplied at once by an application of one's own is a transfer of that size, to the last event.
+    /// Data supplied at once by an application of one's own are a transfer of that size, to the last event.
     #[test]
     fn a_transfer_supplied_by_an_application_is_that_of_the_command_line(
         flows in prop::collection::vec((

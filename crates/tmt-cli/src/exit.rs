@@ -30,7 +30,7 @@ pub(crate) enum Failure {
     /// A file cannot be read or written.
     #[error("{1}")]
     Io(io::ErrorKind, String),
-    /// What the command compares differs: no error, and nothing to say.
+    /// The inputs that the command compares differ: no error, and nothing to say.
     #[error("they differ")]
     Different,
     /// The command looks for what is odd, and found it: no error, and nothing to say.
@@ -166,7 +166,7 @@ pub(crate) fn print_usage_error(error: &clap::Error) {
                 .unwrap_or((&text, ""));
             print_line(format_args!("{}", reason.trim_end()));
         }
-        // What was typed may control the terminal; the colours of clap would, too.
+        // Typed text may control the terminal; the colours of clap would, too.
         _ if error.to_string().contains(controls) => {
             print_line(format_args!("{}", error.to_string().trim_end()));
         }

@@ -25,7 +25,7 @@ pub struct Progress {
     pub done: u64,
     /// All steps; 0 while they are unknown.
     pub total: u64,
-    /// What is counted, in the plural: runs, slots, simulated seconds.
+    /// Unit of the count, in the plural: runs, slots, simulated seconds.
     pub unit: &'static str,
 }
 
@@ -200,7 +200,7 @@ impl Here {
     }
 }
 
-/// What a call that was stopped ends with on its way out.
+/// Message of a call that was stopped, on its way out.
 pub(crate) const STOPPED: &str = "stopped before its end";
 
 /// An input that fails once the work shall end.

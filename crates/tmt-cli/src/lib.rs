@@ -101,7 +101,8 @@ impl Cli {
 /// Threads that `--jobs` can request on a machine with fewer cores.
 const MIN_JOBS_LIMIT: usize = 8;
 
-/// What a program adds to `tmt`: entries of its own in the registries, which all commands, help texts and completions then have.
+/// Additions of a program to `tmt`: entries of its own in the registries, which all commands, help texts and completions then
+/// have.
 #[derive(Debug, Default)]
 pub struct Registries {
     /// Congestion controls, for `--cc`.
@@ -159,7 +160,7 @@ pub fn run(registries: Registries) -> ExitCode {
     exit::code(name, outcome)
 }
 
-/// What a command that was called has printed.
+/// Output of a command that was called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Its stdout: a trace, a document, a page.
@@ -186,8 +187,8 @@ pub enum CallError {
     Stopped,
 }
 
-/// Runs a command for another program: `arguments` are those of `tmt`, the name of the command first, and `host` has its inputs and
-/// gets what it says. It runs on the threads of the pool from which it is called, all of which work for the call until they
+/// Runs a command for another program: `arguments` are those of `tmt`, the name of the command first, and `host` has its inputs
+/// and gets its messages. It runs on the threads of the pool from which it is called. All of them work for the call until they
 /// end: the pool is to end with it. Nothing is read from stdin or printed.
 ///
 /// ```

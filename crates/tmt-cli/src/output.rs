@@ -79,7 +79,7 @@ pub(crate) fn clean_up_on_signals() {
 #[cfg(not(unix))]
 pub(crate) fn clean_up_on_signals() {}
 
-/// What a signal that ends the program prints.
+/// Text that a signal that ends the program prints.
 static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
 /// Sets what a signal that ends the program prints; nothing if empty.

@@ -1,4 +1,5 @@
-//! What commands say: to the program that calls them, or in lines on stderr, kept apart from the progress bar, and the settings of `--quiet` and `--verbose`.
+//! Messages of commands: to the program that calls them, or in lines on stderr, kept apart from the progress bar, and the
+//! settings of `--quiet` and `--verbose`.
 //!
 //! Errors and warnings are always printed. A command prints one headline unless `--quiet` is given, and notes only if
 //! `--verbose` is.

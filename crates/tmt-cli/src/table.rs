@@ -1,4 +1,4 @@
-//! What commands show: columns over rows, as text without colour or as values for programs.
+//! Tables of commands: columns over rows, as text without colour or as values for programs.
 
 use std::collections::BTreeMap;
 

@@ -144,7 +144,7 @@ impl SlotChannel {
         }
     }
 
-    /// What is wrong with units of `lldu`, if the process decides about those of another size: a codeword, for example.
+    /// Message if units of `lldu` are not those that the process decides about, such as codewords; `None` if they are.
     #[must_use]
     pub fn misfit(&self, lldu: Bytes) -> Option<String> {
         let Self::Timed(process) = self else {

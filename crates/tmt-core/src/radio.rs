@@ -3,9 +3,9 @@
 //! [`LandMobile`] holds the parameters of a fading channel from published statistics, [`Series`] a measured fade. An
 //! [`ErrorCurve`] tells how often a word is lost at an Es/N0. [`RadioChannel`] combines them and erases slots.
 //!
-//! Es/N0 is computed on a grid of samples, in stretches of [`STRETCH`] samples. A stretch is a function of seed and number
-//! alone, but for the states, of which there is about one a second and which one pass finds. So slots can be erased in any
-//! order, in parallel, with the same result.
+//! Es/N0 is computed on a grid of samples, in stretches of [`STRETCH`] samples. A stretch is a function of seed and number alone,
+//! but for the states, about one a second, which one pass finds. So slots can be erased in any order, in parallel, with the same
+//! result.
 
 mod acm;
 mod adapted;

@@ -118,7 +118,7 @@ fn an_outage_is_a_decision_without_enough_for_any_modcod() {
 
 #[test]
 fn a_word_is_spread_over_its_time_on_air() {
-    // On air for 100 ms, of which a tenth is good.
+    // On air for 100 ms, a tenth of it good.
     let text = "modcods:one;1;-2;dvb-s2:qpsk-1/4,symbol-rate=2640";
     let fade = [(0, 20.0), (10, 20.0), (11, -30.0), (100, -30.0)];
     for interleaver in ["0s", "5ms"] {

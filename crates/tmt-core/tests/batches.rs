@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// A trace of `count` slots, one in nine of which is erased.
+/// A trace of `count` slots, one in nine erased.
 fn slots(count: u64) -> Vec<Slot> {
     let row = |row: u64| slot((row * 100_000, if row % 9 == 4 { 0 } else { 36_000_000 }, 1));
     (0..count).map(row).collect()

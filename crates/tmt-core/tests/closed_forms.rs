@@ -106,7 +106,7 @@ fn lost_by_codeword(nd: u32, n: u32, p: f64) -> (f64, f64) {
         } else {
             here * (1.0 - erased / all) * (all - data) / (all - 1.0)
         };
-        // Drawing ND of N units, `erased` of which are erased: variance ND·(e/N)·(1 − e/N)·(N − ND)/(N − 1).
+        // Drawing ND of N units, `erased` of them erased: variance ND·(e/N)·(1 − e/N)·(N − ND)/(N − 1).
         mean += probability * here;
         square += probability * (spread + here * here);
     }

@@ -9,7 +9,7 @@ use tmt_core::channel::{self as channels, Channel, ChannelSpec, SlotChannel};
 use tmt_core::scheme::{FAMILIES, SchemeSpec};
 use tmt_core::{Fate, SchemeRunner, Slot, Span, Time};
 
-/// Slots a millisecond apart, of which these are erased.
+/// Slots a millisecond apart, these erased.
 fn slots(count: u64, erased: &[u64]) -> Vec<Slot> {
     let slot = |number: u64| {
         let at = Time::from_nanos(number * 1_000_000).unwrap();

@@ -183,7 +183,7 @@ fn encoded(rows: &[Lldu]) -> Vec<u8> {
     out
 }
 
-/// What each slot carries in the model.
+/// Units carried by each slot in the model.
 pub(crate) fn carried(slots: usize, history: &oracle::History) -> Vec<Option<UnitKind>> {
     let mut carried = vec![None; slots];
     for unit in &history.sent {

@@ -202,7 +202,7 @@ fn what_is_not_usable_in_the_input_is_not_usable_in_the_slice() {
         usable(&sliced(&short, 100, until, later).unwrap()),
         at(1020)
     );
-    // What is left begins after that.
+    // The rest begins after that.
     let from = Selection {
         from: at(70),
         ..Selection::default()
@@ -224,7 +224,7 @@ fn what_is_not_usable_in_the_input_is_not_usable_in_the_slice() {
     assert_eq!(merged(&[&whole, &whole]), at(90));
 }
 
-/// What several hold is written to one place.
+/// A writer shared by several owners, with one buffer.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 

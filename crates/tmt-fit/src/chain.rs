@@ -224,7 +224,7 @@ pub(crate) fn shifted(p: f64, shift: f64) -> f64 {
     p * factor / (1.0 - p + p * factor)
 }
 
-/// What the scales of the powers add to the logarithm.
+/// Contribution of the scales of the powers to the logarithm.
 fn scales<const N: usize>(coded: &Coded, powers: &[Scaled<N>]) -> f64 {
     let kinds = coded.counts.iter().zip(powers);
     kinds.map(|(count, power)| count * power.ln_scale).sum()

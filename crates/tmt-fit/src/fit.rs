@@ -92,7 +92,7 @@ pub struct Sojourn {
 pub struct Texts {
     /// For `--channel` of `tmt`.
     pub channel: Option<String>,
-    /// What follows `netem loss` of `tc`.
+    /// The arguments after `netem loss` of `tc`.
     pub netem: Option<String>,
     /// The error model of ns-3, as its object factory reads it.
     pub ns3: Option<String>,
@@ -273,8 +273,8 @@ fn at_interval(
     }
 }
 
-/// Upper bound, at a confidence of 95 %, of a probability of which `trials` have seen no case: 1 − 0.05^(1/n), the exact
-/// form of the rule of three, 3/n.
+/// Upper bound, at a confidence of 95 %, of the probability of an event that did not occur in `trials` trials: 1 − 0.05^(1/n),
+/// the exact form of the rule of three, 3/n.
 #[must_use]
 pub fn never_seen_bound(trials: u64) -> f64 {
     -num::expm1(num::ln(0.05) / to_f64(trials))

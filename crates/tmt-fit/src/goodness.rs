@@ -241,7 +241,7 @@ impl Measured {
     }
 }
 
-/// Pairs of slots `apart` from each other: those of which both are lost, and all.
+/// Pairs of slots `apart` from each other: the number with both lost, and of all.
 fn both_lost(segment: &Segment, apart: u64) -> (u64, u64) {
     let mut bursts = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What a model says about sequences: lengths of runs, and correlation of losses.
+//! Laws of sequences under a model: lengths of runs, and correlation of losses.
 
 use tmt_core::math::num;
 
@@ -17,7 +17,7 @@ pub(crate) trait Law: std::fmt::Debug {
     /// Probabilities that both of two slots are lost that are 1, 2, … `most` apart.
     fn both_lost(&self, most: usize) -> Vec<f64>;
 
-    /// Probabilities of the cells of run lengths with these first lengths, of which the first is 1.
+    /// Probabilities of the cells of run lengths with these first lengths, from 1 on.
     fn cells(&self, lost: bool, edges: &[u64]) -> Vec<f64> {
         let mut tails = (1_u64..).zip(self.tails(lost));
         let tail = |edge: &u64| {

@@ -42,7 +42,7 @@ pub struct Model {
     pub(crate) fit: fn(&Data<'_>) -> Fitted,
     /// The text of the process for `--channel` of `tmt`; or why not.
     pub(crate) process: fn(&Fitted, &[f64]) -> Result<String, String>,
-    /// What follows `loss` in netem; or why not.
+    /// The arguments after `loss` in netem; or why not.
     pub(crate) netem: fn(&[f64]) -> Result<String, String>,
     /// The error model of ns-3 with its attributes; or why not.
     pub(crate) ns3: fn(&[f64]) -> Result<String, String>,
@@ -54,7 +54,7 @@ pub struct Model {
     pub(crate) at: fn(&[f64], f64) -> Result<Vec<f64>, String>,
 }
 
-/// What is fitted.
+/// Data of a fit.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
     pub(crate) sequence: &'a Sequence,
@@ -130,7 +130,7 @@ impl Error {
     }
 }
 
-/// What a model makes of data.
+/// Fit of a model to data.
 #[derive(Debug)]
 pub(crate) struct Fitted {
     pub(crate) ln_likelihood: f64,

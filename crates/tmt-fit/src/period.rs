@@ -25,7 +25,7 @@ const FEWEST: usize = 6;
 /// Probability of finding a period in a trace without one, for losses and for delays each.
 pub const SIGNIFICANCE: f64 = 0.001;
 
-/// What happened within a bin.
+/// Counts and delays within a bin.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Bin {
     slots: u32,
@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(rest.slots() + inside, sequence.slots());
         assert_eq!(rest.lost() + lost, sequence.lost());
         assert_eq!(rest.segments.len(), 41);
-        // What is left has the losses outside of disturbances.
+        // The rest has the losses outside of disturbances.
         let share = to_f64(rest.lost()) / to_f64(rest.slots());
         assert!(share < 0.002, "{share}");
         // The process that is made of the fit loses as much.

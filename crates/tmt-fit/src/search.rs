@@ -1,4 +1,4 @@
-//! The parameters of largest likelihood: Baum–Welch, then Newton's method, neither of which ever lowers the likelihood.
+//! The parameters of largest likelihood: Baum–Welch, then Newton's method. Neither ever lowers the likelihood.
 //!
 //! EM needs hundreds of steps where states are hard to tell apart, so after a few of them Newton's method takes over. Its
 //! gradient comes from the same expected counts (Fisher's identity), its Hessian from differences of gradients. A step that
@@ -71,7 +71,7 @@ pub(crate) struct Place<'a, const N: usize> {
 /// The negative Hessian by the logits of choices, which come first.
 pub(crate) type Information = (Vec<usize>, Square);
 
-/// What Newton's method has done.
+/// Course of Newton's method.
 pub(crate) struct Climb {
     newton_steps: u32,
     em_steps: u32,
@@ -171,7 +171,7 @@ impl<'a, const N: usize> Place<'a, N> {
     }
 
     /// The negative Hessian by the logits of `free`, from differences of gradients: by how much a gradient falls at a small
-    /// distance. What that distance leaves out is far less than a standard error is known by.
+    /// distance. The error of that distance is far less than a standard error is known by.
     fn information(&self, free: &[usize]) -> Square {
         /// Change of a logit.
         const H: f64 = 1e-4;
@@ -350,8 +350,8 @@ impl<'a, const N: usize> Place<'a, N> {
 /// Runs of the pilot search.
 const PILOT: usize = 200_000;
 
-/// The most likely parameters that are found from the most promising of `starts`, of which there must be one. A long
-/// sequence is searched from what was found for its begin.
+/// The most likely parameters found from the most promising of `starts`, which must not be empty. A long sequence is searched
+/// from the result for its begin.
 pub(crate) fn search<const N: usize>(
     chain: &Chain<N>,
     coded: &Coded,
@@ -366,7 +366,7 @@ pub(crate) fn search<const N: usize>(
     let begin = coded.begin(PILOT);
     let (mut pilot, em_steps) = promising(chain, &begin, starts, stop);
     let first = pilot.climb(stop, None);
-    // What the begin has at an end of its range may be rare only.
+    // A choice that the begin has at an end of its range may be rare only.
     let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
     let mut place = Place::new(chain, coded, pilot.theta.iter().map(inside).collect());
     let steps = em(&mut place, stop, 1);
@@ -393,7 +393,7 @@ pub(crate) fn climb_from<const N: usize>(
     finish(place, &climb, 0)
 }
 
-/// What was found, with the information there.
+/// Result of a search, with the information there.
 fn finish<const N: usize>(place: Place<'_, N>, climb: &Climb, em_steps: u32) -> Found {
     let (free, information) = place.information_with_ends();
     Found {

@@ -1,4 +1,4 @@
-//! What a fit needs of a trace: the lengths of its runs of received and lost slots, in order.
+//! Input of a fit from a trace: the lengths of its runs of received and lost slots, in order.
 
 use std::collections::HashMap;
 

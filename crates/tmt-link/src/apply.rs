@@ -51,7 +51,7 @@ pub const DEFAULT_RTT: Span = Span::from_millis(500);
 /// A trace to which no scheme can be applied. Messages name parameters by their keys, in backticks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
-    /// [`FeedbackDelay::Decode`] of slots of which none was received.
+    /// [`FeedbackDelay::Decode`] of slots that were all erased.
     #[error(
         "`feedback_delay` decode: found no received slot at the start of the trace, expected one; or give a duration"
     )]
@@ -208,7 +208,7 @@ impl AppliedScheme {
 /// The settings of a transform of slots into timelines, resolved for a trace.
 #[derive(Debug, Clone)]
 pub struct Transform {
-    /// Reliability schemes, each of which makes a timeline.
+    /// Reliability schemes; each makes a timeline.
     pub schemes: Vec<SchemeSpec>,
     /// RTT of the link, propagation only.
     pub rtt: Span,

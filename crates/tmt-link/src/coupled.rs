@@ -1,10 +1,10 @@
 //! Coupled link: a packet queue before a PHY trace, with the scheme's engine between them (docs/schemes.md, Sec. 10;
 //! Barakat 2004, Sec. 2; Zhu 2006, Sec. II).
 //!
-//! Later arrivals can change what a slot carries only when a super-block is opened, and only if the queue holds fewer
-//! codewords than it takes. The link is therefore computed ahead of the run's clock up to that slot, which takes one
-//! event for many slots. Idle slots are skipped. What a slot carries is up to the engine; here is the source of its
-//! codewords, and the accounts of their packets.
+//! Later arrivals can change what a slot carries only when a super-block is opened, and only if the queue holds fewer codewords
+//! than it takes. The link is therefore computed ahead of the run's clock up to that slot, which takes one event for many slots.
+//! Idle slots are skipped. The engine decides what a slot carries; here is the source of its codewords, and the accounts of their
+//! packets.
 
 mod buffer_release;
 mod link;

@@ -30,7 +30,7 @@ pub(crate) use queued::Room;
 pub use return_path::{PathTrace, ReturnHop, ReturnPath};
 pub use side_path::SidePath;
 
-/// What becomes of a packet at a hop, reported as soon as it is known.
+/// Outcome of a packet at a hop, reported as soon as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The hop does not accept the packet that was pushed: the buffer has no room, or the queue drops it on arrival.
@@ -191,7 +191,7 @@ impl Departure for Tallied {
 
 /// The hop with the queue of a run: it also reports the packets that leave, and its length.
 pub trait Gateway: Hop {
-    /// What it keeps of the packets whose service has begun.
+    /// Record of a packet whose service has begun.
     type Departure: Departure;
 
     /// Whether nothing is ever due, and [`Self::wake`] has no event: it says on its arrival what becomes of a packet, unless its link has
@@ -239,7 +239,7 @@ pub trait Gateway: Hop {
     }
 }
 
-/// What a gateway reports in addition to the fates of its packets.
+/// Reports of a gateway in addition to the fates of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reporting {
     /// Times at which the gateway learns that packets have arrived ([`Event::Acknowledged`]).
@@ -263,12 +263,12 @@ pub struct GatewaySetup {
     pub packet: Bytes,
     /// Seed of the run.
     pub seed: u64,
-    /// What is reported.
+    /// Reports in addition to the fates of packets.
     pub reporting: Reporting,
 }
 
 impl GatewaySetup {
-    /// What the queue of a link with this mean rate may know.
+    /// Context of the queue of a link with this mean rate.
     #[must_use]
     pub fn context(&self, rate: Option<BitRate>) -> Context {
         Context {

@@ -25,7 +25,7 @@ impl Packing {
     }
 }
 
-/// What a packet needs and what an LLDU carries, both in whole LLDUs or both in bytes.
+/// Need of a packet and content of an LLDU, both in whole LLDUs or both in bytes.
 ///
 /// A packet occupies consecutive units of the LLDUs. A packet that finds the link busy follows the one before without a
 /// gap; with [`Packing::Bytes`] it begins in the LLDU in which that one ends, if it has room.

@@ -54,7 +54,7 @@ pub trait Queue: fmt::Debug + Send {
 pub enum Buffer {
     /// Number of packets, of any size.
     Packets(u64),
-    /// Number of bytes, of which only whole packets count.
+    /// Number of bytes; only whole packets count.
     Bytes(u64),
 }
 
@@ -95,7 +95,7 @@ impl Buffer {
     }
 }
 
-/// What a discipline may know of its hop.
+/// Facts about a hop that its discipline may know.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
     /// Size of the buffer.

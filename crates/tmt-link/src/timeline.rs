@@ -1,6 +1,6 @@
 //! Traces as links need them: LLDUs of a timeline, or slots of a PHY trace, in blocks with random access.
 //!
-//! A [`Store`] provides the blocks: from memory, shared by all runs, or from a file, of which a run holds one block at a
+//! A [`Store`] provides the blocks: from memory, shared by all runs, or from a file, with one block of it held by a run at a
 //! time. Facts about the whole trace (times, rate, median delay) are in [`Trace`].
 
 mod block;
@@ -159,7 +159,7 @@ impl Trace {
         self.median_delay
     }
 
-    /// Number of blocks that the rows are kept in, the last of which may be shorter.
+    /// Number of blocks that the rows are kept in; the last may be shorter.
     #[must_use]
     pub fn blocks(&self) -> usize {
         match &self.index {
@@ -487,8 +487,8 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_first_rows_and_the_median_delay_that_of_first_attempts() {
-        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then rows at other times, of which none was received in
-        // its first attempt.
+        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then rows at other times, none of them received in its first
+        // attempt.
         let mut rows: Vec<Lldu> = (0..10_000).map(|k| lldu(k * 1_000_000, k + 1, 1)).collect();
         rows.extend((0..5000).map(|k| lldu(20_000_000_000 + k, 77_777, 2)));
         rows.extend((0..5000).map(|k| lldu(30_000_000_000 + k, 0, 1)));

@@ -31,7 +31,7 @@ use crate::thin::index;
 
 use self::prepared::{Prepared, PreparedPanel, PreparedSeries, Scale};
 
-/// Size of a picture in CSS pixels, 1/96 inch. What is `None` follows from the picture.
+/// Size of a picture in CSS pixels, 1/96 inch. A side that is `None` follows from the picture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Size {
     /// Width; 640 by default.

@@ -104,7 +104,7 @@ impl Quantity {
 /// The numbers of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
-    /// By row, in the unit of the quantity; NaN where there is none.
+    /// By row, in the unit of the quantity; NaN for a row without a value.
     pub values: Vec<f64>,
     /// How many are NaN or infinite in the table.
     pub odd: usize,

@@ -27,7 +27,7 @@ pub(crate) struct Call {
     jobs: Option<usize>,
 }
 
-/// What a command prints, and why its exit code would be 1 although it has printed its answer.
+/// Output of a command, and why its exit code would be 1 although it has printed its answer.
 #[pyfunction]
 pub(crate) fn printed<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What help, signatures and type stubs of the package derive from: the registries of the libraries.
+//! Sources of help, signatures and type stubs of the package: the registries of the libraries.
 
 use fluid_tcp::experiment::{Group, Kind, Parameter};
 use pyo3::prelude::*;

@@ -21,7 +21,7 @@ create_exception!(
     "A parameter that is missing, out of range or contradicts another one."
 );
 
-/// What keeps a function from returning.
+/// Reason why a function does not return.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// An argument.

@@ -1,7 +1,7 @@
 //! `tmt` for Python: schemes over PHY traces, TCP over the result, and sweeps of both, on Arrow tables.
 //!
-//! The package in `python/tmt` turns arguments into texts and tables into streams, and calls the functions here. What they
-//! know of parameters, schemes and metrics is from the registries of the libraries.
+//! The package in `python/tmt` turns arguments into texts and tables into streams, and calls the functions here. They have their
+//! knowledge of parameters, schemes and metrics from the registries of the libraries.
 //!
 //! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
 //! - [`error`]: exceptions; warnings.

@@ -213,7 +213,7 @@ fn whole_seconds(span: Span) -> u64 {
     span.as_nanos() / Span::from_secs(1).as_nanos()
 }
 
-/// What the results of a plan warn of.
+/// Warnings of the results of a plan.
 fn found(plan: &Plan, runs: &[(RunId, RunReport)]) -> Vec<Note> {
     let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| report).collect();
     plan.findings(&reports)

@@ -17,7 +17,7 @@ use crate::work;
 /// A table for Python: a reader of its batches, and the pairs of its metadata in their order.
 pub(crate) type Table<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
 
-/// What is given about the link.
+/// Settings of the link.
 #[derive(FromPyObject)]
 pub(crate) struct Link {
     #[pyo3(item)]

@@ -1,4 +1,4 @@
-"""What the tests share: the program that came along, and a trace that it made."""
+"""Fixtures that the tests share: the program that came along, and a trace that it made."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What all functions have in common: Ctrl-C, progress, errors, and what a notebook shows."""
+"""Behaviour that all functions share: Ctrl-C, progress, errors, and output in a notebook."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ CALLS = {
     "a figure": 'tmt.reproduce("kuhn-table3")',
 }
 
-# What 0.2 s may take on a machine that is busy, s.
+# Time that 0.2 s may take on a machine that is busy, s.
 SOON_S = 0.2 + float(os.environ.get("TMT_SLACK_S", "0.8"))
 
 

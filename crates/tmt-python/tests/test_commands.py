@@ -145,7 +145,7 @@ def test_injected_traces_are_those_of_the_program(given, program, tmp_path):
 
 
 def test_an_input_is_read_where_it_is():
-    """A table of 10 million rows: 160 MB, of which no copy is made."""
+    """A table of 10 million rows: 160 MB, which are not copied."""
     rows = 10_000_000
     times = np.arange(rows, dtype=np.int64) * 100_000
     delays = np.full(rows, 36_000_000, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What comes with the package: the program, help, types."""
+"""Contents of the package: the program, help, types."""
 
 import inspect
 import pathlib

@@ -20,7 +20,7 @@ use crate::port::Port;
 /// Packets that are taken from the port before deliveries are looked at again.
 const BATCH: usize = 16;
 
-/// What one direction carried.
+/// Traffic carried in one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Carried {
     /// Packets that arrived, and their bytes.
@@ -248,7 +248,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
         while let Some(due) = self.gateway.due().filter(|due| *due <= now) {
             self.clock = self.clock.max(due);
             self.departures();
-            // What is due but not done waits for the next packet.
+            // Actions that are due but not done wait for the next packet.
             if !self.wake()? && self.gateway.due().is_some_and(|next| next <= self.clock) {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use tmt_link::Ecn;
 
-/// ECN field of a packet that begins with its IP header. What is neither IPv4 nor IPv6 is not ECN-capable.
+/// ECN field of a packet that begins with its IP header. A packet that is neither IPv4 nor IPv6 is not ECN-capable.
 ///
 /// ```
 /// use tmt_link::Ecn;

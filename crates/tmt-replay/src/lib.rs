@@ -2,8 +2,8 @@
 //! links of the simulator in real time.
 //!
 //! [`Carrier`] drives the gateway of a run with packets from a [`Port`], which has a clock: on Linux a pair of TUN devices and
-//! the monotonic clock, in tests a list of arrivals and simulated time. What becomes of each packet, and when, is up to the
-//! link alone, so that the log of a run agrees with its trace to the nanosecond; how late a packet left is counted beside it
+//! the monotonic clock, in tests a list of arrivals and simulated time. The link alone decides the fate of each packet and its
+//! time, so that the log of a run agrees with its trace to the nanosecond; how late a packet left is counted beside it
 //! ([`Lateness`]).
 //!
 //! ```

@@ -1,7 +1,7 @@
 //! Linux: namespaces without names, TUN devices, and the commands at both ends.
 //!
 //! Nothing here outlives the run. The namespaces have no names and end with their last process or file descriptor; devices end
-//! with their namespace. All processes are in a PID namespace whose first process is the run itself: when it ends, by whatever
+//! with their namespace. All processes are in a PID namespace whose first process is the run itself: when it ends, by any
 //! signal, the kernel kills all others (`pid_namespaces(7)`).
 
 mod capture;

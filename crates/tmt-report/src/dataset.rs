@@ -47,9 +47,9 @@ pub struct Key {
 pub struct Metric {
     /// The quantity.
     pub quantity: Quantity,
-    /// Values by row, in the unit of the quantity; NaN where there is none.
+    /// Values by row, in the unit of the quantity; NaN for a row without a value.
     pub values: Vec<f64>,
-    /// Half-widths of their 95 % intervals; NaN where there is none.
+    /// Half-widths of their 95 % intervals; NaN for a row without an interval.
     pub halves: Vec<f64>,
     /// Numbers of runs; empty if the rows are no means.
     pub runs: Vec<usize>,

@@ -107,7 +107,7 @@ impl Records {
             .map(|(_, record)| record)
     }
 
-    /// Drops the runs beyond those that the rule for stopping needs. What is left depends on the plan alone.
+    /// Drops the runs beyond those that the rule for stopping needs. The rest depends on the plan alone.
     pub fn trim(&mut self, plan: &Plan) {
         let Some(stop) = plan.stop() else {
             return;

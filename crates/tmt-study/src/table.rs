@@ -164,7 +164,7 @@ impl Scope {
     }
 }
 
-/// What all flows have in common; null where they differ.
+/// Fields that all flows share; null where they differ.
 fn in_common(flows: &[Fields]) -> Fields {
     let first = flows.first().into_iter().flatten();
     let common = first.map(|(name, value)| {

@@ -54,8 +54,8 @@ fn is_option(part: &str) -> bool {
     part == "in-order" || key.is_some_and(|key| !key.is_empty() && key.chars().all(is_word))
 }
 
-/// The values that `text` stands for: every combination of the ranges in it, the last of which varies fastest. A text
-/// without a range stands for itself.
+/// The values that `text` stands for: every combination of the ranges in it, the last range varying fastest. A text without a
+/// range stands for itself.
 ///
 /// A range is `FROM..TO:COUNT`, `FROM..TO:lin:COUNT` or `FROM..TO:log:COUNT`, both ends included; with a unit, both ends
 /// have the same or only the last has one.

@@ -1,4 +1,4 @@
-//! What the programs print, to the byte: `cargo run --bin NAME` in this folder prints the same.
+//! Output of the programs, to the byte: `cargo run --bin NAME` in this folder prints the same.
 
 use std::process::Command;
 

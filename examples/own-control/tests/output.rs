@@ -1,4 +1,4 @@
-//! What the program prints, to the byte.
+//! Output of the program, to the byte.
 
 use std::process::Command;
 

@@ -25,7 +25,7 @@ fn setup() -> Setup {
     Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60))
 }
 
-/// HARQ on slots of 33 B, one in twenty of which is erased, at 2.34 Mbit/s.
+/// HARQ on slots of 33 B, one in twenty erased, at 2.34 Mbit/s.
 fn link(setup: &Setup) -> Result<CoupledLink> {
     let (rate, lldu) = (BitRate(2_340_000), Bytes(33));
     let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.05".parse()?);

@@ -287,8 +287,8 @@ impl Law {
         }
     }
 
-    /// Mean number of pieces of size `piece` that draws take, of which the last may be partly filled: mean over the piece, and the
-    /// mean of what the last piece lacks, which is below one piece and needs no tail of the distribution.
+    /// Mean number of pieces of size `piece` that draws take, with the last one partly filled: mean over the piece, and the mean
+    /// of what the last piece lacks, which is below one piece and needs no tail of the distribution.
     pub(super) fn mean_pieces(&self, piece: f64) -> f64 {
         const GRID: u32 = 10_000;
         if let Form::Table(values) = &self.form {

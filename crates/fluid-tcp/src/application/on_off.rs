@@ -83,7 +83,7 @@ impl OnOff {
 
 impl Traffic for OnOff {
     fn datagrams(&self) -> Option<Form> {
-        // Bursts are whole pieces, of which the last takes its whole time.
+        // Bursts are whole pieces; the last one takes its whole time.
         let piece_ns = to_f64(spacing(1, self.sound.payload, self.sound.rate.0).as_nanos());
         let on = self.on.mean_pieces(piece_ns).max(1.0) * piece_ns;
         let share = on / (on + self.off.mean());

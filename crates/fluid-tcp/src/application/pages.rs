@@ -143,7 +143,7 @@ impl Pages {
         pages * self.objects
     }
 
-    /// The connections of a run, of which there are `flows`.
+    /// The `flows` connections of a run.
     fn start(&self, flows: usize, context: &Context) -> Vec<Box<dyn Application>> {
         let slots = self.at_once().min(flows);
         let mut page = Page {

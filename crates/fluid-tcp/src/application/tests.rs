@@ -21,7 +21,7 @@ fn app(text: &str) -> Box<dyn Traffic> {
     traffic(&text.parse().unwrap()).unwrap()
 }
 
-/// Metrics of a flow of 10 s alone on 2 Mbit/s with a delay of 50 ms, the first 10 kB of whose queue is room.
+/// Metrics of a flow of 10 s alone on 2 Mbit/s with a delay of 50 ms and a queue of 100 packets.
 fn alone(text: &str) -> Metrics {
     let flow = Flow::new(Algorithm::default(), Endpoint::default());
     let flow = app(text).flow(flow, Bytes(1500)).unwrap();

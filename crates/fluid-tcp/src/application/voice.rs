@@ -352,8 +352,8 @@ impl Playout {
             .or_else(|| self.clock.filter(|_| continues))
     }
 
-    /// The clock of a talkspurt of which nothing has arrived, although the next one has: that of the one before it, else that
-    /// of the next. `None` if it may still arrive.
+    /// The clock of a talkspurt that has not arrived at all, although the next one has: that of the one before it, else that of
+    /// the next. `None` if it may still arrive.
     fn clock_after_silence(&self) -> Option<Span> {
         let (_, next) = self.clocks.front()?;
         Some(self.clock.unwrap_or(*next))
@@ -393,8 +393,8 @@ impl Playout {
         }
     }
 
-    /// Quality at the listener until `end`; `None` if nothing was due. A talkspurt of which nothing arrived is played as
-    /// the one before it, or as one without delay in the network.
+    /// Quality at the listener until `end`; `None` if nothing was due. A talkspurt that did not arrive at all is played as the
+    /// one before it, or as one without delay in the network.
     pub(super) fn heard(&mut self, end: Time) -> Option<Heard> {
         self.play(end);
         while let Some(next) = self.waiting.front() {

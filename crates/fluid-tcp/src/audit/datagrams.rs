@@ -1,7 +1,7 @@
 //! Datagrams of one flow: rules `causality`, `acked`, `story` and `form`.
 //!
-//! They are neither acknowledged nor retransmitted. They have one size, and leave one after the other at a rate, or in bursts at a rate
-//! with pauses, of which the log does not show how long they are; or they are arrivals of any size at any time.
+//! They are neither acknowledged nor retransmitted. They have one size, and leave one after the other at a rate, or in bursts at
+//! a rate with pauses of a length that the log does not show; or they are arrivals of any size at any time.
 
 use tmt_core::types::Time;
 

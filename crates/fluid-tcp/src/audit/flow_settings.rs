@@ -1,9 +1,9 @@
-//! The settings of the flows in the head of a log, of which the auditor reads the start.
+//! Start of each flow, read from the settings of the flows in the head of a log.
 
 use tmt_core::named::{split, split_at};
 use tmt_core::types::Span;
 
-/// The start of each flow of `[N*]KEY=VALUE,… …`, of which there are at most `most`; `None` if the text is none.
+/// The start of each flow of `[N*]KEY=VALUE,… …`, at most `most` of them; `None` if the text has another form.
 pub(super) fn starts(text: &str, most: u64) -> Option<Vec<Span>> {
     let mut starts = Vec::new();
     for flow in split_at(text, ' ') {

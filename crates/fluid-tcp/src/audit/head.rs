@@ -144,13 +144,13 @@ impl Capacity {
         if self.in_bytes { size } else { 1 }
     }
 
-    /// What it counts, for violations.
+    /// Unit of its counts, for violations.
     pub(super) fn unit(self) -> &'static str {
         if self.in_bytes { "bytes" } else { "packets" }
     }
 }
 
-/// What the rules need of a scheme.
+/// Settings of a scheme, as the rules use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scheme {
     /// Data units and units of a codeword.
@@ -605,7 +605,7 @@ impl Head {
         self.link != Link::Coupled && !self.shared
     }
 
-    /// What a packet of `size` bytes needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
+    /// Need of a packet of `size` bytes and content of an LLDU, in LLDUs or, if packets share them, in bytes.
     pub(super) fn lldus(&self, size: u64) -> (u64, u64) {
         let (usual, lldus) = (self.packet_bytes, self.lldus_per_packet);
         match self.payload {

@@ -31,7 +31,7 @@ pub(super) struct AckRules {
     pub(super) any_order: bool,
 }
 
-/// What may happen to an ACK on its way.
+/// Effect of the return path on an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum AckPath {
     /// Every ACK reaches the sender after the same time.
@@ -43,7 +43,7 @@ pub(super) enum AckPath {
     Queued,
 }
 
-/// What the host may have done: its state afterwards, and the ACK that it sent.
+/// Possible move of a host: its state afterwards, and the ACK that it sent.
 type Move = (Delayed, Option<Ack>);
 
 /// Number of moves at one event above which the replay of a flow ends. Delayed ACKs of two packets have a few dozen;

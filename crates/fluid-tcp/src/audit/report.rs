@@ -72,9 +72,9 @@ pub struct Violation {
     pub log: Log,
     /// Line of the log, from 1.
     pub line: u64,
-    /// What the line contains, in words.
+    /// Content of the line, in words.
     pub found: String,
-    /// What the rule requires instead, in words.
+    /// Content that the rule requires, in words.
     pub expected: String,
 }
 
@@ -83,7 +83,7 @@ pub struct Violation {
 pub struct RuleReport {
     /// Short name, such as `fifo`.
     pub rule: &'static str,
-    /// What the rule requires, in one line.
+    /// Requirement of the rule, in one line.
     pub description: &'static str,
     /// Number of checks; 0 if the log gave no occasion to check the rule.
     pub checks: u64,

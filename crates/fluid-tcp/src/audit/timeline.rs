@@ -76,8 +76,8 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    /// Begin and end of the service of a packet that is ready at `from` and needs `need` units of LLDUs with room for
-    /// `room`, of which `used` are used in the last LLDU read; 0 if it is full.
+    /// Begin and end of the service of a packet that is ready at `from` and needs `need` units of LLDUs with room for `room`.
+    /// `used` units are used in the last LLDU read; 0 if it is full.
     pub(super) fn next_from(
         &mut self,
         from: Time,

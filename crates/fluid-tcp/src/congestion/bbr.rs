@@ -1,10 +1,9 @@
 //! BBR, version 3: draft-ietf-ccwg-bbr-05. Section numbers below are those of the draft.
 //!
-//! The model of the path has four parts: `max_bw`, the largest delivery rate of two probing cycles; `min_rtt`, the
-//! smallest RTT of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term
-//! bounds of rate and volume after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at
-//! `pacing_gain · bw` less 1 % (Sec. 5.6.2). What is in flight is bounded by `cwnd_gain` bandwidth-delay products and
-//! by the volumes (Sec. 5.6.4).
+//! The model of the path has four parts: `max_bw`, the largest delivery rate of two probing cycles; `min_rtt`, the smallest RTT
+//! of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term bounds of rate and volume
+//! after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at `pacing_gain · bw` less 1 % (Sec. 5.6.2). The
+//! volume in flight is bounded by `cwnd_gain` bandwidth-delay products and by the volumes (Sec. 5.6.4).
 //!
 //! Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 5.3.2), the cycle Down, Cruise, Refill and Up in
 //! `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares `bbr/base.rs` and its

@@ -18,8 +18,8 @@
 //! - which RTTs renew `min_rtt` before it expires. In the draft and in Linux before 5.10 an equal one does: a flow that
 //!   is alone on a path without jitter empties its queue in every cycle, so it never needs `ProbeRTT`. Since Linux 5.10
 //!   only a smaller one does: without jitter none does, and `ProbeRTT` comes every 10 s;
-//! - the quantum, three of which may be in flight beyond the model (`bbr_quantization_budget`): one segment, or that of
-//!   `bbr_tso_segs_goal`.
+//! - the quantum: one segment, or that of `bbr_tso_segs_goal`. Three quanta may be in flight beyond the model
+//!   (`bbr_quantization_budget`).
 //!
 //! Named deviations:
 //! - quantities are exact where Linux rounds to 1/256 or to milliseconds; both maximum filters are exact, that of the

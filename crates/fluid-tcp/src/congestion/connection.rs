@@ -1,10 +1,10 @@
-//! What a congestion control knows of its connection when it starts, and where implementations differ.
+//! Facts that a congestion control gets about its connection at the start, and points where implementations differ.
 
 use tmt_core::types::Bytes;
 
 use super::Window;
 
-/// What grows a window in Reno's slow start and congestion avoidance.
+/// Events that grow a window in Reno's slow start and congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// Each ACK of new data, as much as it covers (RFC 5681, Sec. 3.1): delayed ACKs slow growth.
@@ -26,7 +26,7 @@ pub enum CubicForm {
 
 tmt_core::keywords!(CubicForm { Rfc9438 => "rfc9438", Linux => "linux" });
 
-/// What ends slow start before a loss.
+/// Rule that ends slow start before a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HystartForm {
     /// Nothing.
@@ -64,11 +64,11 @@ tmt_core::keywords!(Quantum { Segment => "segment", Tso => "tso" });
 /// How the hosts implement congestion controls, where that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Implementation {
-    /// What grows a window in Reno's slow start and congestion avoidance.
+    /// Events that grow a window in Reno's slow start and congestion avoidance.
     pub growth: Growth,
     /// Form of CUBIC.
     pub cubic: CubicForm,
-    /// What ends slow start of CUBIC before a loss, unless the control says otherwise.
+    /// Rule that ends slow start of CUBIC before a loss, unless the control says otherwise.
     pub hystart: HystartForm,
     /// Which RTTs renew the smallest RTT of BBR version 1.
     pub bbr_min_rtt: MinRttRenewal,

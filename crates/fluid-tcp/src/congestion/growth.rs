@@ -28,7 +28,7 @@ impl Reno {
         Self { by, credit: 0 }
     }
 
-    /// What an ACK counts for: itself, or the segments that it delivers.
+    /// Count of an ACK: one for itself, or the segments that it delivers.
     pub(super) fn count(&self, ack: &AckEvent) -> u64 {
         match self.by {
             Growth::Acks => 1,

@@ -23,7 +23,7 @@ pub enum Supply {
 /// of them. It is one object for both ends, so that it can compare them; it must not use at one end what only the other can
 /// know.
 ///
-/// A message of 10 kB every second, of which there are 30:
+/// A message of 10 kB every second, 30 in all:
 ///
 /// ```
 /// use fluid_tcp::congestion::Algorithm;
@@ -73,8 +73,8 @@ pub trait Application: Debug {
         self.on_delivered(now, datagram.payload);
     }
 
-    /// A flow for which something has changed: one after the other, until there is none. A run asks for it after each delivery of
-    /// TCP; a flow that has not started is not asked. By default there is none.
+    /// A flow for which something has changed: one after the other, then `None`. A run asks for it after each delivery of TCP; a
+    /// flow that has not started is not asked. By default no flow is woken.
     fn woken(&mut self) -> Option<Wake> {
         None
     }
@@ -176,7 +176,7 @@ pub enum Source {
     Bulk {
         /// Number of packets; `None` for unlimited data.
         packets: Option<u64>,
-        /// Payload of these packets, of which the last may be partly filled; `None` if all are full.
+        /// Payload of these packets, the last one perhaps partly filled; `None` if all are full.
         bytes: Option<Bytes>,
     },
     /// An application of one's own.

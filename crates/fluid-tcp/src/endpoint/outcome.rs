@@ -2,7 +2,7 @@
 
 use tmt_core::types::{Bytes, Span, to_f64};
 
-/// Mean of values, of which there may be none.
+/// Mean of any number of values, also of none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Mean {
     sum: f64,

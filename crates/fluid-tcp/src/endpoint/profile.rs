@@ -159,9 +159,8 @@ pub struct Endpoint {
 /// Largest receive buffer of a host of the RFCs, which name none: that of Linux before 6.16 (`tcp_rmem`).
 const RFC_WINDOW: Bytes = Bytes(6 << 20);
 
-/// What the receive buffers of Linux have room for. Of the memory that a packet of 1500 B takes, 61 % are payload
-/// (`tcp_measure_rcv_mss`: 157/256 on a TUN device): about 80 kB of 128 KiB, the middle value of `tcp_rmem`, and about 20 MB of
-/// 32 MiB, the largest.
+/// Room of the receive buffers of Linux. Of the memory that a packet of 1500 B takes, 61 % are payload (`tcp_measure_rcv_mss`:
+/// 157/256 on a TUN device): about 80 kB of 128 KiB, the middle value of `tcp_rmem`, and about 20 MB of 32 MiB, the largest.
 const LINUX_FIRST_WINDOW: Bytes = Bytes(80_000);
 const LINUX_WINDOW: Bytes = Bytes(20_000_000);
 

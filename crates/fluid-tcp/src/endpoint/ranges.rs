@@ -25,7 +25,7 @@ impl RangeSet {
             above = at;
             step *= 2;
         }
-        // What ends above lies in the last step or is `above`.
+        // The first range that ends above `number` lies in the last step or is `above`.
         let below = above.saturating_sub(step);
         let mut range = (below, above);
         while range.0 < range.1 {

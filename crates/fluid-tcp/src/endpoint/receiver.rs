@@ -143,9 +143,9 @@ pub struct Receiver {
     deadline: Option<Time>,
     out_of_order: RangeSet,
     window: Option<Box<ReceiveWindow>>,
-    /// The ranges that grew last, the latest first. There is none without packets out of order.
+    /// The ranges that grew last, the latest first; empty without packets out of order.
     recent: Vec<(u64, u64)>,
-    /// Round-trip time, of which a share limits how long they are held back.
+    /// Round-trip time; a share of it limits how long they are held back.
     rtt: Option<Span>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     /// Size of a packet.
     packet: Bytes,
-    /// What an application of one's own supplies; `None` for a bulk transfer.
+    /// Data of an application of one's own; `None` for a bulk transfer.
     pub(crate) stream: Option<Box<Stream>>,
     pub(crate) sender: Sender,
 }
@@ -177,8 +177,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Takes what the application supplies, when packets below `sent` have been sent. Returns the number of packets. What does
-    /// not fill one is sent when there is nothing to fill it with.
+    /// Takes what the application supplies, when packets below `sent` have been sent. Returns the number of packets. Data that do
+    /// not fill one are sent when no other data can fill it.
     fn write(&mut self, supply: Supply, sent: u64) -> u64 {
         let Supply::Data(Bytes(more)) = supply else {
             return self.packets + u64::from(self.rest > 0);

@@ -52,7 +52,7 @@ pub(crate) fn tag(outgoing: &OutgoingPacket) -> Tag {
     Tag([outgoing.packet, u64::from(outgoing.copy) | cwr | reason])
 }
 
-/// What the receiver sees of a packet with this tag.
+/// Segment of a packet with this tag, as the receiver sees it.
 #[inline]
 pub(crate) fn segment(packet: &Packet) -> Segment {
     Segment {

@@ -17,7 +17,7 @@ pub struct UdpSender {
 }
 
 impl UdpSender {
-    /// A sender of datagrams, to each of which `headers` are added.
+    /// A sender that adds `headers` to each datagram.
     #[must_use]
     pub const fn new(headers: Bytes) -> Self {
         Self {

@@ -193,12 +193,12 @@ impl Experiment {
         let mut run = self.clone();
         if self.trace.is_none() {
             run.duration = None;
-            // What a channel says of its link does not bind.
+            // Parameters may replace the values of its link that a channel has written into the head.
             run.replace_head = Some(true);
         }
         run.trace = Some("-".to_owned());
         (run.scheme, run.channel, run.loss, run.rate) = (None, None, None, None);
-        // What says how a trace is read stays: the return trace is read by it, too.
+        // Parameters of how a trace is read stay: the return trace is read by them, too.
         run.feedback_delay = None;
         run
     }

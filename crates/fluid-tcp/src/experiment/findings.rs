@@ -50,7 +50,7 @@ fn unfinished_work(reports: &[&RunReport]) -> Option<String> {
     })
 }
 
-/// Calls of which many datagrams come too late to be played.
+/// Calls with many datagrams that come too late to be played.
 fn late_calls(reports: &[&RunReport]) -> Option<String> {
     const MANY: f64 = 0.05;
     let flows = reports.iter().flat_map(|run| &run.flows);

@@ -73,7 +73,7 @@ pub struct RunId {
 ///     columns.add(plan.run(run, &mut NoProbe)?.total.numbers());
 /// }
 /// assert_eq!(columns.estimates()["goodput_bps"].runs, 3);
-/// // What defaults decided is in the plan.
+/// // The plan has the values of the defaults.
 /// assert_eq!(plan.rtt, Span::from_millis(500));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -466,7 +466,7 @@ impl Plan {
     }
 }
 
-/// What is done with the link of a run, whose type its model decides.
+/// Operation on the link of a run, whose type its model decides.
 trait OverLink {
     type Output;
 

@@ -188,7 +188,7 @@ impl Experiment {
         Ok(plan)
     }
 
-    /// End of the runs, of which the last begins at `latest`.
+    /// End of the runs; the last one begins at `latest`.
     fn end(&self, link: &Link, latest: Option<Span>, notes: &mut Vec<Note>) -> Result<Time> {
         let latest = link.begin.saturating_add(latest.unwrap_or(Span::ZERO));
         let wanted = self

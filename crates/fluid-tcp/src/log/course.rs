@@ -9,7 +9,7 @@ use super::Fate;
 use super::recording::{Recording, Sent};
 use crate::simulation::Setup;
 
-/// What became of the packets of data, by the time of the first to the end of the run.
+/// Totals of the packets of data, from the time of the first to the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Totals {
     /// Packets sent, with retransmissions.
@@ -136,7 +136,7 @@ impl<'a> Course<'a> {
         self.packets.iter().filter(|packet| packet.at <= self.end)
     }
 
-    /// What became of all packets.
+    /// Totals of all packets.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let count = |wanted: &dyn Fn(&Sent) -> bool| {

@@ -78,7 +78,7 @@ impl<W: Write + Send> Delays<W> {
         self.table.finish()
     }
 
-    /// Removes a transmission of which nothing more is reported.
+    /// Removes a transmission after its last report.
     fn forget(&mut self, transmission: Transmission) {
         self.pending.remove(&transmission.ordinal);
     }

@@ -43,7 +43,7 @@ const COLUMNS: &[Column] = &[
 /// Columns of a log without hops beside the link.
 const ALONE: usize = COLUMNS.len() - 3;
 
-/// The same for packets of one size, none of which a proxy sends again.
+/// The same for packets of one size that no proxy sends again.
 const USUAL: usize = ALONE - 2;
 
 /// The same for packets of several sizes.

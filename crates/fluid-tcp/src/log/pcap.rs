@@ -4,7 +4,7 @@
 //! 2018. The sender's file has data at the times of sending and ACKs at the times of arrival; the receiver's file has
 //! the opposite. Each flow is a connection of its own. The run's zero is 1970-01-01 00:00:01 UTC.
 //!
-//! What the simulator does not know is fixed:
+//! Values that the simulator does not have are fixed:
 //! - With a simulated handshake, SYN, SYN/ACK and ACK have the times at which each host sends or receives them. Without
 //!   one the connection is open from the start; a handshake of zero length then precedes the first packet, in both
 //!   files at the time at which that is sent. It gives readers the segment size, window scale and SACK.
@@ -115,8 +115,8 @@ const NOPS: [Element; 40] = [const { Element::Noop }; 40];
 /// Payload of a packet, and the NOP options with which its headers have the size `headers`, both in bytes.
 ///
 /// # Errors
-/// What was found and expected: headers that options cannot make up, or a packet that is not longer than its headers or
-/// longer than IPv4 allows.
+/// Found and expected values: headers that options cannot make up, or a packet that is not longer than its headers or longer than
+/// IPv4 allows.
 pub fn check_packet(packet: Bytes, headers: Bytes) -> Result<(u16, usize), String> {
     // Options take whole words, at most ten.
     let padding = usize::try_from(headers.0.wrapping_sub(HEADERS)).unwrap_or(usize::MAX);

@@ -12,7 +12,7 @@ use crate::experiment::{BufferSize, Experiment, FlowSpec, Parameter, Plan, RunId
 use crate::simulation::{RecordedLosses, Setup};
 use tmt_link::queue::Discipline;
 
-/// What a log lacks, or what its run had that no model can repeat.
+/// A gap in a log, or a part of its run that no model can repeat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RecordingError(String);

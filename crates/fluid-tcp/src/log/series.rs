@@ -39,7 +39,7 @@ pub struct Series<W: Write + Send> {
     packet: Bytes,
 }
 
-/// What a flow's next row depends on.
+/// State from which a flow's next row follows.
 #[derive(Debug, Clone, Copy)]
 struct LastRow {
     /// Time of the flow's last row; the begin of the run before the first.

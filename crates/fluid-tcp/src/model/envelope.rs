@@ -26,7 +26,7 @@ pub use decide::{Decision, Measure, Offer, Question, Ranged, Rates};
 pub use path::{Law, Links, Path};
 pub(crate) use single::MODEL as SINGLE;
 
-/// What TCP gets with a code.
+/// Goodput of TCP with a code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
     /// Bits per symbol: 1 for BPSK, 2 for QPSK.

@@ -51,8 +51,8 @@ pub struct Schedule<const LINES: usize> {
 /// Events of one kind, in the order of their times. Events at the same time keep the order in which they were scheduled.
 #[derive(Debug, Default)]
 pub struct Line<E> {
-    /// Events that came in order: a ring of a power of two of slots, of which `len` from `head` on are in use. Events are
-    /// written and read in their slots, since most are so large that a copy costs as much as all the rest.
+    /// Events that came in order: a ring of a power of two of slots, with `len` from `head` on in use. Events are written and
+    /// read in their slots, since most are so large that a copy costs as much as all the rest.
     slots: Vec<Entry<E>>,
     head: usize,
     len: usize,
@@ -163,7 +163,7 @@ impl<E: Copy + Default> Line<E> {
         &mut self.pool[place]
     }
 
-    /// Doubles the number of slots, all of which are in use.
+    /// Doubles the number of slots when all are in use.
     #[cold]
     fn grow(&mut self) {
         let slots = self.slots.len();

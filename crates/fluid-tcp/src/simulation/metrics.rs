@@ -495,7 +495,7 @@ struct TotalSource<'a> {
     shared: Option<Vec<f64>>,
 }
 
-/// What a run used of its links.
+/// Use of the links by a run.
 #[derive(Debug, Default)]
 pub(crate) struct LinkUse<'a> {
     pub(crate) usage: Usage,

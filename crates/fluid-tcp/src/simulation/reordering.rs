@@ -182,7 +182,7 @@ mod tests {
     }
 
     proptest! {
-        /// Transmissions with delays, some of which are lost on their way, learnt late.
+        /// Transmissions with delays, some of them lost on their way, learnt late.
         #[test]
         fn counts_are_those_of_the_definition(
             packets in prop::collection::vec((1u64..4, prop_oneof![Just(10u64), 0u64..60], 0u8..8), 1..150),

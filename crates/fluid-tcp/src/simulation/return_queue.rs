@@ -254,8 +254,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the arrivals: all that is not pure arrives, in order; each flow's ACKs keep their order; the newest
-        /// cumulative ACK arrives; and the sender counts every duplicate.
+        /// For all arrivals: all that is not pure arrives, in order; each flow's ACKs keep their order; the newest cumulative ACK
+        /// arrives; and the sender counts every duplicate.
         #[test]
         fn only_pure_acks_are_replaced(
             list in prop::collection::vec((0u64..80, 0u32..2, whats()), 1..60),

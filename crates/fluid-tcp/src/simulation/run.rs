@@ -385,7 +385,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if timer.is_some() {
             self.events.expire(timer, |slot| *slot = flow);
         }
-        // What is due already was not done: it waits for the next packet.
+        // Actions that are due already were not done: they wait for the next packet.
         let due = sooner(&mut connection.near_event, due.filter(|due| *due > now));
         self.events.near(due, |slot| *slot = flow);
         if connection.ends.may_be_complete() {

@@ -35,8 +35,8 @@ pub struct Flow {
     pub source: Source,
     /// Class of its packets, from 0, the lowest, to 7 (RFC 2474, Sec. 4.2.2). A queue with priorities serves by it.
     pub class: u8,
-    /// Number of the load of which it is a part: flows that follow each other with the same number are one in the results.
-    /// `None` for a flow of its own.
+    /// Number of its load: flows that follow each other with the same number are one in the results. `None` for a flow of its
+    /// own.
     pub part_of: Option<usize>,
     /// Whether its application limits what it takes of the link, as that of a call does: it says nothing about fairness.
     pub is_limited: bool,

@@ -12,7 +12,7 @@ use fluid_tcp::simulation::Flow;
 use tmt_core::types::{Bytes, Span, Time};
 use tmt_link::{Ecn, Packet, Tag};
 
-/// What both ends know: the ACKs under way, by the number in their tags, and the RTT that the receiver would measure.
+/// State that both ends share: the ACKs under way, by the number in their tags, and the RTT that the receiver would measure.
 #[derive(Debug, Default)]
 struct Shared {
     acks: RefCell<Vec<Ack>>,

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         AuditError::Timeline(error) => Failure::input(&beside, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
-    // What the packet log is checked against.
+    // Files against which the packet log is checked.
     let params = json!({
         "timeline": args.timeline.is_some(),
         "slots": args.slots.is_some(),

@@ -244,7 +244,7 @@ pub(super) fn focused(tmt: Command, arguments: &[OsString]) -> Command {
     })
 }
 
-/// What a format carries, as text.
+/// Properties that a format carries, as text.
 fn carried(carries: Carries) -> String {
     let named = carries.named().into_iter();
     let carried: Vec<&str> = named.filter(|(_, is)| *is).map(|(name, _)| name).collect();

@@ -57,7 +57,7 @@ struct Results {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let results = compared(args).map_err(Failure::into_trouble)?;
-    // What was found does not depend on whether anyone reads it to the end.
+    // The exit code does not depend on whether anyone reads the results to the end.
     match print(args, &results) {
         Ok(()) | Err(Failure::ClosedPipe) => {}
         Err(failure) => return Err(failure.into_trouble()),

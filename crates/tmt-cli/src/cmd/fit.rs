@@ -62,7 +62,7 @@ type Chosen = Option<&'static str>;
 /// The choice of all models.
 const ALL: &str = "all";
 
-/// What `--period` says.
+/// Choice of `--period`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum PeriodChoice {
     Search,
@@ -112,7 +112,7 @@ Example:\n  tmt fit probes.csv\n  tmt fit --at-rate 10Mbps --packet 1500B probes
 tmt inject --channel \"$(tmt fit --process probes.csv)\" phy.csv"
 }
 
-/// What is read of a trace.
+/// Statistics read from a trace.
 #[derive(Debug, Default)]
 struct Read {
     segment: Segment,
@@ -289,7 +289,7 @@ fn warn_extrapolation(name: &str, results: &results::Shown, interval_s: f64, own
     }
 }
 
-/// What would mislead.
+/// Warns of results that would mislead.
 fn warn(name: &str, results: &results::Shown, one: bool) {
     let bursts = results.bursts_fitted;
     let Some(best) = results.fits.first() else {

@@ -71,7 +71,7 @@ fn all_pages(command: &Command, name: &str, folder: &str) -> Outcome {
     Ok(())
 }
 
-/// What every command leaves in the file system.
+/// Files that every command leaves in the file system.
 const FILES: &str = "Output files are written under a temporary name, .tmt-*.tmp, in their own directory and renamed when \
 complete. `tmt tcp` keeps timelines of more than a million LLDUs in a file without a name in the directory TMPDIR.";
 

@@ -1,6 +1,6 @@
 //! `tmt lint`: what is odd in a trace, or in a file of another tool before its conversion (docs/lint.md).
 //!
-//! It writes no trace. What a conversion would refuse is a finding wherever the reader can go on.
+//! It writes no trace. A row that a conversion would refuse is a finding wherever the reader can go on.
 
 mod args;
 mod foreign;
@@ -61,7 +61,7 @@ fn shown_key(key: &str) -> String {
     }
 }
 
-/// What was found before an error, if there is one.
+/// Findings before an error, and the error if there was one.
 struct Look {
     format: &'static str,
     recognised: bool,
@@ -168,7 +168,7 @@ fn print(args: &Args, look: Look) -> Outcome {
     });
     let document = Document::new("tmt.lint/1", params(args), results);
     let mut output = Output::create(args.common.output.as_deref())?;
-    // What was found does not depend on whether anyone reads it to the end.
+    // The exit code does not depend on whether anyone reads the findings to the end.
     let written = write(&mut output, args.common.json, &document, |_| {
         show::text(&look)
     });

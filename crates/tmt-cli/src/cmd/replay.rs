@@ -16,7 +16,7 @@ pub(crate) use run::{outside, run};
 #[cfg(not(target_os = "linux"))]
 use crate::exit::{Failure, Outcome};
 
-/// What happens before the namespaces exist: nothing, where there are none.
+/// Stage before the namespaces exist: nothing, on systems without namespaces.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn outside(_args: &Args) -> Option<std::process::ExitCode> {
     None

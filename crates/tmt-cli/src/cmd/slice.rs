@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     cut.write::<Lldu>(&name, &mut reader)
 }
 
-/// What the first rows of a trace say.
+/// Time of the first row of a trace, and whether the trace is a timeline.
 struct First {
     time: Option<Time>,
     is_timeline: bool,

@@ -233,7 +233,7 @@ fn shown(summary: &Summary) -> Table<&Group> {
     for (place, name) in summary.by.iter().enumerate() {
         table = table.words(heading(name), |group| group.labels[place].as_str());
     }
-    // What all groups have alike is said once, in the last line.
+    // A number that all groups share is said once, in the last line.
     if groups
         .iter()
         .any(|group| group.cells != groups[0].cells || group.cells > 1)

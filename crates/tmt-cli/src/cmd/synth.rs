@@ -84,7 +84,7 @@ struct Made {
     /// The process that erases slots, if there is one.
     erased: Option<Erased>,
     head: Metadata,
-    /// What the headline says after the number of slots.
+    /// Text of the headline after the number of slots.
     said: String,
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 const CHUNK: usize = 1 << 18;
 const WAITING: usize = 4;
 
-/// What the thread passes on. Without an end, it has stopped before its time.
+/// Message of the thread. Without an end, it has stopped before its time.
 enum Passed {
     Bytes(Vec<u8>),
     End,
@@ -47,7 +47,7 @@ fn pass(mut source: impl Read, passing: &SyncSender<Passed>) {
         let mut chunk = Vec::with_capacity(CHUNK);
         let read = source.by_ref().take(CHUNK as u64).read_to_end(&mut chunk);
         let is_end = chunk.is_empty();
-        // What was read before an error is valid.
+        // Bytes read before an error are valid.
         if !is_end && passing.send(Passed::Bytes(chunk)).is_err() {
             return;
         }

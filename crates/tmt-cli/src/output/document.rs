@@ -1,4 +1,4 @@
-//! What commands report for programs: JSON documents of one shape, and tidy tables (docs/results.md).
+//! Reports of commands for programs: JSON documents of one shape, and tidy tables (docs/results.md).
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -62,7 +62,7 @@ pub(crate) fn check(data: &[u8]) {
                 continue;
             };
             let mut last = Time::ZERO;
-            // Missing numbers are lost packets, of which a few bytes can state many.
+            // Missing numbers are lost packets, and a few bytes can state many.
             for _ in 0..MOST_SLOTS {
                 let Ok(Some(slot)) = import.slots.next_slot() else {
                     break;

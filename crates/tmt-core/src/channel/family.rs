@@ -46,7 +46,7 @@ pub enum ChannelError {
     Value {
         /// The parameters with their values.
         given: String,
-        /// What is accepted.
+        /// Accepted values.
         expected: String,
     },
     /// A table is invalid.

@@ -1,7 +1,7 @@
 //! `list`: losses at given positions, such as those of a run of another simulator, an emulator or a capture.
 //!
-//! A position is the number of a unit among the units that the process decides about, from 0 and in their order. What that
-//! is depends on the use: packets in the order of their service, packets offered to a queue, ACKs, slots.
+//! A position is the number of a unit among the units that the process decides about, from 0 and in their order. The use decides
+//! which units these are: packets in the order of their service, packets offered to a queue, ACKs, slots.
 
 use std::fmt;
 use std::sync::Arc;
@@ -120,8 +120,8 @@ impl Process for List {
     }
 }
 
-/// What is wrong with the list `process`, given by `name`, if a run had `units` of `what`: it is empty, or has positions
-/// beyond them. `None` if nothing is wrong, or if the process is not a list.
+/// Why the list `process`, given by `name`, does not suit a run with `units` of `what`: it is empty, or has positions beyond
+/// them. `None` if it does, or if the process is not a list.
 ///
 /// ```
 /// use tmt_core::channel::{SlotChannel, unused_positions};

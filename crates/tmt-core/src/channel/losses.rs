@@ -87,7 +87,7 @@ impl Clone for Losses {
     fn clone(&self) -> Self {
         Self(Box::new(match self.0.as_ref() {
             Running::Steps(channel) => Running::Steps(channel.clone()),
-            // What a process erases does not depend on what it was asked before.
+            // A process erases the same slots regardless of earlier calls.
             Running::Timed {
                 process,
                 seed,

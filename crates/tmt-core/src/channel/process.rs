@@ -1,4 +1,4 @@
-//! What every erasure process is to those who use it: a text that prints itself, and a running instance that erases slots.
+//! Interface of an erasure process: a text that prints itself, and a running instance that erases slots.
 //!
 //! Processes that advance with each unit and have two states at most are [`super::ChannelSpec`]s, which have faster loops
 //! ([`super::piece`]). All others implement [`Process`].
@@ -32,7 +32,7 @@ pub struct SlotLink {
     pub every: u64,
 }
 
-/// What a process decides about. Under one seed each use has random numbers of its own.
+/// Units that a process decides about. Under one seed each use has random numbers of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Slots of a forward link, or packets of a synthetic one.
@@ -98,7 +98,7 @@ pub trait Process: Debug + Display + Send + Sync {
         None
     }
 
-    /// What a run says of the process on units that are on air for `on_air`; empty if there is nothing to say.
+    /// Note of a run on the process, for units that are on air for `on_air`; empty if there is nothing to say.
     fn note(&self, on_air: Span) -> String {
         let p = self.erasure_probability(on_air);
         p.map_or_else(String::new, |p| format!("erasure probability {p:.6}"))
@@ -125,8 +125,8 @@ pub trait Erasing: Debug + Send {
     /// Erases those of `slots` that the process erases. The slots are consecutive units in the order of time: numbers
     /// `first`, `first` + 1, …, each on air for `on_air` from its transmission time. Slots that are erased remain so.
     ///
-    /// What happens to a slot depends on its number and times alone, not on earlier calls: calls may come in any order and
-    /// cut the units anywhere. Consecutive calls are the fastest.
+    /// The fate of a slot depends on its number and times alone, not on earlier calls: calls may come in any order and cut the
+    /// units anywhere. Consecutive calls are the fastest.
     ///
     /// A process that also delays slots lengthens the decoding delays of those that it does not erase.
     fn erase(&mut self, first: u64, on_air: Span, slots: &mut [Slot]);

@@ -1,9 +1,9 @@
 //! `scenario`: a named link with its erasure process (docs/scenarios.md).
 //!
-//! A scenario is data ([`Scenario`]): values for the parameters of a link ([`LINK`]) and of a family of processes. What a
-//! user gives, or a [`ParameterSet`], replaces values; the rest are the scenario's, then those of the family. The result
-//! is a process like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on
-//! a trace and on a coupled link.
+//! A scenario is data ([`Scenario`]): values for the parameters of a link ([`LINK`]) and of a family of processes. Values of the
+//! user, or of a [`ParameterSet`], replace them; the rest are the scenario's, then those of the family. The result is a process
+//! like any other, which also knows its link, so that the same text gives the same slots in `tmt synth`, on a trace and on a
+//! coupled link.
 
 mod link;
 mod registry;
@@ -57,7 +57,7 @@ pub(super) static FAMILY: Family = Family {
 /// The scenario called `name`.
 ///
 /// # Errors
-/// There is none. The error names all, and the nearest one.
+/// No scenario has the name. The error lists all names, and the nearest one.
 pub fn named(name: &str) -> Result<&'static Scenario, ParseError> {
     let found = scenarios().find(|scenario| scenario.name == name);
     found.ok_or_else(|| {
@@ -222,7 +222,7 @@ impl Configured {
         Ok(self)
     }
 
-    /// What is configured.
+    /// The scenario that is configured.
     #[must_use]
     pub fn scenario(&self) -> &'static Scenario {
         self.scenario

@@ -139,7 +139,7 @@ impl ErasureCode {
             .iter()
             .filter_map(|(place, _)| place.checked_sub(self.k));
         for row in parity.take(erased.len()) {
-            // What the erased blocks contribute to this parity block.
+            // Contribution of the erased blocks to this parity block.
             let mut sum = content(self.k + row).to_vec();
             for (place, _) in intact.iter().filter(|(place, _)| *place < self.k) {
                 add_multiple(&mut sum, self.parity[row][*place], content(*place));

@@ -209,7 +209,7 @@ impl Errata {
         })
     }
 
-    /// What to add to the symbol at each place, by Forney's formula: X Ω(1/X) / Λ'(1/X).
+    /// Value to add to the symbol at each place, by Forney's formula: X Ω(1/X) / Λ'(1/X).
     fn values(&self) -> Result<Vec<(usize, u8)>, Failure> {
         let degree = self.places.len();
         // Ω = S Λ has a degree below that of Λ.

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::text::LONGEST_LINE;
 
-/// An input of which a reader may take [`LONGEST_LINE`] bytes a row, and what it reads ahead.
+/// An input from which a reader may take [`LONGEST_LINE`] bytes a row, and the bytes that it reads ahead.
 ///
 /// ```
 /// use std::io::Read as _;

@@ -186,7 +186,7 @@ impl fmt::Display for Columns {
 /// Encloses names of columns that have commas.
 const QUOTE: char = '"';
 
-/// The name in quotes, of which two stand for one of the name. `None` without quotes.
+/// The name in quotes, where two quotes stand for one of the name. `None` without quotes.
 fn unquoted(value: &str) -> Option<String> {
     let name = value.strip_prefix(QUOTE)?.strip_suffix(QUOTE)?;
     Some(name.replace("\"\"", "\""))

@@ -40,7 +40,7 @@ pub struct Exporter {
     pub name: &'static str,
     /// Content of its files, in one line.
     pub about: &'static str,
-    /// What of a trace its files hold.
+    /// Properties of a link that its files hold.
     pub carries: Carries,
     /// Its keys. Those of kind [`Kind::File`] are its outputs; without any it writes one, [`OUTPUT`].
     ///
@@ -264,7 +264,7 @@ mod tests {
     }
 }
 
-/// What tests of several formats need.
+/// Helpers for the tests of several formats.
 #[cfg(test)]
 mod testing {
     use std::collections::BTreeMap;
@@ -298,7 +298,7 @@ mod testing {
         }
     }
 
-    /// What an export gave.
+    /// Outputs of an export.
     #[derive(Debug, Default)]
     pub(super) struct Exported {
         pub(super) files: BTreeMap<&'static str, String>,

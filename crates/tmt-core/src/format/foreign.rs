@@ -1,9 +1,9 @@
-//! What formats of other tools can hold of a link. Importers and exporters describe themselves by it, so that one table
-//! lists both.
+//! Properties of a link that formats of other tools can hold. Importers and exporters describe themselves by them, so that one
+//! table lists both.
 
 use serde::Serialize;
 
-/// What files of a format can hold.
+/// Properties of a link that files of a format can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -81,9 +81,9 @@ pub struct ForeignFormat {
     pub name: &'static str,
     /// Content of its files, in one line.
     pub about: &'static str,
-    /// What is taken from its files; `None` if they are not read.
+    /// Properties read from its files; `None` if they are not read.
     pub reads: Option<Carries>,
-    /// What is put into its files; `None` if they are not written.
+    /// Properties written to its files; `None` if they are not written.
     pub writes: Option<Carries>,
 }
 

@@ -77,9 +77,9 @@ pub struct Importer {
     pub name: &'static str,
     /// Content of its files, in one line.
     pub about: &'static str,
-    /// What a row of its traces is: a delivery opportunity, or a probe.
+    /// Kind of a row of its traces: a delivery opportunity, or a probe.
     pub kind: TraceKind,
-    /// What a conversion takes from its files.
+    /// Properties of a link that a conversion takes from its files.
     pub carries: Carries,
     /// Its keys, in the order in which the recorded command line lists them.
     ///

@@ -42,7 +42,7 @@ pub fn upper_quantile(p: f64) -> f64 {
     x
 }
 
-/// Quantiles by table, within 2e-5, for draws of which each is one of many.
+/// Quantiles by table, within 2e-5, for draws that count in large numbers only.
 static QUANTILES: LazyLock<OctaveTable> =
     LazyLock::new(|| OctaveTable::new(LOWEST_EXPONENT, OCTAVES, 6, upper_quantile));
 

@@ -26,7 +26,7 @@ pub struct FirstDifference {
     pub sides: [Option<Side>; 2],
 }
 
-/// What two traces have in common row by row: row n of one is compared with row n of the other.
+/// Comparison of two traces row by row: row n of one with row n of the other.
 ///
 /// Rows are equal if their transmission times, decoding delays and attempts are, to the nanosecond. Attempts are compared
 /// where both traces have the column.

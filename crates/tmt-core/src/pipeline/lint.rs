@@ -25,12 +25,12 @@ use crate::format::import::catalogue::{LOOP_SEAM, UNSORTED_TIMES};
 use crate::format::import::{Finding, Severity};
 use crate::types::{Error, ErrorKind, Metadata, Slot, Span, Time, TraceKind};
 
-/// What a check may know of a trace besides its slots, once all of them were seen.
+/// Facts about a trace beside its slots, for checks, once all slots were seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The head; empty if absent.
     pub head: &'a Metadata,
-    /// What a row is, if the head or the format says so.
+    /// Kind of a row, if the head or the format says so.
     pub kind: Option<TraceKind>,
     /// Whether the times are those of the trace, not stand-ins for unknown ones.
     pub has_times: bool,
@@ -45,7 +45,7 @@ pub trait Check: Send {
     /// Takes the next slots, in the order of the trace.
     fn slots(&mut self, slots: &[Slot]);
 
-    /// What was found in all slots.
+    /// Findings in all slots.
     fn findings(&self, facts: &Facts<'_>) -> Vec<Finding>;
 }
 
@@ -66,7 +66,7 @@ pub static CHECKS: &[fn() -> Box<dyn Check>] = &[
 /// Slots up to which the checks of a batch run on one thread.
 const FEW: usize = 1024;
 
-/// What a trace is, and what is odd in it.
+/// Kind and size of a trace, and findings on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linted {
     /// Number of slots.
@@ -75,9 +75,9 @@ pub struct Linted {
     pub erased: u64,
     /// Time from the first to the last slot.
     pub duration: Span,
-    /// What a row is, if the head or the format says so.
+    /// Kind of a row, if the head or the format says so.
     pub kind: Option<TraceKind>,
-    /// What was found, warnings first.
+    /// Findings, warnings first.
     pub findings: Vec<Finding>,
 }
 
@@ -91,7 +91,7 @@ impl Linted {
             .sort_by_key(|found| std::cmp::Reverse(found.severity));
     }
 
-    /// What remains of a trace that was not read to its end, with what ended it: a seam is at the end only.
+    /// Removes the seam, which only the end of a trace has, and adds the reason `by` for which the trace was not read to its end.
     pub fn cut(&mut self, by: Option<Finding>) {
         self.findings.retain(|found| found.name != LOOP_SEAM.name);
         self.add(by.into_iter().collect());
@@ -171,8 +171,8 @@ impl Lint {
         }
     }
 
-    /// What was found, with the head of the trace. `kind` is that of the format, if the head has none; `has_times` says
-    /// whether the times are those of the trace.
+    /// Findings with the head of the trace. `kind` is that of the format, if the head has none; `has_times` says whether the
+    /// times are those of the trace.
     #[must_use]
     pub fn finish(self, head: &Metadata, kind: Option<TraceKind>, has_times: bool) -> Linted {
         let stated = head.get(TraceKind::KEY).and_then(|kind| kind.parse().ok());

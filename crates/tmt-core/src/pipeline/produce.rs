@@ -65,7 +65,7 @@ pub struct Erased {
     pub withheld: bool,
 }
 
-/// What was written.
+/// Counts of the slots written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Number of slots.
@@ -126,8 +126,8 @@ pub fn synthesise_adapted<W: Write + Send>(
     )
 }
 
-/// Writes `slots` slots in pieces of `length`, of which several are made at the same time: each by `fill` from its first slot on,
-/// with a state of its own that `begin` makes. `fill` may leave slots out.
+/// Writes `slots` slots in pieces of `length`, several at the same time: `fill` makes each from its first slot on, with a state
+/// of its own that `begin` makes. `fill` may leave slots out.
 ///
 /// The buffers of the pieces stay, as a piece is so long that the system would take it back and clear it again each time.
 fn in_pieces<S: Send, W: Write + Send>(

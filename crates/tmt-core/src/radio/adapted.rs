@@ -33,7 +33,7 @@ pub struct AdaptedLink {
     pub duration: Span,
 }
 
-/// What the link did with a MODCOD.
+/// Use of a MODCOD by the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
     /// Rate of the user.
@@ -150,7 +150,7 @@ impl Adapted {
         BitRate(u64::try_from(mean).unwrap_or(u64::MAX))
     }
 
-    /// What was used of each MODCOD, by rising efficiency.
+    /// Use of each MODCOD, by rising efficiency.
     #[must_use]
     pub fn uses(&self) -> Vec<Use> {
         let mut nanos = vec![0; self.0.modes.len()];

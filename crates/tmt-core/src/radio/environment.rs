@@ -160,7 +160,7 @@ impl Surroundings {
         }
     }
 
-    /// What the power relative to the unobstructed line of sight hardly ever exceeds, dB.
+    /// Limit that the power relative to the unobstructed line of sight hardly ever exceeds, dB.
     pub(super) fn highest_db(self) -> f64 {
         match self {
             Self::Published(_) => 10.0,

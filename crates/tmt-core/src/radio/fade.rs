@@ -7,7 +7,7 @@ use super::series::Series;
 use super::states::Sojourn;
 use super::{STRETCH, to_db};
 
-/// What Es/N0 comes from.
+/// Source of Es/N0.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// Published statistics.

@@ -12,7 +12,7 @@ use super::states::{Sojourn, States};
 /// Natural logarithm of the amplitude of 1 dB.
 const AMPLITUDE: f64 = std::f64::consts::LN_10 / 20.0;
 
-/// What a land-mobile fade is made of.
+/// Parts of a land-mobile fade.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     /// Time between samples.

@@ -32,7 +32,7 @@ const LIGHT_M_S: f64 = 299_792_458.0;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LandMobile {
-    /// What chooses the [`Environment`].
+    /// Selection of the [`Environment`].
     pub environment: Surroundings,
     /// Elevation of the satellite, degrees.
     pub elevation_deg: f64,
@@ -188,7 +188,7 @@ impl LandMobile {
         Ok(())
     }
 
-    /// What its fading is made of.
+    /// The model of its fading.
     ///
     /// # Errors
     /// A parameter is outside its range, or the error curve is not known for every Es/N0 that the channel reaches.

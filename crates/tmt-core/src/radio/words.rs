@@ -300,7 +300,7 @@ impl Samples {
         area / to_f64(window)
     }
 
-    /// What precedes the time `rest` ns after sample `sample`.
+    /// Sums up to the time `rest` ns after sample `sample`.
     fn piece(&self, sample: u64, rest: u64) -> Piece {
         let at = usize::try_from(sample - self.first).unwrap_or(usize::MAX);
         let (value, next) = match self.values.get(at..).and_then(|rest| rest.first_chunk()) {

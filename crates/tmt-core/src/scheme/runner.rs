@@ -12,7 +12,7 @@ pub struct RunnerError {
     pub index: usize,
     /// Number of the slot in the trace, from 1.
     pub slot: u64,
-    /// What is wrong with the slot.
+    /// The fault of the slot.
     pub kind: ErrorKind,
 }
 

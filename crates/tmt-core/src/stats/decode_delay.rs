@@ -47,7 +47,7 @@ impl DecodeDelays {
         }
     }
 
-    /// Adds the next `count` slots, at least one of which counts.
+    /// Adds the next `count` slots; at least one of them counts.
     fn push_repeated(&mut self, delay: Span, count: u64) {
         let mut count = count.min(MEDIAN_WITHIN - self.slots);
         if !delay.is_zero() {

@@ -388,8 +388,8 @@ impl Cumulated {
         self.0[..end].last().map_or(0, |&(_, count)| count)
     }
 
-    /// The value of this rank, from 1, among the repeated ones and `singles`, of which the first `below` are smaller; it sorts
-    /// them in part.
+    /// The value of this rank, from 1, among the repeated ones and `singles`, whose first `below` are smaller; it sorts them in
+    /// part.
     fn select(&self, singles: &mut [u64], below: &mut usize, rank: u64) -> Option<u64> {
         let (mut from, mut to) = (*below, singles.len());
         while from < to {

@@ -115,7 +115,7 @@ pub struct LinkSummary {
     /// Feedback delay beyond the RTT, ns. A parameter, too.
     #[serde(skip)]
     pub feedback_delay_ns: u64,
-    /// Slots of the trace, all of which the scheme uses.
+    /// Slots of the trace; the scheme uses all of them.
     pub slots: u64,
     /// Data units of first attempts.
     pub units_data: u64,

@@ -10,8 +10,8 @@ const MAX_PERIOD_S: f64 = 1.0;
 /// delay add some hundred, in order of delivery up to a few seconds.
 const MAX_MEDIAN_DELAY_S: f64 = 5.0;
 
-/// What is implausible about a mean time between rows and a median decoding delay, both in s; `None` if both may be right.
-/// Probes may be as rare as one likes.
+/// Message on a mean time between rows and a median decoding delay, both in s, if they are implausible; `None` if both may be
+/// right. Probes may be as rare as one likes.
 ///
 /// ```
 /// use tmt_core::stats::wrong_unit;

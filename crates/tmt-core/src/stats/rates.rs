@@ -55,8 +55,7 @@ pub struct Window {
     pub received: u64,
 }
 
-/// What windows of equal length delivered: LLDUs received, in full size, over the length of a window. Percentiles are by
-/// nearest rank.
+/// Rates of windows of equal length: LLDUs received, in full size, over the length of a window. Percentiles are by nearest rank.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rates {
     /// Length of a window, s.

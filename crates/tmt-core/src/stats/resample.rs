@@ -4,8 +4,8 @@
 //! figure is a ratio of two sums over slots. So a resample needs the sums of its blocks only, which are differences of
 //! prefix sums: its cost grows with the number of blocks, not with that of slots.
 //!
-//! Slots are summed in *cells* of 2^k, of which there are fewer than [`MOST_CELLS`]. Blocks are whole cells. A trace of up to 4095
-//! slots has a cell for each, and is resampled slot by slot.
+//! Slots are summed in *cells* of 2^k, fewer than [`MOST_CELLS`]. Blocks are whole cells. A trace of up to 4095 slots has a cell
+//! for each, and is resampled slot by slot.
 //!
 //! An interval is that of percentiles (Efron 1979; Davison 1997, Sec. 5.3), widened for few blocks by
 //! [`widening`](crate::stats::bootstrap::widening). A studentised one needs a variance in each resample, which is 0 where few
@@ -39,7 +39,7 @@ const MOST_BLOCKS: usize = 1_000;
 /// Shares that the interval leaves below and above.
 const TAIL: f64 = 0.025;
 
-/// Least number of resamples of which 2.5 % are one.
+/// Least number of resamples: 2.5 % of them are one.
 pub const LEAST_RESAMPLES: u32 = 39;
 
 /// Settings of a bootstrap.

@@ -54,7 +54,7 @@ pub struct Outage {
     pub start_s: f64,
     /// From there to the next delivered slot, or to the last row, s.
     pub length_s: f64,
-    /// Slots in between, all of which were lost.
+    /// Slots in between, all of them lost.
     pub slots_lost: u64,
     /// Median decoding delay of the window before, s; `None` if nothing was delivered there or delays are unknown.
     pub delay_before_s: Option<f64>,
@@ -70,7 +70,7 @@ pub struct Outage {
     pub length: Span,
 }
 
-/// What was found.
+/// Outages of a trace and steps of its delay's level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Segments {
     /// Median time between neighbouring rows, s; 0 for one row.
@@ -196,7 +196,7 @@ impl SegmentTally {
         }
     }
 
-    /// What was found in the whole trace.
+    /// Outages and steps of the whole trace.
     #[must_use]
     pub fn finish(mut self) -> Segments {
         self.stretch(self.last, true);

@@ -34,7 +34,7 @@ const TEXTS: [&str; 5] = ["tool", "command", "scheme", "packing", TraceKind::KEY
 /// Values of `packing`: whether packets begin LLDUs of their own or share their bytes (docs/simulator.md, Sec. 2.1).
 const PACKINGS: [&str; 2] = ["packet", "bytes"];
 
-/// What to say of a trace of probes that is used as a link.
+/// Warning about a trace of probes that is used as a link.
 const PROBES: &str = "the trace holds probes, which sample delay and loss: its rate is that of the probes, not the capacity of the link; fit the channel with `tmt fit TRACE`, and use it at the real rate of the link: `tmt synth --rate RATE --lldu SIZE --duration TIME --decode-delay DELAY | tmt inject --channel CHANNEL`";
 
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
@@ -99,8 +99,8 @@ impl Metadata {
         Ok(head)
     }
 
-    /// What comments without a head say: `trace_kind`, so that one line in a table made by hand is enough; all else has no
-    /// meaning.
+    /// The meaningful part of comments without a head: `trace_kind`, so that one line in a table made by hand is enough; all
+    /// other keys have no meaning.
     pub(crate) fn of_table(&self) -> Self {
         let mut table = Self::new();
         let kind = self.get(TraceKind::KEY);
@@ -193,13 +193,13 @@ impl Metadata {
         self.number("lldu_header_bytes").map(Bytes)
     }
 
-    /// What the rows are, from `trace_kind`; `None` if the head does not say, which is treated as capacity.
+    /// Kind of the rows, from `trace_kind`; `None` if the head does not say, which is treated as capacity.
     #[must_use]
     pub fn trace_kind(&self) -> Option<TraceKind> {
         self.get(TraceKind::KEY)?.parse().ok()
     }
 
-    /// What to say of a trace of probes that is used as a link; `None` for any other trace.
+    /// Warning about a trace of probes that is used as a link; `None` for any other trace.
     #[must_use]
     pub fn probe_warning(&self) -> Option<&'static str> {
         (self.trace_kind() == Some(TraceKind::Probe)).then_some(PROBES)

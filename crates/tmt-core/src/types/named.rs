@@ -35,7 +35,7 @@ pub enum ParseError {
     /// No entry has this name.
     #[error("unknown {kind} '{name}'{}; expected one of {}", suggestion(.name, .known.iter().map(|known| &**known)), .known.join(", "))]
     Unknown {
-        /// What is named, such as `queue`.
+        /// Kind of the named thing, such as `queue`.
         kind: String,
         /// The name found.
         name: String,
@@ -49,7 +49,7 @@ pub enum ParseError {
         found: String,
         /// The question whether a similar text is meant, after a space; may be empty.
         suggestion: String,
-        /// What is accepted.
+        /// Accepted values.
         expected: String,
     },
     /// A parameter without a default is not given.

@@ -1,10 +1,10 @@
-//! What the rows of a trace are: delivery opportunities of a link, or samples of it.
+//! Kinds of rows of a trace: delivery opportunities of a link, or samples of it.
 
 use std::str::FromStr;
 
 use super::QuantityError;
 
-/// What the rows of a trace are, `trace_kind` of a head (docs/trace-format.md, Sec. 4).
+/// Kind of the rows of a trace, `trace_kind` of a head (docs/trace-format.md, Sec. 4).
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
     /// Every row is a delivery opportunity: a slot that the link could fill. The rows give its capacity.

@@ -225,7 +225,7 @@ impl QuantityError {
         }
     }
 
-    /// What is accepted.
+    /// Accepted values.
     #[must_use]
     pub const fn expected(&self) -> &'static str {
         self.expected

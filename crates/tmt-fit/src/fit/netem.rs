@@ -14,7 +14,7 @@ use crate::{MODELS, Options, Sequence, fit};
 /// Packets of a comparison.
 const PACKETS: u64 = 1_000_000;
 
-/// What a process of `tmt` loses.
+/// Losses of a process of `tmt`.
 fn lost(spec: &str, seed: u64, packets: u64) -> Vec<bool> {
     let mut losses = Losses::new(&spec.parse().unwrap(), seed, Use::Forward);
     (0..packets)

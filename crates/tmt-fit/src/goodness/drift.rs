@@ -34,7 +34,7 @@ pub struct Drift {
 /// Cells for the correlation.
 const CELLS: usize = 256;
 
-/// Blocks, and cells in a stretch of which the correlation is looked at.
+/// Number of blocks, and of stretches of cells for the correlation.
 const BLOCKS: usize = 16;
 
 /// Correlation of cells from which blocks are not independent enough, and fewer are taken.
@@ -118,9 +118,9 @@ fn correlation(cells: &[f64]) -> f64 {
     }
 }
 
-/// The statistics of blocks: the sum over the bounds between them of (deviation from the mean up to there)² / (blocks before
-/// · blocks after), and the largest such term of an interval of two blocks and more, two of which are outside. A single
-/// block differs as much in any order.
+/// The statistics of blocks: the sum over the bounds between them of (deviation from the mean up to there)² / (blocks before ·
+/// blocks after), and the largest such term of an interval of two blocks and more, with two of them outside. A single block
+/// differs as much in any order.
 fn statistics(blocks: &[f64], mean: f64) -> [f64; 2] {
     let n = blocks.len();
     let mut sums = vec![0.0; n + 1];
@@ -227,7 +227,7 @@ mod tests {
             (good + bad) / (self.good_slots + self.bad_slots)
         }
 
-        /// A trace of the stationary process, of which the mean good sojourn at share u of the trace is `good_slots`/`factor(u)`.
+        /// A trace of the stationary process whose mean good sojourn at share u of the trace is `good_slots`/`factor(u)`.
         fn trace(&self, slots: u64, random: &mut Random, factor: impl Fn(f64) -> f64) -> Sequence {
             let mut segment = Segment::default();
             let (mut at, mut bad) = (

@@ -1,4 +1,4 @@
-//! `gilbert`: two states, of which only the bad one loses slots, each with the same probability (Gilbert 1960).
+//! `gilbert`: two states; only the bad one loses slots, each with the same probability (Gilbert 1960).
 
 use super::hidden::{Output, as_they_are};
 use super::simple_gilbert::PERSISTENCE;

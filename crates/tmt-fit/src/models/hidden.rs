@@ -1,4 +1,4 @@
-//! What the models that are hidden Markov chains share: search, standard errors, law.
+//! Parts that the models share that are hidden Markov chains: search, standard errors, law.
 
 use super::{Data, Error, Fitted, Parameter, bernoulli};
 use crate::chain::{Chain, shifted};
@@ -272,7 +272,7 @@ impl<const N: usize> Estimate<'_, N> {
         let range = || {
             let Range { low, high } = if let Some((chain, turned)) = output.other {
                 let place = Place::new(chain, self.place.coded, turned(&self.place.theta));
-                // What is above in another chain is not searched from.
+                // A place above the maximum in another chain starts no search.
                 Profile::new(&place, output.choice, None, self.stop).range(error)
             } else {
                 let known = (&self.found.free[..], &self.found.information);

@@ -36,8 +36,8 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// The product-limit estimate (Kaplan and Meier 1958) from the runs whose begin is seen; the end of a segment cuts some.
-    /// What is left beyond the longest whole run is at the longest run.
+    /// The product-limit estimate (Kaplan and Meier 1958) from the runs whose begin is seen; the end of a segment cuts some. The
+    /// probability beyond the longest whole run is put on the longest run.
     fn of(sequence: &Sequence, lost: bool) -> Self {
         let mut ended = sequence.whole_lengths(lost);
         let mut seen = ended.clone();
@@ -225,8 +225,7 @@ impl Law for Renewal {
             }
         }
         let (bursts, p) = (&self.0[1], self.loss());
-        // What is left of the burst at a lost slot taken at random, this one included: r slots with probability
-        // P(L ≥ r) / mean.
+        // Remainder of the burst at a lost slot taken at random, this one included: r slots with probability P(L ≥ r) / mean.
         let left = (1..=most as u64).map(|r| bursts.tail(r) / bursts.mean);
         let left: Vec<f64> = left.collect();
         let sums: Vec<f64> = left

@@ -1,4 +1,4 @@
-//! `simple-gilbert`: two states, of which the bad one loses all slots and the good one none, so that losses show the state.
+//! `simple-gilbert`: two states; the bad one loses all slots and the good one none, so that losses show the state.
 
 use super::hidden::{Output, as_they_are};
 use super::starts::share;

@@ -7,7 +7,7 @@ use tmt_core::types::to_f64;
 
 use crate::sequence::Sequence;
 
-/// What grouping by a shortest gap gives.
+/// Counts of groups by a shortest gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Groups {
     /// Slots outside of groups.

@@ -1,4 +1,4 @@
-//! What the models of two states share: their text for other tools, sojourns, and other intervals.
+//! Parts that the models of two states share: their text for other tools, sojourns, and other intervals.
 
 use tmt_core::channel::{ChannelSpec, GilbertElliott, Start};
 use tmt_core::math::num;
@@ -46,7 +46,7 @@ pub(crate) fn sojourns([alpha, beta, ..]: [f64; 4]) -> Vec<(&'static str, f64)> 
 /// Rates of leaving each state, per slot interval: the generator whose exponential is the matrix of the chain.
 ///
 /// # Errors
-/// There is none.
+/// The chain has no such generator.
 pub(crate) fn rates([alpha, beta, ..]: [f64; 4]) -> Rates {
     let (leave, back) = (1.0 - alpha, 1.0 - beta);
     let kept = 1.0 - leave - back;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// What knows values that are not given: the metadata of a trace, or the link of a channel.
+/// Origin of values that are not given: the metadata of a trace, or the link of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The metadata of a trace.

@@ -16,7 +16,7 @@ pub(super) struct SlotRanges {
 }
 
 impl SlotRanges {
-    /// Adds the slots `numbers`, of which the last is sent at `last`.
+    /// Adds the slots `numbers`, the last one sent at `last`.
     pub(super) fn push(&mut self, numbers: Range<u64>, last: Time) {
         match self.pending.back_mut() {
             Some((back, at)) if back.end == numbers.start => (back.end, *at) = (numbers.end, last),

@@ -5,8 +5,8 @@
 //! this model's own (docs/simulator.md, Sec. 8.2), unverified against it.
 //!
 //! A terminal looks at its queue at the begin of each frame and requests the rate that empties it within a frame, beyond what it
-//! has all the time. Its assignment begins one request round trip later, lasts for a frame, and is replaced by the next. What is
-//! assigned is spread evenly over the time for which it is.
+//! has all the time. Its assignment begins one request round trip later, lasts for a frame, and is replaced by the next. The
+//! assigned capacity is spread evenly over the time for which it is assigned.
 
 mod cra;
 mod rbdc;
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(ends, [700_000, 725_000]);
     }
 
-    /// What becomes ready at 120 ms is requested at 150 ms, however late it is asked for.
+    /// A packet that becomes ready at 120 ms is requested at 150 ms, however late it is asked for.
     #[test]
     fn frames_that_were_idle_have_requested_nothing() {
         let mut demand = demand("rbdc:max=32kbps,frame=50ms");

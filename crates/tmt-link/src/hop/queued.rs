@@ -188,7 +188,7 @@ impl<L: Link, Q: Queue + ?Sized> Queued<L, Q> {
         if self.room.events.is_empty() {
             return Some(Event::Served(packet, service));
         }
-        // What the queue has dropped comes before.
+        // Packets that the queue has dropped come before.
         self.room.events.push_back(Event::Served(packet, service));
         self.room.pop_event()
     }

@@ -38,7 +38,7 @@ pub struct ReturnPath {
     pub loss: Option<Losses>,
     /// Rate of the path; `None` for no limit.
     pub rate: Option<BitRate>,
-    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. What is pushed then needs a queue that is
+    /// Rate that is assigned on request, beside [`Self::rate`], and the RTT of the link. Packets pushed then need a queue that is
     /// not the path's own ([`ReturnHop::demand`]).
     pub requested: Option<(Requested, Span)>,
     /// Timeline whose LLDUs the ACKs take, instead of a rate.
@@ -67,7 +67,7 @@ impl ReturnPath {
     }
 }
 
-/// What carries the ACKs.
+/// Carrier of the ACKs.
 #[derive(Debug)]
 enum Carrier {
     /// Nothing that takes time.
@@ -267,7 +267,7 @@ impl Hop for ReturnHop {
             }
             Carrier::Trace(Some(link)) => link.usage(end),
             Carrier::Rate(_) => {
-                // What is served after the end is no use of the run.
+                // Service after the end is no use of the run.
                 let later = self.free.since(end.max(self.begin)).as_nanos();
                 let busy = self.busy.as_nanos().saturating_sub(later);
                 let length = end.since(self.begin).as_nanos();

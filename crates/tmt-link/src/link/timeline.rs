@@ -1,9 +1,9 @@
 //! Timeline link: packets take LLDUs of a timeline (docs/simulator.md, Sec. 2.1; CLIFT 2014, Sec. IV).
 //!
-//! A packet that needs m LLDUs takes the first free one sent at or after the time it reaches the head of the queue, and
-//! the m − 1 that follow. It arrives with the last of them to be delivered, and is lost if any of them is. CLIFT takes
-//! m + 1 LLDUs, the first of which may have begun already; docs/models.md, Sec. 8.5, corrects this. With
-//! [`Packing::Bytes`](crate::Packing::Bytes) the same holds for the bytes of the LLDUs.
+//! A packet that needs m LLDUs takes the first free one sent at or after the time it reaches the head of the queue, and the m − 1
+//! that follow. It arrives with the last of them to be delivered, and is lost if any of them is. CLIFT takes m + 1 LLDUs, and the
+//! first may have begun already; docs/models.md, Sec. 8.5, corrects this. With [`Packing::Bytes`](crate::Packing::Bytes) the same
+//! holds for the bytes of the LLDUs.
 
 use std::collections::BTreeMap;
 use tmt_core::math::num::floor_u64;
@@ -22,7 +22,7 @@ use crate::timeline::{Cursor, PhysicalSlots, Position, Timeline};
 /// use tmt_link::timeline::Timeline;
 /// use tmt_link::{Link, Packet, Segmentation, TimelineLink};
 ///
-/// // An LLDU a millisecond, of which ten carry a packet.
+/// // An LLDU a millisecond, ten to a packet.
 /// let lldu = |millis| Lldu {
 ///     tx_time: Time::ZERO.saturating_add(Span::from_millis(millis)),
 ///     decode_delay: Span::from_millis(1),
@@ -143,9 +143,9 @@ impl TimelineLink {
         self
     }
 
-    /// Takes the rest of the last LLDU if it has free units, and then the next `missing` LLDUs, the last of which has
-    /// `left` units to spare. Returns the transmission times of the packet's first and last LLDU, and its arrival without
-    /// propagation (`None` if it is lost).
+    /// Takes the rest of the last LLDU if it has free units, and then the next `missing` LLDUs, with `left` units to spare in the
+    /// last. Returns the transmission times of the packet's first and last LLDU, and its arrival without propagation (`None` if
+    /// it is lost).
     fn take(&mut self, mut missing: usize, left: u64) -> Option<(Time, Time, Option<Time>)> {
         let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
         if self.last.left > 0 {
@@ -208,7 +208,7 @@ impl Link for TimelineLink {
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
         if idle {
-            // What no packet waited for is unused.
+            // Free units that no packet waited for are unused.
             self.last.left = 0;
         }
         let shared = u64::from(self.last.left > 0);

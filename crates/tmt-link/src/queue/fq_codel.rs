@@ -8,7 +8,7 @@
 //!     if the buffer is full: drop half of the packets, at most 64, from the head of the queue with the most bytes
 //! dequeue: take the first new queue, else the first old one
 //!     if its credits are ≤ 0: credits ← credits + quantum, append it to the old queues, and begin again
-//!     take a packet by CoDel; if there is none: append a new queue to the old ones, remove an old one; begin again
+//!     take a packet by CoDel; if none is left: append a new queue to the old ones, remove an old one; begin again
 //!     credits ← credits − size of the packet
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! Strict priority by the class of a packet: classes 0 to 7, of which the highest is served first, as the class selectors of
-//! Differentiated Services ask (RFC 2474, Sec. 4.2.2.2); first in, first out within a class.
+//! Strict priority by the class of a packet: classes 0 to 7, the highest served first, as the class selectors of Differentiated
+//! Services ask (RFC 2474, Sec. 4.2.2.2); first in, first out within a class.
 //!
 //! ```text
 //! enqueue: append to the queue of the packet's class

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn slots_of_a_constant_rate_are_counted_by_their_times_whatever_the_lldus() {
-        // A slot each millisecond, of which every third carries a repeat.
+        // A slot each millisecond; every third carries a repeat.
         let times = (0..1000_u64)
             .filter(|slot| slot % 3 != 1)
             .map(|slot| slot * 1_000_000);

@@ -127,7 +127,7 @@ def sweep(plan=None, /, *, jobs=None, **axes):
 
 
 def _swept(file, axes, done, jobs):
-    """The rows of a sweep, of which some cells may be done."""
+    """The rows of a sweep; some of its cells may be done."""
     text, tables = _arguments.plan(axes)
     with Watcher() as watcher:
         swept, interrupted = _tmt.sweep(file, text, tables, done, jobs, watcher)

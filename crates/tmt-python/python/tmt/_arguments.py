@@ -76,7 +76,7 @@ def given(key, value):
 
 
 def texts(key, value):
-    """The texts of a parameter, of which a list has several."""
+    """The texts of a parameter, several of a list."""
     return [text(key, each) for each in several(value)]
 
 

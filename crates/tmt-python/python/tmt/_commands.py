@@ -21,7 +21,7 @@ class Command:
     """A command, and how its function differs from it."""
 
     name: str
-    # What the function returns: a document, a trace or a page.
+    # Kind of the result: a document, a trace or a page.
     gives: str
     # Name of what is positional, if anything is.
     first: str | None = None

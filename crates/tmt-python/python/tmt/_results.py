@@ -1,4 +1,4 @@
-"""What functions return besides tables: documents, pictures, pages; and how a notebook shows results."""
+"""Results of functions besides tables: documents, pictures, pages; and how a notebook shows results."""
 
 import html
 import json
@@ -38,7 +38,7 @@ class Page:
 
 
 class Document(dict):
-    """What a command prints as JSON (docs/results.md): `tool`, `schema`, `params` and `results`. A notebook shows it as tables."""
+    """Results of a command as JSON (docs/results.md): `tool`, `schema`, `params` and `results`. A notebook shows it as tables."""
 
     @classmethod
     def read(cls, text):

@@ -1,4 +1,4 @@
-"""What a call says while it runs: warnings at the line of the call, and how far it is, on a terminal or in a notebook."""
+"""Messages of a call while it runs: warnings at the line of the call, and how far it is, on a terminal or in a notebook."""
 
 import logging
 import os

@@ -8,7 +8,7 @@ use tmt_plot::{PlotError, Source, natural};
 use crate::error::Failure;
 use crate::work;
 
-/// What is drawn, and how.
+/// Content and form of a picture.
 #[derive(FromPyObject)]
 pub(crate) struct Drawing {
     #[pyo3(item)]

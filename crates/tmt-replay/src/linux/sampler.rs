@@ -27,7 +27,7 @@ pub struct Sampler {
     samples: Sender<Seen>,
 }
 
-/// What a [`Sampler`] sees.
+/// Samples of a [`Sampler`].
 #[derive(Debug)]
 pub struct Samples(Receiver<Seen>);
 

@@ -114,7 +114,7 @@ impl Session {
         ];
         let mut before = Vec::new();
         for port in &mut ports {
-            // What the kernel has sent before the run is not part of it.
+            // Packets that the kernel has sent before the run are not part of it.
             while port.receive(&mut before)? {}
         }
         let [down_port, up_port] = ports;
@@ -195,7 +195,7 @@ fn end(child: &mut Child, group: bool) -> io::Result<()> {
     let pid = Pid::from_raw(child.id().cast_signed());
     let begun = instant();
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
-        // What has ended gets no signal.
+        // A process that has ended gets no signal.
         let _ = if group {
             killpg(pid, signal)
         } else {

@@ -289,7 +289,7 @@ impl Advice {
             .iter()
             .zip(other)
             .map(|(best, other)| {
-                // What it is a difference of does not matter to the estimate.
+                // The field does not matter to the estimate: it holds the difference of the scores.
                 Some(Sample {
                     goodput_bps: Some(score(best)? - score(other)?),
                     ..*best

@@ -28,7 +28,7 @@ struct State {
     begun: BTreeSet<SlotsKey>,
 }
 
-/// The tasks of a sweep, each of which one thread takes.
+/// The tasks of a sweep; one thread takes each.
 pub(super) struct Queue<'a> {
     tasks: &'a [Task],
     state: Mutex<State>,
@@ -133,7 +133,7 @@ mod tests {
         // Slots 0 are there, their first timeline is not.
         made.slots.insert(key(0, 0).slots);
         assert_eq!(take(&made), Some(2));
-        // What is left waits.
+        // The rest waits.
         assert_eq!(take(&made), Some(1));
         assert_eq!(take(&made), None);
     }

@@ -436,7 +436,7 @@ impl Reader<'_> {
         names
     }
 
-    /// The quantities of the figure that this one is like. What is published there stays if the cells are the same.
+    /// The quantities of the figure that this one is like. Its published values stay if the cells are the same.
     fn inherited(&self, keys: &[(Vec<String>, &Group)]) -> Vec<Quantity> {
         let Some(base) = self.base else {
             return Vec::new();

@@ -50,7 +50,7 @@ static DERIVED: [Derived; 5] = [
             Some(carried / number(&run.total, "mean_coding_ratio")? / slots)
         },
     },
-    // What fills the link without a queue.
+    // Packets that fill the link without a queue.
     Derived {
         name: "bdp_packets",
         value: |record, _| {

@@ -191,7 +191,7 @@ fn every_statement_is_decided() {
         .iter()
         .map(|part| part.checks.len())
         .sum::<usize>();
-    // Four are checks of shape, one of which has two values.
+    // Four are checks of shape, one with two values.
     assert_eq!((values.len(), checks), (31, 5));
     for row in &statements {
         let in_words = [

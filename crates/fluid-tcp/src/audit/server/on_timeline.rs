@@ -19,7 +19,7 @@ impl Server<'_> {
         let at_head = self.at_head(served.enqueued);
         let found = format_args!("LLDUs {first} to {last}");
         let mut slots = tally.at(Rule::Slots, row.line);
-        // What the previous packet left of its last LLDU belongs to a packet that was at the gateway by then.
+        // The rest of the last LLDU of the previous packet belongs to a packet that was at the gateway by then.
         let rest_of = self.previous.filter(|previous| {
             let has_room = self.filled < room && previous.last.checked_add(1) == Some(self.unused);
             has_room && served.enqueued <= previous.end

@@ -1,4 +1,4 @@
-//! What an ACK covers: newly acknowledged packets, RTT samples, and the counts that congestion controls measure.
+//! Coverage of an ACK: newly acknowledged packets, RTT samples, and the counts that congestion controls measure.
 
 use tmt_core::types::{Span, Time};
 

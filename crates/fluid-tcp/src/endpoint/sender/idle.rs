@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(IdleRestart::Off.window(window, 10.0, u64::MAX, ms), window);
     }
 
-    /// A sender all of whose packets are acknowledged, with a window of 24 or more after round trips of 100 ms unless it keeps it, and
+    /// A sender with all packets acknowledged, with a window of 24 or more after round trips of 100 ms unless it keeps it, and
     /// the time of its last transmission, ms.
     fn idle(control: &str, rule: IdleRestart) -> (Sender, u32) {
         let endpoint = Endpoint {

@@ -19,7 +19,7 @@ use super::{DUP_THRESH, Phase, Sender};
 use crate::congestion::AckEvent;
 use crate::endpoint::receiver::Ack;
 
-/// What to send next.
+/// Next packet to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
@@ -56,7 +56,7 @@ impl Sender {
         })
     }
 
-    /// Processes an ACK of which [`Self::only_extends_sacked`] holds.
+    /// Processes an ACK for which [`Self::only_extends_sacked`] holds.
     #[inline(always)]
     pub(super) fn on_plain_sack(&mut self, now: Time, ack: &Ack) {
         let in_flight = self.snd_nxt - self.snd_una;
@@ -79,7 +79,7 @@ impl Sender {
         if self.rack.is_some() {
             self.rack_detect_losses(now, false);
         } else {
-            // What lies between is SACKed.
+            // Packets in between are SACKed.
             self.lost_below = self
                 .lost_below
                 .max(end.saturating_sub(u64::from(DUP_THRESH)));
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// What to send next in a recovery, as far as that is found with a short look.
+    /// Next packet to send in a recovery, as far as a short look finds it.
     #[inline(always)]
     pub(super) fn usual_next(&mut self) -> Next {
         let is_usual = self.takes_plain_acks

@@ -18,7 +18,7 @@ pub(super) struct Prr {
     window: Option<u64>,
 }
 
-/// What an ACK reports to PRR.
+/// Report of an ACK to PRR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Progress {
     /// Packets newly reported as arrived.

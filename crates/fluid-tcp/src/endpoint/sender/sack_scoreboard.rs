@@ -6,7 +6,7 @@ use super::rate::report_lost;
 use super::{DUP_THRESH, Outstanding, Phase, Sender};
 use crate::endpoint::receiver::Ack;
 
-/// What an ACK newly reports in SACK blocks.
+/// Packets that an ACK newly reports in SACK blocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NewlySacked {
     /// Number of packets.

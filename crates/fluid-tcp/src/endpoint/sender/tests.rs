@@ -473,8 +473,8 @@ const CONTROLLERS: &[&str] = &[
 ];
 
 proptest! {
-    /// Whatever is lost, late, duplicated or out of order: every transfer ends, the counters are consistent, the window is
-    /// not cut twice at the same `snd_una`, and a sender that processes usual ACKs like any other has the same state.
+    /// Under any loss, delay, duplication and reordering, every transfer ends, the counters are consistent, the window is not cut
+    /// twice at the same `snd_una`, and a sender that processes usual ACKs like any other has the same state.
     #[test]
     fn every_transfer_ends_with_consistent_counters(
         sack: bool,

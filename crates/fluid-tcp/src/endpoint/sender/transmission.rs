@@ -23,7 +23,7 @@ impl Sender {
                 Next::Unknown => self.next_of_any(now),
             };
         }
-        // What is asked after almost every ACK. Nothing is SACKed, so that limited transmit has no part.
+        // The short way, taken after almost every ACK. Nothing is SACKed, so that limited transmit has no part.
         if !self.has_new_data() {
             self.cwnd_limited = false;
             return None;

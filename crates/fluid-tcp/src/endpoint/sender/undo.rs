@@ -12,7 +12,7 @@ use tmt_core::types::Time;
 use super::{Phase, Sender};
 use crate::congestion::CongestionControl;
 
-/// What is known of the current recovery.
+/// State to undo the current recovery.
 #[derive(Debug)]
 pub(super) struct Undo {
     /// Congestion control before the cut; `None` if it has a window of its own during recovery, which it restores itself.
@@ -27,7 +27,7 @@ impl Sender {
         if !(self.endpoint.undo_recovery && self.endpoint.timestamps && self.endpoint.sack) {
             return;
         }
-        // What the recovery before retransmitted may still arrive (`tcp_any_retrans_done`).
+        // Retransmissions of the previous recovery may still arrive (`tcp_any_retrans_done`).
         let first = self.first_outstanding();
         let goes_on = first.is_some_and(|it| it.transmissions > 1) || self.repeats_in_network();
         let before = self.undo.take().and_then(|undo| undo.first_retransmission);

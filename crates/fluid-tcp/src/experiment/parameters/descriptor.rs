@@ -250,7 +250,7 @@ impl Parameter {
         (self.access.texts)(experiment).map(|texts| texts.join(" "))
     }
 
-    /// The texts of its value in `experiment`, of which a list has several; `None` if not given.
+    /// The texts of its value in `experiment`, several of a list; `None` if not given.
     #[must_use]
     pub fn texts(&self, experiment: &Experiment) -> Option<Vec<String>> {
         (self.access.texts)(experiment)

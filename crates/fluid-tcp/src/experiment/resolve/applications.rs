@@ -158,8 +158,8 @@ pub(super) fn check_rates(
 /// Mean number of transfers below which a load can be far from what is drawn.
 const FEW: f64 = 5.0;
 
-/// Refuses loads of which the rate of the link or the number of transfers is not known or too large, and warns of those above
-/// the rate of the link.
+/// Refuses loads if the rate of the link is not known, or if the number of transfers is unknown or too large, and warns of loads
+/// above the rate of the link.
 pub(super) fn check_loads(
     link: &Link,
     flows: &[FlowPlan],

@@ -243,7 +243,7 @@ impl Experiment {
         )
     }
 
-    /// What knows the values of the forward link that are not given.
+    /// Origin of the values of the forward link that are not given.
     fn known(&self) -> Origin {
         if self.channel.is_some() {
             Origin::Channel

@@ -1,4 +1,4 @@
-//! What the rows of a trace and its head say of the slots: their rate, delays and length.
+//! Slots as the rows of a trace and its head describe them: their rate, delays and length.
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;

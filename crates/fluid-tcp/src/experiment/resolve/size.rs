@@ -31,7 +31,7 @@ struct Estimate {
     sent: f64,
 }
 
-/// What limits the packets of a run.
+/// Limits of the packets of a run.
 #[derive(Debug, Clone, Copy)]
 struct Limits<'a> {
     /// Rate of the link, packets per second.

@@ -243,7 +243,7 @@ impl Question<'_> {
             lows.sort_by(|a, b| b.total_cmp(a));
             // The next one is wanted, too.
             let second = lows.get(1).copied().unwrap_or(f64::NEG_INFINITY);
-            // What gives nothing is no choice.
+            // Candidates without any goodput are no choice.
             let nothing = second.max(f64::MIN_POSITIVE);
             let some = offers
                 .iter()

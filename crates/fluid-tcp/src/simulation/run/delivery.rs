@@ -19,7 +19,7 @@ pub(super) trait Delivery: Copy + Default + Debug {
     /// Number of its flow, from 0.
     fn flow(&self) -> usize;
 
-    /// What the receiver sees of it.
+    /// Its segment, as the receiver sees it.
     fn segment(&self) -> Segment;
 
     /// The packet and the parts of its delay; `None` if it is tallied, which only packets of TCP are.
@@ -31,11 +31,11 @@ pub(super) trait Form: Departure {
     /// Whether packets are tallied as soon as their service is known, so that only their departure matters.
     const IS_TALLIED: bool;
 
-    /// What is stored of a packet that is served.
+    /// Record of a packet that is served.
     type Delivery: Delivery;
 }
 
-/// What a run over gateway `G` stores of a packet that is served.
+/// Record of a packet that is served, in a run over gateway `G`.
 pub(super) type DeliveryOf<G> = <<G as Gateway>::Departure as Form>::Delivery;
 
 impl Form for Served {

@@ -162,7 +162,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         while let Some(event) = self.side.hops[index].poll(now) {
             self.on_side_event(now, index, event);
         }
-        // What is due already was not done: it waits for the next packet.
+        // Actions that are due already were not done: they wait for the next packet.
         let due = self.side.hops[index].due().filter(|due| *due > now);
         let due = sooner(&mut self.side.alarms[index], due);
         self.events.alarm(due, |slot| *slot = Alarm::Hop(index));

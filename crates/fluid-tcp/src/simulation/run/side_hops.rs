@@ -123,7 +123,7 @@ impl SideHops {
         self.behind.insert(packet.id, behind);
     }
 
-    /// A packet has passed the hops behind the link. Returns the parts of its delay, of which the hops are propagation.
+    /// A packet has passed the hops behind the link. Returns the parts of its delay, with the hops as propagation.
     pub(super) fn pass(&mut self, now: Time, packet: &mut Packet) -> Option<DelayParts> {
         let behind = self.behind.get_mut(&packet.id)?;
         packet.enqueued = behind.enqueued;

@@ -169,7 +169,7 @@ impl<'a> Observed<'a> {
     ///
     /// [`DelayParts::all`]: crate::simulation::delay::DelayParts::all
     pub(in crate::simulation) fn mean_part(&self, index: usize) -> Option<f64> {
-        // What is measured as propagation includes the hops beside the link.
+        // The measured propagation includes the hops beside the link.
         let beside = self.counts.beside.as_deref().filter(|_| index == 0);
         let beside = beside.map_or(0, Beside::delay);
         self.mean_of(self.counts.parts[index].saturating_sub(beside))

@@ -43,7 +43,7 @@ pub(super) fn params(question: &Question, advice: &Advice) -> Value {
     })
 }
 
-/// What runs differ in, and their number.
+/// Kind of the runs, by which they differ, and their number.
 fn of_runs(runs: Runs) -> (&'static str, u32) {
     match runs {
         Runs::Starts { count, .. } => ("starts", count),
@@ -51,7 +51,7 @@ fn of_runs(runs: Runs) -> (&'static str, u32) {
     }
 }
 
-/// What all candidates have in common.
+/// Conditions that all candidates share.
 fn conditions(advice: &Advice) -> Conditions {
     let mut params = advice.finals.params.clone();
     // That of one candidate.
@@ -196,7 +196,7 @@ fn count(advice: &Advice, of: impl Fn(&Fate) -> bool) -> usize {
     candidates.filter(|candidate| of(&candidate.fate)).count()
 }
 
-/// What was done, as one line.
+/// Numbers of candidates by their fate, as one line.
 pub(super) fn headline(advice: &Advice) -> String {
     let pruned = count(advice, |fate| matches!(fate, Fate::Pruned(_)));
     let dropped = count(advice, |fate| *fate == Fate::Dropped);
@@ -326,7 +326,7 @@ pub(super) fn text(advice: &Advice) -> String {
     text
 }
 
-/// What is shown of a candidate: the objective with its interval, then the other numbers of the frontier.
+/// Columns of a candidate: the objective with its interval, then the other numbers of the frontier.
 fn shown(advice: &Advice) -> Vec<Objective> {
     let rate = match advice.objective {
         Objective::PageTime => Objective::PageTime,
@@ -385,7 +385,7 @@ fn ranking(advice: &Advice) -> String {
     format!("{table}\n")
 }
 
-/// What the answer depends on: the objective with the question changed, the best of each column marked.
+/// Sensitivity of the answer: the objective with the question changed, the best of each column marked.
 fn changes(advice: &Advice) -> String {
     let (name, unit, show) = column(advice.objective);
     let changed = &advice.finals.changed;
@@ -442,7 +442,7 @@ fn changes(advice: &Advice) -> String {
     format!("{table}{}\n\n", wrap(&depends, "  "))
 }
 
-/// What was pruned, by the reason of the first, in the order of the candidates.
+/// Pruned candidates, by the reason of the first, in the order of the candidates.
 fn pruned(advice: &Advice) -> String {
     let reasons = advice.candidates.iter().filter_map(|one| match &one.fate {
         Fate::Pruned(why) => Some((one.scheme.text(), why)),

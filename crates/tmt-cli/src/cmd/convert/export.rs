@@ -45,7 +45,7 @@ pub(super) struct Target {
     parts: Parts,
 }
 
-/// What outputs will hold, by their keys.
+/// Contents of the outputs, by their keys.
 #[derive(Default)]
 struct Parts(Vec<(&'static str, File)>);
 
@@ -58,7 +58,7 @@ impl Outputs for Parts {
 }
 
 impl Target {
-    /// Opens the outputs, none of which may be one of the `inputs`.
+    /// Opens the outputs; none of them may be one of the `inputs`.
     pub(super) fn open<'a>(
         args: &'a Args,
         exporter: &'static Exporter,
@@ -145,7 +145,7 @@ impl Target {
                 .put(&batch)
                 .map_err(|error| failure(inputs.name(), &error))?;
         }
-        // What has a capacity says so itself.
+        // An exporter of a capacity reports the rate of probes itself.
         print_findings(&slots.findings(), TraceKind::Capacity);
         if rows == 0 {
             let name = inputs.name();
@@ -244,7 +244,7 @@ fn failure(name: &str, error: &ExportError) -> Failure {
         ExportError::Refused(refusal) => Failure::usage(render_keys(refusal, typed)),
         ExportError::Keys(refusal) => Failure::usage(render_keys(&refusal.to_string(), typed)),
         ExportError::Trace(refusal) => {
-            // What is between backticks here may be a command.
+            // Text between backticks here may be a command.
             let text = render_keys(refusal, |key| {
                 if key.contains(' ') {
                     format!("`{key}`")

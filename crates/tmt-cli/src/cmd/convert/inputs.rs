@@ -162,7 +162,7 @@ fn first_bytes(path: &str) -> Vec<u8> {
     first
 }
 
-/// What the inputs look like, as the end of a message; empty if no format recognises them.
+/// Formats that the inputs look like, as the end of a message; empty if no format recognises them.
 pub(super) fn guess(given: &Given) -> String {
     let importers = Importers::default();
     for path in given_files(given) {

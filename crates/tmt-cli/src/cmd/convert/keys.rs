@@ -1,4 +1,4 @@
-//! The keys of all formats, of which each is a flag.
+//! The keys of all formats; each is a flag.
 
 use tmt_core::format::export::Exporters;
 use tmt_core::format::import::Importers;

@@ -9,7 +9,7 @@ use super::{KeyDifference, Results, delay, line};
 use crate::cmd::stats::figures::{Value, seconds, side_by_side};
 use crate::table::{Table, counted, millis, wrap};
 
-/// What was found, in one line.
+/// The result of the comparison, in one line.
 pub(super) fn verdict(results: &Results, ignore_head: bool) -> String {
     let [a, b] = &results.names;
     let found = &results.found;

@@ -1,4 +1,4 @@
-//! What `tmt fit` reports, and the lines for other commands.
+//! Results of `tmt fit`, and the lines for other commands.
 
 use serde::Serialize;
 use tmt_core::channel::SlotChannel;
@@ -93,7 +93,7 @@ impl Periods {
     }
 }
 
-/// What results are made of.
+/// Inputs of the results.
 pub(super) struct Results<'a> {
     pub(super) name: &'a str,
     pub(super) whole: &'a Sequence,
@@ -125,7 +125,7 @@ pub(super) struct Shown {
     pub(super) drift: Drift,
     /// Bound at 95 % of the probability that a slot is lost, if none was, or received, if none was; null otherwise.
     pub(super) never_seen_bound: Option<f64>,
-    /// What decides which fit is the first.
+    /// Criterion that orders the fits.
     pub(super) criterion: &'static str,
     pub(super) fits: Vec<Fit>,
     pub(super) commands: Vec<Ready>,

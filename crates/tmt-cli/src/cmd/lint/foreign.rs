@@ -214,7 +214,7 @@ fn read(
     }
 }
 
-/// What probes are is the kind of the file, not odd in it.
+/// Probes are the kind of the file, not odd in it.
 fn settled(finding: Finding) -> Finding {
     if finding.name == "rate-of-probes" {
         finding.harmless()

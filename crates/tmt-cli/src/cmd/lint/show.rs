@@ -1,4 +1,4 @@
-//! What was found, for people.
+//! Findings, for people.
 
 use tmt_core::format::import::{Finding, Severity, known, render_keys};
 use tmt_core::stats::ratio;

@@ -22,7 +22,7 @@ const SINCE_1970: f64 = 1e8;
 /// Numbers above 0 that are smaller are no delays but something else, such as powers, s.
 const LEAST_DELAY: f64 = 0.5e-9;
 
-/// What a file is.
+/// Kind of a file.
 pub(super) enum Content {
     /// A trace of this program, or a table like one.
     Trace,
@@ -142,7 +142,7 @@ fn reads_a_table(args: &Args) -> bool {
     read.columns.is_some() || read.unit.is_some() || read.rate.is_some()
 }
 
-/// Whether a text has a head, the columns of a trace, or lines of two numbers of which the first is no time of a calendar.
+/// Whether a text has a head, the columns of a trace, or lines of two numbers, the first no time of a calendar.
 fn is_like_a_trace(first: &[u8]) -> bool {
     let text = String::from_utf8_lossy(first);
     let text = text.trim_start_matches('\u{feff}');

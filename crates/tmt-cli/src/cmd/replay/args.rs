@@ -70,7 +70,7 @@ const DIRECTIONS: [(&str, [&str; 6]); 2] = [
     ),
 ];
 
-/// What happens when a trace ends.
+/// Action at the end of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(super) enum AtEnd {
     /// The trace begins again.

@@ -31,8 +31,8 @@ impl From<NamespaceError> for Failure {
     }
 }
 
-/// What happens before the namespaces exist, while the process has one thread: checks of the flags, and the same program again
-/// inside. Returns its exit code; `None` inside.
+/// Stage before the namespaces exist, while the process has one thread: checks of the flags, and the same program again inside.
+/// Returns its exit code; `None` inside.
 pub(crate) fn outside(args: &Args) -> Option<ExitCode> {
     let outcome = match std::env::var_os(INSIDE) {
         Some(parent) => match follow_parent(&parent.to_string_lossy()) {

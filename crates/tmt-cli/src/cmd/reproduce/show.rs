@@ -89,7 +89,7 @@ impl Shown {
             let first = rows.first().map(get);
             rows.iter().any(|row| Some(get(row)) != first)
         };
-        // What differs between rows names them, in one column that is wrapped; what does not is said once.
+        // Values that differ between rows name them, in one column that is wrapped; values that do not are said once.
         let quantity = |row: &Row| match row.unit.as_str() {
             "" => row.quantity.clone(),
             unit => format!("{}, {unit}", row.quantity),

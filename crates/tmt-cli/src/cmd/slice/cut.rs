@@ -9,7 +9,7 @@ use tmt_core::types::{QuantityError, Span, Time};
 use crate::exit::{Failure, Outcome};
 use crate::quantity::whole;
 
-/// What is kept of one trace, and where it is moved to.
+/// Rows kept of one trace, and their new place in time.
 #[derive(Debug, clap::Args)]
 pub(super) struct Cut {
     /// Keep one slot in N, as a user gets it on a link whose slots N users take in turn; `rate_bps` is divided
@@ -112,7 +112,7 @@ pub(super) enum Gap {
     /// One slot, by rate and LLDU of the head.
     #[default]
     Slot,
-    /// Whatever it is.
+    /// The gap that they have.
     Keep,
     /// This time.
     Span(Span),

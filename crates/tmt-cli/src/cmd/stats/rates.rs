@@ -35,7 +35,7 @@ impl RateArgs {
         rates.map(table_form).transpose()
     }
 
-    /// What the flags ask for, or a trace with this head has by default.
+    /// Rates that the flags ask for, or that a trace with this head has by default.
     pub(super) fn begin(
         &self,
         form: Option<TableForm>,

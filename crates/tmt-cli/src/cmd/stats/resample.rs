@@ -78,7 +78,7 @@ impl Intervals {
                 counted(bursts, "burst")
             );
         }
-        // What is constant but for the rounding of times needs no blocks.
+        // A figure that is constant but for the rounding of times needs no blocks.
         let varies = |each: &Interval| {
             let width = each.high.zip(each.low).map(|(high, low)| high - low);
             width.is_some_and(|width| width > ROUNDING * each.estimate.abs())

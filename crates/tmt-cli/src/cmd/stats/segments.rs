@@ -69,7 +69,7 @@ fn largest<T>(rows: &[T], size: impl Fn(&T) -> f64) -> Vec<&T> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What a table leaves away.
+/// Note on rows that a table leaves out.
 fn rest(all: usize, what: &str) -> String {
     if all > SHOWN {
         format!("the {SHOWN} {what} of {all}; --json has all\n")

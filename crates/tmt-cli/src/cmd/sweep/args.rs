@@ -167,7 +167,7 @@ impl TypedValueParser for Values {
 }
 
 impl Args {
-    /// What the flags give.
+    /// Draft of a plan from the flags.
     pub(super) fn draft(&self) -> Outcome<Draft> {
         let refused = |error: PlanError| refusal(&error, None);
         let mut draft = Draft::default();

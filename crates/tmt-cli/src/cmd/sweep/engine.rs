@@ -24,7 +24,7 @@ pub(super) struct Engine {
     pub(super) run: fn(&Job<'_>, &Sweep<'_>, Records) -> Outcome,
 }
 
-/// What engines work on.
+/// Input of engines.
 pub(super) struct Job<'a> {
     /// Flags of engines.
     pub(super) flags: &'a Flags,

@@ -13,10 +13,10 @@ use crate::table::{Table, counted};
 /// Cells that are timed.
 const TIMED: usize = 5;
 
-/// Cells of which all are printed.
+/// Largest number of cells that are all printed.
 const PRINTED: usize = 1000;
 
-/// What a sweep takes, estimated.
+/// Estimated time of a sweep.
 pub(super) struct Estimate {
     /// All of it, on as many threads as the few cells were timed on.
     pub(super) seconds: f64,

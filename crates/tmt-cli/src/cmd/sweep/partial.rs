@@ -53,7 +53,7 @@ impl FromStr for Shard {
     }
 }
 
-/// What a process works on.
+/// Part of a sweep that a process works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All cells, which no other process works on.
@@ -138,7 +138,7 @@ impl Partial {
         })
     }
 
-    /// What this process works on.
+    /// Name of the part that this process works on.
     pub(super) fn part(&self) -> String {
         self.part.name()
     }
@@ -213,7 +213,7 @@ impl Partial {
     pub(super) fn abandon(self) {
         let is_empty = || self.records().is_ok_and(|records| records.runs() == 0);
         if self.part == Part::All && is_empty() {
-            // What fails here leaves the folder, which a later sweep takes.
+            // A failure here leaves the folder, which a later sweep takes.
             let _ = self.remove();
         }
     }
@@ -221,7 +221,7 @@ impl Partial {
     /// Removes the folder of a complete sweep, with all that a sweep writes there.
     pub(crate) fn remove(self) -> Outcome {
         let removed = removed(&self.folder);
-        // What a process that was killed here has left.
+        // Left over from a process that was killed here.
         files::clear(&removed)?;
         // Under another name at once: a sweep that begins now does not see half of the records.
         fs::rename(&self.folder, &removed).map_err(failure(&self.folder))?;
@@ -352,7 +352,7 @@ fn create(folder: &Path, part: &str) -> Outcome<(File, PathBuf)> {
 pub(super) struct Reader {
     /// Only the records of these cells.
     shard: Option<Shard>,
-    /// What the lines must have; `None` to count lines of any plan.
+    /// Checksums that the lines must have; `None` to count lines of any plan.
     seal: Option<Seal>,
     /// Length and number of the lines that are read, by file.
     read: BTreeMap<PathBuf, (u64, u64)>,

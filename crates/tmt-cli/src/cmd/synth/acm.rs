@@ -104,7 +104,7 @@ pub(super) fn made(args: &Args, text: &str, configured: Configured) -> Outcome<M
     })
 }
 
-/// What decides the choice, and which of it is a default.
+/// Settings that decide the choice, and which of them are defaults.
 fn settings(text: &str, acm: &Acm) -> String {
     let margin = format!("{}dB", acm.margin_db);
     let all = [

@@ -28,7 +28,7 @@ const MOST: u64 = 20_000;
 const SHOWN: u64 = 20;
 const WRITTEN: u64 = 200;
 
-/// What is compared: name in JSON, label with its unit, and how it is shown.
+/// Metrics that are compared: name in JSON, label with its unit, and format.
 const COMPARED: [(&str, &str, Show); 8] = [
     ("goodput_bps", "goodput kbit/s", Show::Kilo),
     ("packets_sent", "packets sent", Show::Count),

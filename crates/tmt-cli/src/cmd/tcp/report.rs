@@ -87,7 +87,7 @@ impl<'a> Report<'a> {
         &self.plan.params
     }
 
-    /// What the results warn of.
+    /// Warnings of the results.
     pub(super) fn findings(&self) -> Vec<Note> {
         let reports: Vec<&RunReport> = self.results.runs.iter().map(|run| &run.report).collect();
         self.plan.findings(&reports)

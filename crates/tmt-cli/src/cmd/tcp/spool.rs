@@ -213,7 +213,7 @@ impl Collect for Collector {
     }
 }
 
-/// Reads a whole trace, of which up to `memory` bytes stay in memory.
+/// Reads a whole trace; up to `memory` bytes of it stay in memory.
 fn read_rows(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Trace> {
     let mut collector = Collector::new(memory);
     collect(reader, |rows| collector.add(|builder| builder.rows(rows)))

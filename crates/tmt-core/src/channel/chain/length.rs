@@ -206,8 +206,8 @@ impl Length {
         }
     }
 
-    /// What is left at time zero of a sojourn that began before, in a process that has always run: a length drawn by its
-    /// share of all time, of which a uniform share is left. `u` and `place` are uniform on [0, 1).
+    /// Remainder, at time zero, of a sojourn that began before, in a process that has always run: a uniform share of a length,
+    /// which is drawn by its share of all time. `u` and `place` are uniform on [0, 1).
     pub(super) fn left(&self, u: f64, place: f64) -> u64 {
         let whole = match self {
             // Without memory, what is left is distributed like the whole.

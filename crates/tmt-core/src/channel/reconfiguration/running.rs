@@ -76,7 +76,7 @@ impl Running {
     fn piece_at(&mut self, time: Time) -> Piece {
         let mut piece = self.alone(time);
         if piece.start == self.piece.end && time > Time::ZERO {
-            // What is earlier than all that can still be under way does not matter.
+            // Pieces before all that can still be under way do not matter.
             let before = self.piece;
             piece.earlier = before.earlier.max(before.end.saturating_add(before.delay));
             return piece;

@@ -1,4 +1,4 @@
-//! What a scenario is, as data. A new scenario is an entry in one of the TOML files beside this file.
+//! Scenarios as data. A new scenario is an entry in one of the TOML files beside this file.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ pub fn scenarios() -> impl Iterator<Item = &'static Scenario> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioFile {
-    /// What all of them share.
+    /// Keys that all scenarios of the file share.
     #[serde(default)]
     common: Table,
     scenario: Vec<Table>,
@@ -88,7 +88,7 @@ pub struct Scenario {
     pub settings: Vec<Setting>,
     /// Flags of `tmt apply` and `tmt tcp` that put the load of the source on the link.
     pub load: String,
-    /// What a user has to know before using it.
+    /// Caveats that a user has to know.
     pub notes: Vec<String>,
 }
 

@@ -132,7 +132,7 @@ fn a_word_beyond_the_distance_fails_and_stays_as_it_is() {
     assert_eq!(code.decode(&mut received, &places), Err(Failure));
 }
 
-/// What erasures leave of the parity is a single symbol, which detects an error and corrects none.
+/// Erasures leave a single symbol of the parity, which detects an error and corrects none.
 #[test]
 fn an_error_beside_one_spare_parity_symbol_is_detected_not_corrected() {
     let mut random = Random::new(5);

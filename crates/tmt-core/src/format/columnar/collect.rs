@@ -69,7 +69,7 @@ impl Collected {
         std::mem::take(&mut self.full)
     }
 
-    /// Takes all arrays, the last of which may be shorter.
+    /// Takes all arrays; the last may be shorter.
     pub(crate) fn take_all(&mut self) -> Vec<Int64Array> {
         if !self.open.is_empty() {
             self.close();

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use super::Decompressor;
 use crate::format::form::{FileKind, recognise};
 
-/// Longest text that is read, bytes. What a parameter takes of it may be limited further.
+/// Longest text that is read, bytes. Parameters may have lower limits of their own.
 const LONGEST: u64 = 4 << 20;
 
 /// The text of the file `path`, open as `file`, which may be gzip or zstd.

@@ -326,7 +326,7 @@ mod tests {
             .collect()
     }
 
-    /// What netem loses with these words after `loss`.
+    /// Losses of netem with these words after `loss`.
     fn losses(words: &[&str], seed: u64, count: usize) -> Vec<bool> {
         let (mut kernel, mut draw) = (Kernel::new(words), draws(seed));
         (0..count).map(|_| kernel.loses(&mut draw)).collect()

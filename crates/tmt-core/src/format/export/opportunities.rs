@@ -180,7 +180,7 @@ impl Opportunities {
     }
 }
 
-/// What a tool adds of delay, as a hint for a format that holds none: the propagation of the head.
+/// Hint at the delay for a format that holds none: the propagation of the head, for the tool to add.
 pub(super) fn propagation_hint(head: &Metadata, how: &str) -> Option<Remark> {
     let half = Span::from_nanos(head.rtt()?.as_nanos() / 2)?;
     let text = format!("the propagation of {half} is not carried ({how})");

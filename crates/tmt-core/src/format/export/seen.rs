@@ -1,4 +1,4 @@
-//! What the slots of an export had in common, to say what a format could not hold of them.
+//! Properties that the slots of an export share, to report those that a format cannot hold.
 
 use crate::format::import::Finding;
 use crate::format::import::finding::counted;

@@ -241,7 +241,7 @@ catalogue! {
         "give `packets`";
 }
 
-/// What is known of the finding of this name.
+/// The entry of the finding of this name.
 #[must_use]
 pub fn known(name: &str) -> Option<&'static FindingKind> {
     CATALOGUE.iter().copied().find(|known| known.name == name)

@@ -79,7 +79,7 @@ pub static FORMAT: Importer = Importer {
 
 type File = Lines<Box<dyn BufRead + Send>>;
 
-/// Reads the packets of a pair, of which one file may be missing.
+/// Reads the packets of a pair of files; one of the two may be missing.
 struct DelayLoss {
     delay: Option<File>,
     loss: Option<File>,
@@ -137,7 +137,7 @@ impl DelayLoss {
         }
     }
 
-    /// What became of the next packet; `None` at the end.
+    /// Fate of the next packet; `None` at the end.
     fn next_fate(&mut self, loss: Option<bool>) -> Result<Option<Fate>> {
         let Some(lines) = &mut self.delay else {
             return Ok(match loss {

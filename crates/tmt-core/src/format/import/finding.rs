@@ -1,8 +1,8 @@
-//! What a conversion has to say: what it assumed before it began, and what it found in its input.
+//! Reports of a conversion: remarks on what it assumed before it began, and findings in its input.
 
 use std::fmt;
 
-/// What something means for the result of a conversion.
+/// Effect of a remark or a finding on the result of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: a fact about the input, or what follows from it by the rules of docs/trace-format.md, Sec. 12.
@@ -13,10 +13,10 @@ pub enum Effect {
     NotCarried,
 }
 
-/// What a conversion says before it reads its input.
+/// Report of a conversion before it reads its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// What it means for the result.
+    /// Effect on the result.
     pub effect: Effect,
     /// A sentence, with keys between backticks ([`render_keys`](super::render_keys)).
     pub text: String,
@@ -58,11 +58,11 @@ pub struct FindingKind {
     pub name: &'static str,
     /// Whether it casts doubt on the slots.
     pub severity: Severity,
-    /// What was found.
+    /// Peculiarity that was found.
     pub meaning: &'static str,
     /// From when on it is found.
     pub threshold: &'static str,
-    /// What to do about it, with keys of importers between backticks ([`render_keys`](super::render_keys)).
+    /// Remedy, with keys of importers between backticks ([`render_keys`](super::render_keys)).
     pub remedy: &'static str,
 }
 
@@ -84,11 +84,11 @@ pub struct Finding {
     pub name: &'static str,
     /// How often it was found.
     pub count: u64,
-    /// What is counted, in the plural: `lines`, `packets`.
+    /// Unit of the count, in the plural: `lines`, `packets`.
     pub unit: &'static str,
     /// Whether it casts doubt on the slots.
     pub severity: Severity,
-    /// What it means for the result.
+    /// Effect on the result.
     pub effect: Effect,
     /// Where it was found first.
     pub first: Place,

@@ -21,7 +21,7 @@ pub(super) fn begins(first: &[u8], with: u8) -> bool {
     first.trim_ascii_start().first() == Some(&with)
 }
 
-/// What a document holds, in its order.
+/// Part of a document, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     /// A value of the outermost object beside the array, with its key: [`Elements::key`], [`Elements::value`].
@@ -41,7 +41,7 @@ enum Place {
     End,
 }
 
-/// Reads a document of which one array is long: the document itself, or a member of the outermost object.
+/// Reads a document with one long array: the document itself, or a member of the outermost object.
 #[derive(Debug)]
 pub(super) struct Elements<R> {
     input: R,
@@ -219,7 +219,7 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// Reads a value, of which the next byte is the first.
+    /// Reads a value from its first byte, which is the next one.
     fn scan(&mut self) -> Result<()> {
         self.value.clear();
         self.begin = self.at;

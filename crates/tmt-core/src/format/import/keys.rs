@@ -127,7 +127,7 @@ pub enum KeyError {
         /// The key that is missing.
         other: &'static str,
     },
-    /// Two keys are given of which only one may be.
+    /// Two keys are given that exclude each other.
     #[error("`{key}` cannot be combined with `{other}`")]
     Excludes {
         /// One of the keys.

@@ -1,8 +1,8 @@
 //! Tables of one-way delays of LENS (docs/trace-format.md, Sec. 12.8).
 //!
-//! A line has the time at which a packet was sent, ns since 1970, and three delays in ms: of the round trip, of the way up
-//! and of the way down. −1 marks which of them was lost, with 0 in the others. The data set was made with irtt, of whose
-//! losses it keeps the direction: <https://github.com/clarkzjw/LENS>.
+//! A line has the time at which a packet was sent, ns since 1970, and three delays in ms: of the round trip, of the way up and of
+//! the way down. −1 marks the one that was lost, with 0 in the others. The data set was made with irtt, and keeps the direction
+//! of its losses: <https://github.com/clarkzjw/LENS>.
 
 use std::io::BufRead;
 

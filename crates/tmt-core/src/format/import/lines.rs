@@ -35,8 +35,8 @@ pub struct Lines<R> {
     first_lf: u64,
 }
 
-/// What is to be said of the line ends of `file`, of whose `ended` lines `crlf` end in CRLF: `crlf` or `mixed-line-ends`;
-/// `None` if all are LF.
+/// Finding on the line ends of `file`, where `crlf` of `ended` lines end in CRLF: `crlf` or `mixed-line-ends`; `None` if all are
+/// LF.
 pub(crate) fn line_ends(file: &str, crlf: u64, ended: u64) -> Option<Finding> {
     let (end, removed) = match crlf {
         0 => return None,
@@ -75,7 +75,7 @@ impl<R: BufRead> Lines<R> {
         self.line
     }
 
-    /// What is to be said of the line ends of the input `file`: `crlf` or `mixed-line-ends`; `None` if all are LF.
+    /// Finding on the line ends of the input `file`: `crlf` or `mixed-line-ends`; `None` if all are LF.
     #[must_use]
     pub fn finding(&self, file: &'static str) -> Option<Finding> {
         // Of mixed ones the line where they change.

@@ -148,7 +148,7 @@ impl Words {
     }
 }
 
-/// Reads the packets of a pair, of which one file may be missing.
+/// Reads the packets of a pair of files; one of the two may be missing.
 struct LinkEm {
     loss: Option<Words>,
     /// The delays read so far, ms, while they may be needed again.

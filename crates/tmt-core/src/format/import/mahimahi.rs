@@ -104,7 +104,7 @@ impl<R: BufRead> Mahimahi<R> {
         }
     }
 
-    /// What is to be said of the line ends of the input `file`.
+    /// Finding on the line ends of the input `file`; `None` if all are LF.
     pub(super) fn line_ends(&self, file: &'static str) -> Option<Finding> {
         self.lines.finding(file)
     }

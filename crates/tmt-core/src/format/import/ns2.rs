@@ -117,7 +117,7 @@ struct Link {
     lines: Lines<Box<dyn BufRead + Send>>,
     from: String,
     to: String,
-    /// Packets in the order of sending, the first of which has this number.
+    /// Packets in the order of sending, and the number of the first.
     sent: VecDeque<Sent>,
     first: u64,
     /// Ids of packets in the queue.

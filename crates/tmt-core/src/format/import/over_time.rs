@@ -29,7 +29,7 @@ pub(super) struct Points {
     /// Times and delays, ns, in the order of time.
     all: Vec<(u64, u64)>,
     step: Step,
-    /// What is said of the lines of the file.
+    /// Finding on the line ends of the file.
     lines: Option<Finding>,
 }
 
@@ -101,7 +101,7 @@ impl Points {
         }
     }
 
-    /// What is said of the lines of the file.
+    /// Finding on the line ends of the file; `None` if all are LF.
     pub(super) fn finding(&self) -> Option<Finding> {
         self.lines.clone()
     }

@@ -97,7 +97,7 @@ fn open(key: &'static str, files: &mut dyn Files) -> Result<Box<dyn std::io::Buf
         .map_err(|error| Error::from(error).of_input(key))
 }
 
-/// What a capture has of a flow.
+/// Size of a flow in a capture.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     flow: Flow,

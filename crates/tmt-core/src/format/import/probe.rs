@@ -28,7 +28,7 @@ pub(super) const INTERVAL: Parameter = Parameter::optional(
 /// Key of the unit of the delays, of formats that have one.
 pub(super) const DELAY_UNIT: &str = "delay-unit";
 
-/// What is added to every delay, ns, because the smallest is negative. A setting of this file, no key.
+/// Offset added to every delay, ns, because the smallest is negative. A setting of this file, no key.
 const OFFSET: &str = "offset-ns";
 
 /// Key of the digit that means lost, of formats that have one.
@@ -64,7 +64,7 @@ pub(super) const PACKETS: Parameter = Parameter::optional(
      are lost [default: unknown]",
 );
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It was lost.
@@ -80,11 +80,11 @@ pub(super) struct Record {
     pub(super) number: Option<u64>,
     /// When it was sent, ns since any time; `None` if the file does not say.
     pub(super) sent: Option<i64>,
-    /// What became of it.
+    /// Its fate.
     pub(super) fate: Fate,
 }
 
-/// What a file says about all of its packets, such as the summary of ping. All `None` if it says nothing.
+/// Totals of all packets that a file states, such as the summary of ping. All `None` if it states nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Totals {
     /// Number of the first packet that was sent.
@@ -108,7 +108,7 @@ pub(super) trait Records: Send {
         None
     }
 
-    /// What is known of all packets after what was read so far.
+    /// Totals of all packets, as far as the file was read.
     fn totals(&self) -> Totals {
         Totals::default()
     }

@@ -27,7 +27,7 @@ impl Files for Inputs {
     }
 }
 
-/// What a conversion gives.
+/// Result of a conversion.
 #[derive(Debug)]
 pub(super) struct Converted {
     pub(super) head: Metadata,

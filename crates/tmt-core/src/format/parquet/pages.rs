@@ -74,7 +74,7 @@ pub(super) fn check<T: ChunkReader + 'static>(
     Ok(())
 }
 
-/// What the headers of a column's pages claim.
+/// Claims of the headers of a column's pages.
 #[derive(Default)]
 struct Claims {
     /// Number of values of the dictionary, and its bytes.

@@ -40,7 +40,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// Rows like the one that begins with `row`: its time, in ns, has `digits` bytes, of which the last `run` are digits, the last
+    /// Rows like the one that begins with `row`: its time, in ns, has `digits` bytes. The last `run` of them are digits, the last
     /// with a value of `unit` ns.
     ///
     /// `None` if the bytes before are too many for a pattern, or if times like these and their delays may exceed 2^63 − 1 ns.
@@ -71,8 +71,8 @@ impl Alike {
         })
     }
 
-    /// Takes rows from the start of `text`, none of which is before `previous`, into `slots`; returns their number, their length in
-    /// bytes, and the time of the last.
+    /// Takes rows from the start of `text` into `slots`; none of them may be before `previous`. Returns their number, their
+    /// length in bytes, and the time of the last.
     pub(super) fn take(
         &self,
         text: &[u8],

@@ -56,7 +56,7 @@ impl Decoder {
         Self::of_table(options, Columns::default())
     }
 
-    /// A decoder at the start of a table, of which `columns` are read.
+    /// A decoder at the start of a table that reads `columns`.
     #[must_use]
     pub fn of_table(options: Options, columns: Columns) -> Self {
         Self {

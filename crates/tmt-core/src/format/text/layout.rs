@@ -36,7 +36,7 @@ pub(super) struct Layout {
     pub(super) units: [Unit; 2],
 }
 
-/// What the first line of a text that is neither blank nor a comment says.
+/// Layout and names in the first line of a text that is neither blank nor a comment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FirstLine {
     pub(super) layout: Layout,

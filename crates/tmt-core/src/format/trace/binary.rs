@@ -29,7 +29,7 @@ pub(super) struct Binary<'a> {
 #[derive(Default)]
 struct Fetched {
     batches: Vec<Batch>,
-    /// What follows the batches: `None` if unknown, the end of the input with its end line, or an error.
+    /// State after the batches: `None` if unknown, the end of the input with its end line, or an error.
     after: Option<Result<Option<EndLine>>>,
 }
 

@@ -10,7 +10,7 @@ use crate::types::EndLine;
 ///
 /// A round spawns its tasks in a scope, and advances when they have ended.
 pub trait Sink<T>: Send {
-    /// What has become of all rows.
+    /// Result of all rows.
     type Output;
 
     /// Spawns the tasks that take `rows`, the next ones in order.

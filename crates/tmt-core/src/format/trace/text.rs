@@ -43,7 +43,7 @@ struct Batch {
     text: Vec<u8>,
     /// Bytes of `text` that are whole lines.
     lines: usize,
-    /// What follows it: `None` if unknown, a last line without LF, or an error.
+    /// State after the text: `None` if unknown, a last line without LF, or an error.
     after: Option<Result<Vec<u8>>>,
 }
 

@@ -118,7 +118,7 @@ fn rare_losses_keep_their_precision() {
         data: 10,
         repair: 2,
     };
-    // Three of twelve, a quarter of them repair: 220 p^3 of which 3 · 10/12 data LLDUs.
+    // Three of twelve, a quarter of them repair: 220 p^3, with 3 · 10/12 data LLDUs.
     let block = code.block();
     assert!((block.fail / (220.0 * 1e-27) - 1.0).abs() < 2e-8);
     assert!((block.lost / (220.0 * 1e-27 * 2.5) - 1.0).abs() < 2e-8);

@@ -2,7 +2,7 @@
 
 use crate::types::{Slot, Time};
 
-/// Intervals of which the median is the usual one.
+/// Number of intervals whose median is the usual one.
 const SAMPLE: usize = 4096;
 
 /// Passes intervals on together with the usual one, which is the median of the first of them.

@@ -21,7 +21,7 @@ struct Counts {
     crlf: AtomicU64,
 }
 
-/// What a [`LineEnds`] has counted so far.
+/// Counts of a [`LineEnds`] so far.
 #[derive(Debug, Clone)]
 pub struct LineEndsSeen(Arc<Counts>);
 
@@ -60,7 +60,7 @@ impl<R: Read> Read for LineEnds<R> {
 }
 
 impl LineEndsSeen {
-    /// What is to be said of the line ends of `file`; `None` if all are LF.
+    /// Finding on the line ends of `file`; `None` if all are LF.
     #[must_use]
     pub fn finding(&self, file: &str) -> Option<Finding> {
         let counts = &self.0;

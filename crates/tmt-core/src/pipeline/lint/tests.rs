@@ -23,7 +23,7 @@ fn head(entries: &[(&str, &str)]) -> Metadata {
     head
 }
 
-/// What all checks find, in batches of several sizes, which must not matter.
+/// Findings of all checks, in batches of several sizes, which must not matter.
 fn look(slots: &[Slot], head: &Metadata) -> Vec<Finding> {
     let run = |batch: usize| {
         let mut lint = Lint::new();
@@ -358,7 +358,7 @@ proptest! {
         prop_assert!((found.ppm - median).abs() <= 1e-6 * median.abs().max(1.0), "{} {median}", found.ppm);
     }
 
-    /// Whatever the slots are, checks come to an end, and batches do not matter.
+    /// Checks end on any slots, and batches do not matter.
     #[test]
     fn any_slots_are_looked_at(rows in prop::collection::vec((0..5_000_000_000u64, 0..3_000_000_000u64), 1..300), scale in 0..60u32) {
         let mut time = 0u64;
@@ -373,7 +373,7 @@ proptest! {
 #[test]
 fn delays_at_a_limit_are_saturated_unless_they_are_few_values() {
     let empty = Metadata::new();
-    // 40 delays below, of which every `nth` slot has the limit instead.
+    // 40 delays below; every `nth` slot has the limit instead.
     let at_limit = |nth: u64, values: u64| {
         every(10 * MS, 1000, move |row| {
             let limit = row % nth == 0;

@@ -7,7 +7,7 @@ use crate::stats::distribution::Distribution;
 use crate::stats::wrong_unit;
 use crate::types::{Slot, Span, Time, to_f64};
 
-/// Delays of which the median is taken: the first ones, as in the warning of `tmt apply`.
+/// Number of delays for the median: the first ones, as in the warning of `tmt apply`.
 const DELAYS: u64 = 1 << 16;
 
 /// Finds the mean interval and the median delay.

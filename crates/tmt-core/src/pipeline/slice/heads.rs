@@ -84,8 +84,8 @@ pub fn differences(heads: &[&Metadata], how: Join) -> Vec<Difference> {
 
 /// One head for traces that are put together, and the keys that it lost: those whose values differ.
 ///
-/// What describes the link comes from the first head, as do `tool` and `command`. The sum of the rates is the rate of a
-/// merged trace. Of keys that may occur more than once, such as `stage`, every line stays, equal ones once.
+/// The first head gives the keys that describe the link, and `tool` and `command`. The sum of the rates is the rate of a merged
+/// trace. Of keys that may occur more than once, such as `stage`, every line stays, equal ones once.
 #[must_use]
 pub fn joined(heads: &[&Metadata], how: Join) -> (Metadata, Vec<String>) {
     let Some((first, others)) = heads.split_first().filter(|(first, _)| first.is_head()) else {

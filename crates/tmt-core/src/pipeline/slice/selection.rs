@@ -37,7 +37,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Indices of the kept ones of `slots`, the first of which is row `row` of the trace.
+    /// Indices of the kept ones of `slots`, which begin with row `row` of the trace.
     pub(super) fn kept(&self, row: u64, slots: &[Slot]) -> StepBy<Range<usize>> {
         let index = |wanted: u64| {
             let skipped = usize::try_from(wanted.saturating_sub(row));

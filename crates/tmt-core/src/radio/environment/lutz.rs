@@ -113,7 +113,7 @@ impl Lutz {
         }
     }
 
-    /// What the power relative to the unobstructed line of sight hardly ever exceeds, dB: 10 dB over the mean of the good
+    /// Limit that the power relative to the unobstructed line of sight hardly ever exceeds, dB: 10 dB over the mean of the good
     /// state, or of the bad state when it is four deviations above average.
     pub(super) fn highest_db(&self) -> f64 {
         let good_db = to_db(1.0 + from_db(-self.rice_factor_db));

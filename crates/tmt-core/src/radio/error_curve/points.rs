@@ -11,7 +11,7 @@ pub(super) const PREFIX: &str = "points:";
 /// Highest rate at the upper end of a curve above which nothing is lost.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// What holds outside the points, unless the curve ends in 1 below and in 1e-9 or less above.
+/// Rule outside the points, unless the curve ends in 1 below and in 1e-9 or less above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, derive_more::Display)]
 pub enum Outside {
     /// Nothing is known: a channel that reaches it is refused.

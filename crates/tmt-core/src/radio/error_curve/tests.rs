@@ -138,7 +138,7 @@ fn dvb_s2_has_its_thresholds_and_slopes() {
         assert!(at(pair[0]) < at(pair[1]), "{}", pair[1].name);
         assert!(pair[0].efficiency_bit_per_symbol < pair[1].efficiency_bit_per_symbol);
     }
-    // Waterfalls of SNS3, of which the rule keeps within 0.06 dB.
+    // Waterfalls of SNS3, which the rule follows within 0.06 dB.
     for (name, db, rate) in [
         ("dvb-s2:qpsk-1/2", 0.877, 8.13e-3),
         ("dvb-s2:qpsk-9/10", 6.270, 1.43e-2),

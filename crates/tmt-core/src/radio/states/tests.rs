@@ -181,7 +181,7 @@ fn the_first_state_is_met_by_its_share() {
                 "{name} {count:?}"
             );
         }
-        // What is left of a sojourn that is met: E[x²]/(2 E[x]), more than half the mean.
+        // Remainder of a sojourn met at a random time: E[x²]/(2 E[x]), more than half the mean.
         let rest_m = rest_m / (4000.0 * count[1]);
         let mean = sequence.mean_sojourns_m()[1];
         assert!(

@@ -6,9 +6,9 @@ use crate::types::Time;
 
 /// An erasure code: the rule by which received units decode a codeword. The built-in one is [`Ideal`].
 ///
-/// Codes are systematic: the first units of a codeword are its data units, and each is delivered when it arrives. A codeword
-/// of which all data units have arrived is therefore decoded, regardless of what [`Self::judge`] returns. What the code decides is when
-/// repair units replace erased data units.
+/// Codes are systematic: the first units of a codeword are its data units, and each is delivered when it arrives. A codeword with
+/// all data units received is therefore decoded, regardless of the result of [`Self::judge`]. The code decides when repair units
+/// replace erased data units.
 ///
 /// The answer must depend on the arguments alone, because the engine may ask at any time and in any order. A random code
 /// draws its numbers by seed and codeword number, for example with [`Uniform`](crate::math::rng::Uniform).

@@ -1,4 +1,4 @@
-//! What the engine is driven with: the source of its data, and the sink of what it did.
+//! Interface of the engine: the source of its data, and the sink of its results.
 
 use std::ops::Range;
 
@@ -129,7 +129,7 @@ pub struct Settled {
     pub arrival: Time,
 }
 
-/// A decoded codeword of which the sender has heard, so that it needs no further round.
+/// A decoded codeword whose acknowledgement has reached the sender, so that it needs no further round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledged {
     /// Number of the codeword.

@@ -206,7 +206,7 @@ impl<C: Code> Engine<C> {
             slots: at.index..at.index + 1,
         });
         let waiting = self.lldus.push_waiting(at.time, WaitingLldu::NONE);
-        // What a sink may give up, or a code judge, must be stored under its number.
+        // A unit that a sink may give up, or a code judge, must be stored under its number.
         let is_plain = C::IS_IDEAL && !K::TAKES_EVENTS;
         if is_plain && (self.scheme.extra == 0 || self.scheme.discards()) {
             self.repeat_single(waiting, 0, at.time)
@@ -286,7 +286,7 @@ impl<C: Code> Engine<C> {
     }
 
     /// Sends codewords that an ideal code decodes in their first attempt before the next repeat, as [`Self::whole_blocks`]:
-    /// frames, or one codeword of which a data unit may be erased.
+    /// frames, or one codeword with a data unit that may be erased.
     fn decoded_codewords<S: UnitSource, K: UnitSink<S>>(
         &mut self,
         slots: &[Slot],

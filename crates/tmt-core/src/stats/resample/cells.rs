@@ -7,7 +7,7 @@ use crate::types::{Slot, Time, to_f64};
 /// Number of buckets of delays, those of the histogram of `tmt stats`: within 0.1 %.
 const BUCKETS: usize = 64 << BITS;
 
-/// What a cell sums.
+/// Sums of a cell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub(super) slots: u64,

@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Percentile(u8),
 }
 
-/// What is known of the link and enters a figure.
+/// Property of the link that enters a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,

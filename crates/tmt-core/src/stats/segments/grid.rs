@@ -1,7 +1,7 @@
 //! Events on a grid: whether they keep to one phase of a period, and what chance would give.
 //!
-//! The phase is unknown, as the zero of a trace is. So the phase with the most events within the tolerance is taken, which chance
-//! finds, too. What it finds is drawn: as many independent events, uniform over the period.
+//! The phase is unknown, as the zero of a trace is. So the phase with the most events within the tolerance is taken. Chance finds
+//! such a phase, too; its count is drawn, by as many independent events, uniform over the period.
 
 use rayon::prelude::*;
 use serde::Serialize;

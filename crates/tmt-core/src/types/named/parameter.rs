@@ -15,7 +15,7 @@ use crate::types::{BitRate, Bytes, QuantityError, Span};
 pub struct Parameter {
     /// Name of the parameter, as it is written before the `=`.
     pub name: &'static str,
-    /// What its values are.
+    /// Kind and range of its values.
     pub kind: Kind,
     /// Value if none is given.
     pub default: Option<Value>,
@@ -23,7 +23,7 @@ pub struct Parameter {
     pub is_required: bool,
     /// Whether the value stands without the name in what is displayed; both are read: `fixed:20`, `fixed:W=20`.
     pub is_bare: bool,
-    /// What stands for the value in forms; if empty, the default or the name does.
+    /// Placeholder of the value in forms; if empty, the default or the name stands there.
     pub placeholder: &'static str,
     /// Meaning, in one line; may be empty.
     pub about: &'static str,
@@ -31,7 +31,7 @@ pub struct Parameter {
     pub rule: Rule,
 }
 
-/// What the values of a parameter are.
+/// Kind and range of the values of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// A number from the first to the second, both included.
@@ -75,7 +75,7 @@ pub enum Kind {
 /// A number with a unit, and the values that are accepted.
 #[derive(Debug, PartialEq)]
 pub struct Quantity {
-    /// What is accepted, in words.
+    /// Accepted values, in words.
     pub expected: &'static str,
     /// Smallest value, in the unit of a [`Value::Number`].
     pub least: f64,
@@ -170,7 +170,7 @@ impl Kind {
     /// A duration above zero.
     pub const PERIOD: Self = Self::Duration(Span::NANOSECOND, Span::MAX);
 
-    /// What is accepted, in words.
+    /// Accepted values, in words.
     #[must_use]
     pub fn expected(&self) -> String {
         match self {

@@ -10,7 +10,7 @@ const LONGEST: usize = 256 * 1024;
 /// Turns the content of a file into one line.
 pub type Content = fn(&str) -> Result<String, TableError>;
 
-/// What is wrong with the table of a parameter, and where.
+/// Fault of the table of a parameter, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}{message}", self.place(), self.cell())]
 pub struct TableError {
@@ -20,7 +20,7 @@ pub struct TableError {
     pub line: usize,
     /// Column from 1, by commas; 0 for the line as a whole.
     pub column: usize,
-    /// What was found and what is expected.
+    /// Value found, and values expected.
     pub message: String,
 }
 

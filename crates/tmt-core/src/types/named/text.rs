@@ -7,9 +7,9 @@ use super::ParseError;
 pub struct Part<'t> {
     /// The whole part.
     pub text: &'t str,
-    /// What precedes the first `=`; `None` without one.
+    /// Text before the first `=`; `None` without one.
     pub key: Option<&'t str>,
-    /// What follows the `=`, or the whole part.
+    /// Text after the `=`, or the whole part.
     pub value: &'t str,
 }
 

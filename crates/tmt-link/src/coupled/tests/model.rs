@@ -258,7 +258,7 @@ impl Link {
             missing.unwrap().unwrap() + code.extra
         };
         let ready = t + after;
-        // Sorted by ready time, but an entry of which units have been sent stays at the head.
+        // Sorted by ready time, but an entry with units that have been sent stays at the head.
         let begun = usize::from(self.begun);
         let later = |at: &usize| self.repeats[*at].0 > ready;
         let at = (begun..self.repeats.len()).find(later);

@@ -85,7 +85,7 @@ fn a_packet_sacked_that_left_before_the_last_retransmission_restarts_the_timer()
         sender.on_ack(at(450), &ack(1, &[(2, 18)]));
         let due = if restarted { at(1650) } else { at(1610) };
         assert_eq!(sender.deadline(), Some(due));
-        // What has left after the retransmission does not restart the timer.
+        // Packets sent after the retransmission do not restart the timer.
         let new = drain(&mut sender, at(450)).last().unwrap().0;
         assert!(new >= 22, "{new}");
         sender.on_ack(at(850), &ack(1, &[(new, new + 1), (2, 18)]));

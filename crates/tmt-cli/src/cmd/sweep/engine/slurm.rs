@@ -101,10 +101,10 @@ fn number_of_tasks(job: &Job<'_>, sweep: &Sweep<'_>) -> Outcome<usize> {
     Ok(tasks)
 }
 
-/// What all tasks share.
+/// State that all tasks share.
 struct Array<'a> {
     job: &'a Job<'a>,
-    /// What the names of its arrays begin with; the number of tasks follows.
+    /// Prefix of the names of its arrays; the number of tasks follows.
     name: String,
     folder: PathBuf,
     directory: PathBuf,

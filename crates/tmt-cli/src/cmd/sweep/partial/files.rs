@@ -79,7 +79,7 @@ pub(super) fn vet(folder: &Path) -> Outcome {
         if !is_file && entry.path().symlink_metadata().is_ok() {
             return Err(refused(&format!("'{name}', which is no regular file")));
         }
-        // What NFS makes of a file that is removed while it is open.
+        // NFS gives this name to a file that is removed while it is open.
         if name.starts_with(".nfs") {
             continue;
         }

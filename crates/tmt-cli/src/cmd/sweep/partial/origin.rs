@@ -1,4 +1,4 @@
-//! What a sweep was begun with: its plan, the version, and the content of the traces.
+//! Origin of a sweep: its plan, the version, and the content of the traces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ pub(super) fn check(folder: &Path, plan: &str) -> Outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Several parts may begin at the same time: whichever comes first stores the plan, complete.
             let own = folder.join(format!("{FILE}.{}", std::process::id()));
-            // What a process of this number has left, which may be a link.
+            // Left over from a process of this number; it may be a link.
             let _ = fs::remove_file(&own);
             let created = OpenOptions::new().write(true).create_new(true).open(&own);
             let written = created.and_then(|mut file| file.write_all(plan.as_bytes()));
@@ -105,7 +105,7 @@ pub(super) fn check(folder: &Path, plan: &str) -> Outcome {
     )))
 }
 
-/// What differs between two plans.
+/// Differences between two plans.
 fn changes(before: &str, now: &str) -> String {
     let lines = |text: &str| -> BTreeMap<String, String> {
         let mut pairs: BTreeMap<String, String> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What makes a line of records believable: checksums (CRC-32) of its plan and of both together.
+//! Seals of lines of records: checksums (CRC-32) of the plan and of plan and line together.
 
 use flate2::Crc;
 
@@ -53,7 +53,7 @@ impl Seal {
     }
 }
 
-/// What a line begins with, and the places of the checksums in it.
+/// Begin of a line, and the places of the checksums in it.
 const HEAD: &str = r#"{"plan":"00000000","crc":"00000000","#;
 const PLACES: [usize; 2] = [9, 26];
 

@@ -8,11 +8,11 @@ use crate::format::import::Finding;
 /// Received packets after which a burst of the four-state model has ended (Gmin of RFC 3611, Sec. 4.7.2).
 const LEAST_GAP: u64 = 16;
 
-/// What of the losses a tc line holds.
+/// The losses as a tc line holds them.
 pub(super) struct Written {
     /// The words for the line, with a blank before them; empty if there are none.
     pub(super) text: String,
-    /// What is lost of them.
+    /// Finding on the losses that the line does not hold.
     pub(super) simplified: Option<Finding>,
 }
 

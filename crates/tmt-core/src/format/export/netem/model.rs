@@ -1,4 +1,4 @@
-//! What netem does with a line, for tests: how it takes a delay from a table, and its losses, which `machine.rs` has.
+//! Model of netem for tests: it takes delays from a table; its losses are in `machine.rs`.
 
 use super::machine::Netem;
 use crate::math::rng::{Stream, Uniform};

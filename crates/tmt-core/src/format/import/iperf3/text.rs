@@ -38,7 +38,7 @@ pub(super) fn interval(line: &[u8]) -> Option<(&str, Interval)> {
         datagrams: datagrams.parse().ok()?,
         lost: lost.parse().ok()?,
     };
-    // What the sender or the receiver counted over the whole test.
+    // A summary has the counts of the sender or the receiver over the whole test.
     let is_summary = words.any(|word| matches!(word, "sender" | "receiver"));
     (!is_summary).then_some((stream, interval))
 }

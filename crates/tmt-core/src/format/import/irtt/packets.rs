@@ -60,7 +60,7 @@ struct Version {
     json_format: Option<u64>,
 }
 
-/// What the file says of all packets.
+/// Counts of all packets in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Stats {

@@ -115,8 +115,8 @@ fn too_much(capture: &Capture, most: &str) -> Error {
     capture.error(ErrorKind::format(format!("more than {most}"), expected))
 }
 
-/// Of `payload` bytes from `sequence` on, those that are above all before them, the end of which `next` keeps. A gap, where the
-/// capture lacks a packet, does not count.
+/// Those of `payload` bytes from `sequence` on that are above all before them; `next` keeps their end. A gap, where the capture
+/// lacks a packet, does not count.
 fn new_bytes(next: &mut Option<u32>, sequence: u32, payload: u64) -> u64 {
     let length = u32::try_from(payload).unwrap_or(u32::MAX);
     let end = sequence.wrapping_add(length);
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn extension_headers_are_no_payload() {
-        // Hop-by-hop options (RFC 8200, Sec. 4.3) of 8 bytes, of which six are padding, before a segment or a datagram.
+        // Hop-by-hop options (RFC 8200, Sec. 4.3) of 8 bytes, six of them padding, before a segment or a datagram.
         let options = |next: u8, inside: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0], inside].concat();
         let segment = options(6, &tcp(1, 16, 100)[20..]);
         let pure = options(6, &tcp(101, 16, 0)[20..]);

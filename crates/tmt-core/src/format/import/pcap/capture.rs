@@ -215,7 +215,7 @@ impl Capture {
     }
 }
 
-/// What a block holds.
+/// Content of a block.
 enum Content {
     Packet(Found),
     Other,
@@ -284,7 +284,7 @@ fn read(block: &PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>) -> Result<C
     })
 }
 
-/// A packet of `length` bytes, of which `bytes` were captured, at a time in units of the interface.
+/// A packet of `length` bytes, `bytes` of them captured, at a time in units of the interface.
 fn packet(interface: &Interface, unit: u64, bytes: &[u8], length: u32) -> Result<Content, Stop> {
     let resolution = i128::from(interface.resolution);
     let nanos = i128::from(unit) * SECOND / resolution + i128::from(interface.offset) * SECOND;

@@ -18,7 +18,7 @@ pub(super) enum Link {
     Ip {
         before: usize,
     },
-    /// IP after so many bytes, of which two say so.
+    /// IP after so many bytes, with its EtherType in two of them.
     Cooked {
         protocol: usize,
         before: usize,

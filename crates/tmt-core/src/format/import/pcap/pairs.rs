@@ -32,7 +32,7 @@ struct Arrival {
     is_copy: bool,
 }
 
-/// What was odd.
+/// Counts of peculiarities.
 #[derive(Debug, Default)]
 struct Odd {
     matched: u64,

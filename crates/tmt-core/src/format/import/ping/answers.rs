@@ -80,7 +80,7 @@ fn named(field: &[u8]) -> Option<(String, Option<Unit>)> {
 }
 
 impl Answers {
-    /// A table that begins with the line read last, of which [`begins`] holds.
+    /// A table that begins with the line read last, for which [`begins`] holds.
     pub(super) fn new(lines: &File) -> Self {
         Self::of_header(lines.text()).unwrap_or(Self {
             time: (0, Unit::Seconds),

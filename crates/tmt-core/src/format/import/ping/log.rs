@@ -39,7 +39,7 @@ pub(super) struct Log {
     first_other: u64,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Debug, PartialEq)]
 enum Line<'a> {
     /// A run begins with this number.
@@ -146,7 +146,7 @@ impl Log {
         })
     }
 
-    /// What header and summary say.
+    /// Totals of header and summary.
     pub(super) fn totals(&self) -> Totals {
         self.totals
     }
@@ -190,7 +190,7 @@ pub(super) fn is_telling(text: &[u8]) -> bool {
     !matches!(line(text), Line::Empty | Line::Other)
 }
 
-/// What a line without its time says.
+/// Content of a line without its time.
 fn line(text: &[u8]) -> Line<'_> {
     if find(text, b" bytes from ").is_some() {
         return match number_after(text, b"seq=").or_else(|| number_after(text, b"icmp_req=")) {
@@ -238,7 +238,7 @@ fn number_after(text: &[u8], words: &[u8]) -> Option<u64> {
     std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }
 
-/// What stands behind `words`, up to a blank.
+/// The word after `words`, up to a blank.
 fn word_after<'a>(text: &'a [u8], words: &[u8]) -> Option<&'a [u8]> {
     let rest = &text[find(text, words)? + words.len()..];
     rest.split(u8::is_ascii_whitespace).next()

@@ -28,7 +28,7 @@ pub(super) struct Delays {
     propagation: Span,
     /// Delay of received packets without a measured one.
     decode_delay: Span,
-    /// What messages name as the place of the delays.
+    /// Place of the delays, as messages name it.
     place: &'static str,
     /// Whether a conversion refuses negative delays.
     refuses_negative: bool,
@@ -117,7 +117,7 @@ impl Delays {
         Span::from_nanos(nanos).unwrap_or(Span::MAX)
     }
 
-    /// What was odd.
+    /// Findings on the delays.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let place = self.place;

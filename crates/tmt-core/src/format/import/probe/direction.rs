@@ -61,7 +61,7 @@ impl Direction {
     }
 }
 
-/// What became of a round trip.
+/// Fate of a round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(in super::super) enum Lost {
     /// It was answered.
@@ -78,7 +78,7 @@ pub(in super::super) enum Lost {
     Down,
 }
 
-/// A round trip of which each way was measured. Delays are in ns; clocks that differ can make them negative.
+/// A round trip with each way measured. Delays are in ns; clocks that differ can make them negative.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Trip {
     /// Sequence number, if the file has numbers.
@@ -212,7 +212,7 @@ impl Ways {
         })
     }
 
-    /// What was odd.
+    /// Findings on directions and delays.
     pub(in super::super) fn findings(&self, place: &str) -> Vec<Finding> {
         let mut findings = Vec::new();
         let is_one_way = self.direction != Direction::RoundTrip;

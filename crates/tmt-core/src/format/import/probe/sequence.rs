@@ -64,7 +64,7 @@ impl Missing {
     }
 }
 
-/// What was odd about numbers and times.
+/// Counts of peculiarities of numbers and times.
 #[derive(Debug, Default)]
 struct Odd {
     missing: u64,
@@ -77,7 +77,7 @@ struct Odd {
     largest_step: i128,
     raised: u64,
     received: u64,
-    /// Packets that were sent, none of which was received.
+    /// Packets sent, if none of them was received.
     nothing: u64,
     /// Lines of the first of each.
     first_missing: u64,
@@ -514,7 +514,7 @@ impl<R: Records> Sequence<R> {
         self.records.error(ErrorKind::format(found, expected))
     }
 
-    /// What was odd.
+    /// Findings on numbers, times and totals.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let odd = &self.odd;
@@ -598,7 +598,8 @@ impl<R: Records> Sequence<R> {
         findings
     }
 
-    /// What the file does not say of its first and last packets, and where what it says differs from what it holds.
+    /// Findings on losses before the first and after the last packet that the file does not state, and on statements that differ
+    /// from its lines.
     fn doubts_on_totals(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if !self.has_numbers || !self.closed {

@@ -23,7 +23,7 @@ pub(super) struct Queued {
 /// All own tasks in the queue whose array has a name of `sweep`, by number of tasks of the sweep and of the task.
 pub(super) type Queue = BTreeMap<(usize, usize), Queued>;
 
-/// What a command writes, if it does its work; else its complaints, which begin with its name.
+/// Output of a command that succeeds; else its complaints, which begin with its name.
 fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     text(

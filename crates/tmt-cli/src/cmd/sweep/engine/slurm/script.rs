@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::exit::{Failure, Outcome};
 
-/// What the script names.
+/// Names and options in the script.
 pub(super) struct Script<'a> {
     pub(super) program: &'a Path,
     /// Working directory, from which the plan names traces.

@@ -58,7 +58,7 @@ pub(super) struct Watch<'a> {
     open: BTreeMap<usize, Task>,
     /// Tasks that are not complete and are not submitted again.
     failed: BTreeSet<usize>,
-    /// What has been said once.
+    /// Messages that were printed, each once.
     said: BTreeSet<String>,
     patience: Duration,
 }
