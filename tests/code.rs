@@ -97,3 +97,62 @@ fn a_cache_that_is_none_is_refused_and_kept() {
     ran.fails(2, &["no column code", "--cache"]);
     assert_eq!(folder.read("other.csv"), "a,b\n1,2\n");
 }
+
+#[test]
+fn a_curve_is_what_the_model_measures_and_feeds_scenarios_and_tables_of_modcods() {
+    let folder = Folder::new();
+    let run = |line: &str| tmt(line).within(&folder).run();
+    // 3.010299956639812 dB below, a channel bit of QPSK.
+    let model = "model ser-measured scheme=rs n=15 k=11 count=codewords events=30 --csv ecn0_db=";
+    let rate = |ecn0_db: &str| {
+        let ran = run(&format!("{model}{ecn0_db}")).ok();
+        rows(ran.text())[0]["word_error_rate"].clone()
+    };
+    let curve = "code curve --code rs:15/11 --es-n0 6,8dB events=30 seed=1";
+    let written = run(&format!("{curve} -o curve.csv")).ok();
+    written.says(&["--clamp-curve"]);
+    let text = folder.read("curve.csv");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let expected = [
+        "es_n0_db,error_rate".to_owned(),
+        format!("6,{}", rate("2.989700043360188")),
+        format!("8,{}", rate("4.989700043360188")),
+    ];
+    assert_eq!(lines, expected, "{text}");
+    assert!(
+        text.contains("# rs:15/11") && text.contains("seed=1"),
+        "{text}"
+    );
+
+    let scenario = "synth --scenario internet --es-n0 12dB --duration 2s -q -o";
+    run(&format!(
+        "{scenario} a.csv --error-curve curve.csv --clamp-curve"
+    ))
+    .ok();
+    run(&format!("{scenario} b.csv --error-curve curve.csv")).fails(2, &["clamp"]);
+    // As the code of a MODCOD.
+    let inline = run(&format!("{curve} --inline")).ok();
+    let points = inline.text().trim_end().to_owned();
+    assert!(
+        points.starts_with("points:6/") && points.ends_with("@clamp"),
+        "{points}"
+    );
+    folder.write(
+        "table.csv",
+        format!("name,efficiency_bit_per_symbol,threshold_es_n0_db,code\nrs,1.466,8,{points}\n"),
+    );
+    run(&format!("{scenario} c.csv --acm table.csv")).ok();
+
+    for (keys, expected) in [
+        ("--es-n0 6dB", "at least two values, rising"),
+        ("--es-n0 8,6dB", "rising"),
+        ("--es-n0 6,8", "with their unit"),
+        ("--es-n0 6,8dB scheme=rs", "expected one of interleaver"),
+        (
+            "--es-n0 6,8dB decision=hard",
+            "decision has no effect with rs:15/11",
+        ),
+    ] {
+        run(&format!("code curve --code rs:15/11 {keys}")).fails(2, &[expected]);
+    }
+}

@@ -1,6 +1,8 @@
-//! `tmt code`: the best code and modulation at a C/N0, or a table of them for a modem (docs/models.md, Sec. 4.9).
+//! `tmt code`: the best code and modulation at a C/N0, or a table of them for a modem (docs/models.md, Sec. 4.9), and error
+//! curves of codes for radio channels.
 
 mod cache;
+mod curve;
 mod show;
 
 use std::cell::RefCell;
@@ -30,7 +32,8 @@ const SCHEMA: &str = "tmt.code/1";
     disable_help_subcommand = true,
     after_help = "Example:\n  tmt code best --cn0 72dBHz --symbol-rate 2M --share 0.5\n  \
                   tmt code best --cn0 66dBHz --symbol-rate 2M --share 0.5 rates=measured connections=8\n  \
-                  tmt code table --cn0 60..80dBHz:41 --symbol-rate 2M --share 0.5 --csv > table.csv"
+                  tmt code table --cn0 60..80dBHz:41 --symbol-rate 2M --share 0.5 --csv > table.csv\n  \
+                  tmt code curve --code conv:3/4+rs:239/223 --es-n0 5..6.5dB:7 > curve.csv"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -46,6 +49,8 @@ enum Asked {
     /// The same for many values of C/N0: a row each
     #[command(after_help = KEYS)]
     Table(Flags),
+    /// Word error rates of a code over Es/N0, measured, as a file for --error-curve
+    Curve(curve::Flags),
 }
 
 /// Where the keys are described.
@@ -107,6 +112,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (flags, is_table) = match &args.asked {
         Asked::Best(flags) => (flags, false),
         Asked::Table(flags) => (flags, true),
+        Asked::Curve(flags) => return curve::run(flags),
     };
     let asked = asked(flags).map_err(Failure::usage)?;
     if !is_table && asked.len() != 1 {
@@ -167,6 +173,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output.finish()
 }
 
+/// The values of a range, whose unit stands once, after the values; it may have its number of points after it.
+fn without_unit(text: &str, unit: &str) -> Option<String> {
+    let (values, count) = text.split_once(unit)?;
+    (count.is_empty() || count.starts_with(':')).then(|| format!("{values}{count}"))
+}
+
 /// The arguments of all points.
 fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
     if !(flags.share > 0.0 && flags.share <= 1.0) {
@@ -199,16 +211,12 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
         .map(|(name, text, _)| (*name, text.as_str()));
     let arguments = BEST.arguments(all.into_iter().chain(own));
     let arguments = arguments.map_err(|error| error.to_string())?;
-    // The unit stands once, after the values; a range may have its number of points after it.
-    let unit = flags.cn0.split_once("dBHz");
-    let unit = unit.filter(|(_, after)| after.is_empty() || after.starts_with(':'));
-    let Some((values, count)) = unit else {
+    let Some(range) = without_unit(&flags.cn0, "dBHz") else {
         return Err(format!(
             "--cn0 {}: expected a C/N0 with its unit, such as 72dBHz, 60..80dBHz:41 or 66,68dBHz",
             flags.cn0
         ));
     };
-    let range = format!("{values}{count}");
     let key = BEST.key("cn0_db").map_err(|error| error.to_string())?;
     let sweep = Sweep::of(key, &range).map_err(|why| format!("--cn0 {}: {why}", flags.cn0))?;
     points(&arguments, &[sweep])

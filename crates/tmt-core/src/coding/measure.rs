@@ -5,10 +5,12 @@
 
 use rayon::prelude::*;
 
-use super::counts::{Counts, Outcome};
+use super::counts::{Counts, Outcome, Tally};
 use super::simulation::{Link, Simulation};
 use super::spec::CodeSpec;
+use crate::math::num::log10;
 use crate::types::named::ParseError;
+use crate::types::to_f64;
 
 /// Errors that the rule for stopping counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,6 +95,80 @@ pub fn measure(spec: &CodeSpec, settings: &Settings) -> Result<Measurement, Pars
                 });
             }
         }
+    }
+}
+
+/// A point of an error curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// Energy per symbol of QPSK over noise density, dB.
+    pub es_n0_db: f64,
+    /// Outcomes of the words: codewords of the outer code, or segments without one.
+    pub words: Tally,
+    /// Word error rate: where measured rates rise with Es/N0, by chance, that of these points together.
+    pub rate: f64,
+}
+
+/// Measures the word error rate of `spec` at rising values of Es/N0 for QPSK with Gray labels, whose two bits share the energy of a
+/// symbol. `settings` says how, but for Ec/N0 and the errors that stop it, which are those of words. `each` is called with each
+/// point once it is measured.
+///
+/// # Errors
+/// As [`Simulation::new`].
+pub fn curve(
+    spec: &CodeSpec,
+    settings: &Settings,
+    es_n0_db: &[f64],
+    each: impl Fn(&CurvePoint),
+) -> Result<Vec<CurvePoint>, ParseError> {
+    let has_outer = spec.outer.is_some();
+    let bits_db = 10.0 * log10(2.0);
+    let mut points: Vec<CurvePoint> = Vec::new();
+    for &es_n0_db in es_n0_db {
+        let mut settings = *settings;
+        settings.link.ecn0_db = es_n0_db - bits_db;
+        settings.event = if has_outer {
+            Event::Codewords
+        } else {
+            Event::Segments
+        };
+        let found = measure(spec, &settings)?;
+        let words = if has_outer {
+            found.codewords
+        } else {
+            found.segments
+        };
+        let point = CurvePoint {
+            es_n0_db,
+            words,
+            rate: words.rate().value,
+        };
+        each(&point);
+        points.push(point);
+    }
+    pool(&mut points);
+    Ok(points)
+}
+
+/// Gives neighbours whose rates rise their common one: the rates that do not rise and fit best (pool adjacent violators).
+fn pool(points: &mut [CurvePoint]) {
+    // Stretches of points: failed words, all words, number of points.
+    let mut stretches: Vec<(u64, u64, usize)> = Vec::new();
+    for point in &*points {
+        let mut last = (point.words.failed(), point.words.all, 1);
+        while let Some(&(failed, all, number)) = stretches.last()
+            && u128::from(failed) * u128::from(last.1) < u128::from(last.0) * u128::from(all)
+        {
+            stretches.pop();
+            last = (failed + last.0, all + last.1, number + last.2);
+        }
+        stretches.push(last);
+    }
+    let rates = stretches.iter().flat_map(|&(failed, all, number)| {
+        std::iter::repeat_n(to_f64(failed) / to_f64(all), number)
+    });
+    for (point, rate) in points.iter_mut().zip(rates) {
+        point.rate = rate;
     }
 }
 

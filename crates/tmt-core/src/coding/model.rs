@@ -37,7 +37,7 @@ const SOFT: &str =
 
 closed_form! {
     /// `tmt model ser-measured`.
-    static MODEL: "ser-measured", "Error rates of a code that is really encoded and decoded, over white noise";
+    pub static MODEL: "ser-measured", "Error rates of a code that is really encoded and decoded, over white noise";
     source: "Monte-Carlo simulation of encoder, channel and decoder; codes as in Celandroni 2006, Sec. III; docs/models.md, Sec. 4.8";
     notes: [
         "BPSK, or QPSK with Gray labels, which is two of it: Ec/N0 is the energy per channel bit",
@@ -157,9 +157,16 @@ pub fn interleaver(arguments: &Arguments) -> Result<Interleaver, ModelError> {
     }
 }
 
-fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Settings, ModelError> {
+/// How the arguments of [`MODEL`] measure a code at an Ec/N0 in dB.
+///
+/// # Errors
+/// A key that has no effect with the code, or segments that are no whole codewords.
+pub fn settings(
+    arguments: &Arguments,
+    code: &CodeSpec,
+    ecn0_db: f64,
+) -> Result<Settings, ModelError> {
     let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
-    let scheme = arguments.word(&SCHEME);
     let (has_inner, has_outer) = (code.inner.is_some(), code.outer.is_some());
     let idle = [
         (
@@ -195,7 +202,7 @@ fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Sett
     ];
     if let Some((key, _, _, expected)) = idle.iter().find(|(_, has, given, _)| *given && !has) {
         return Err(ModelError::refused(format!(
-            "{key} has no effect with scheme={scheme}: expected a scheme with {expected}"
+            "{key} has no effect with {code}: expected a code with {expected}"
         )));
     }
     let segment_bytes = arguments.maybe(&SEGMENT).and_then(small);
@@ -209,7 +216,7 @@ fn settings(arguments: &Arguments, code: &CodeSpec, ecn0_db: f64) -> Result<Sett
     if let Some(bytes) = misfit {
         return Err(ModelError::refused(format!(
             "found segment_bytes={bytes}, expected whole codewords: segments that share one do not fail independently; \
-             of {scheme} that is {}",
+             of {code} that is {}",
             code.segment_bytes()
         )));
     }

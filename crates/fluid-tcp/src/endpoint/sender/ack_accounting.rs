@@ -75,7 +75,8 @@ impl Acknowledged {
 impl Sender {
     /// Takes an RTT sample for the RTO from an ACK: from a packet that was sent once, else from the echoed timestamp.
     /// Returns the RTT for the congestion control, that of the last packet which the ACK newly reports.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(super) fn measure(
         &mut self,
         now: Time,

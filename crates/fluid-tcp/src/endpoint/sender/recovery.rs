@@ -143,7 +143,11 @@ impl Sender {
     }
 
     /// The same with this threshold, in segments.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "every ACK of a long recovery takes this way"
+    )]
+    #[inline(always)]
     pub(super) fn update_prr_to(&mut self, progress: Progress, ssthresh: u64) {
         if self.uses_prr() {
             match self.endpoint.recovery {

@@ -83,6 +83,14 @@ impl Sweep {
         })
     }
 
+    /// The values that are numbers.
+    pub(in crate::cmd) fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.values.iter().filter_map(|value| match value {
+            Value::Number(number) => Some(*number),
+            Value::Count(_) | Value::Word(_) => None,
+        })
+    }
+
     /// Number of values.
     pub(super) fn len(&self) -> usize {
         self.values.len()

@@ -292,3 +292,48 @@ fn settings_out_of_range_are_refused() {
     };
     assert!(Simulation::new(&code, &Link::at(3.0)).is_err());
 }
+
+#[test]
+fn a_curve_has_the_rates_of_its_points_and_pools_those_that_rise() {
+    let code = spec("rs:15/11");
+    let settings = settings(0.0, Event::Codewords, 50);
+    let db = [6.0, 7.0, 8.0];
+    let points = curve(&code, &settings, &db, |_| {}).unwrap();
+    for (point, es_n0_db) in points.iter().zip(db) {
+        let mut alone = settings;
+        // A symbol of QPSK has two channel bits.
+        alone.link.ecn0_db = es_n0_db - decibels(2.0);
+        let words = measure(&code, &alone).unwrap().codewords;
+        assert_eq!((point.es_n0_db, point.words), (es_n0_db, words));
+        assert!(words.failed() >= 50);
+    }
+    assert!(points.is_sorted_by(|one, next| one.rate > next.rate));
+
+    // Without an outer code, segments.
+    let found = curve(&spec("uncoded"), &settings, &[20.0], |_| {}).unwrap();
+    assert!(found[0].words.all > 10_000 && found[0].rate < 1.0);
+}
+
+proptest::proptest! {
+    /// The fit against the maximum of minimal means: max over ends at or before, of min over begins (Barlow et al. 1972).
+    #[test]
+    fn pooled_rates_do_not_rise_and_are_the_best_fit(counts in proptest::collection::vec((0_u64..50, 1_u64..50), 1..12)) {
+        let tally = |&(failed, more): &(u64, u64)| Tally { all: failed + more, failures: failed, undetected: 0 };
+        let words: Vec<Tally> = counts.iter().map(tally).collect();
+        let mut points: Vec<CurvePoint> = words
+            .iter()
+            .map(|&words| CurvePoint { es_n0_db: 0.0, words, rate: f64::NAN })
+            .collect();
+        pool(&mut points);
+        let mean = |from: usize, to: usize| {
+            let of = &words[from..=to];
+            let sum = |count: fn(&Tally) -> u64| to_f64(of.iter().map(count).sum());
+            sum(Tally::failed) / sum(|tally| tally.all)
+        };
+        for (place, point) in points.iter().enumerate() {
+            let least_of_begin = |to: usize| (0..=place).map(|from| mean(from, to)).fold(f64::INFINITY, f64::min);
+            let expected = (place..words.len()).map(least_of_begin).fold(f64::NEG_INFINITY, f64::max);
+            proptest::prop_assert!((point.rate - expected).abs() < 1e-12, "{place}: {} {expected}", point.rate);
+        }
+    }
+}
