@@ -30,7 +30,7 @@ const LEAST_EXACT: usize = 16;
 const ENOUGH_BUCKETS: usize = 1 << 15;
 
 /// Distributions of the delay, of the queueing delay, and of the RTT as senders saw it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DelayDistributions {
     pub(crate) delay: Distribution,
     pub(crate) queueing: Distribution,

@@ -295,6 +295,15 @@ impl Distribution {
     /// The `percent`-th percentiles by nearest rank: the ⌈percent · n / 100⌉-th smallest values.
     #[must_use]
     pub fn percentiles<const N: usize>(&self, percents: [u64; N]) -> [Option<Span>; N] {
+        self.percentiles_among(&mut self.singles.clone(), percents)
+    }
+
+    /// The percentiles, with the single values in `singles`, whose order changes.
+    fn percentiles_among<const N: usize>(
+        &self,
+        singles: &mut [u64],
+        percents: [u64; N],
+    ) -> [Option<Span>; N] {
         let count = self.count();
         if count == 0 {
             return [None; N];
@@ -304,7 +313,7 @@ impl Distribution {
             u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count)
         });
         let values = match self.precision() {
-            Precision::Exact => self.exact_ranks(ranks),
+            Precision::Exact => self.exact_ranks(singles, ranks),
             Precision::Bits(_) => ranks.map(|rank| {
                 let value = self.histogram.nearest(rank)?;
                 Some(value.clamp(self.min, self.max))
@@ -314,8 +323,11 @@ impl Distribution {
     }
 
     /// The values of these ranks while the distribution is exact.
-    fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        let mut singles = self.singles.clone();
+    fn exact_ranks<const N: usize>(
+        &self,
+        singles: &mut [u64],
+        ranks: [u64; N],
+    ) -> [Option<u64>; N] {
         if self.repeated.is_empty() && singles.len() <= FEW {
             singles.sort_unstable();
             let place = |rank| usize::try_from(rank - 1).ok();
@@ -329,7 +341,7 @@ impl Distribution {
                 below = 0;
             }
             before = rank;
-            repeated.select(&mut singles, &mut below, rank)
+            repeated.select(singles, &mut below, rank)
         })
     }
 
@@ -360,9 +372,21 @@ impl Distribution {
     /// All statistics in seconds, each increased by `offset`.
     #[must_use]
     pub fn quantiles(&self, offset: Span) -> Quantiles {
+        self.quantiles_among(&mut self.singles.clone(), offset)
+    }
+
+    /// The same of a distribution that is not needed afterwards, without a copy of its values.
+    #[must_use]
+    pub fn into_quantiles(mut self, offset: Span) -> Quantiles {
+        let mut singles = std::mem::take(&mut self.singles);
+        self.quantiles_among(&mut singles, offset)
+    }
+
+    fn quantiles_among(&self, singles: &mut [u64], offset: Span) -> Quantiles {
         let seconds =
             |span: Option<Span>| span.map(|span| span.saturating_add(offset).as_secs_f64());
-        let [p50, p85, p95, p99] = self.percentiles([50, 85, 95, 99]).map(seconds);
+        let percentiles = self.percentiles_among(singles, [50, 85, 95, 99]);
+        let [p50, p85, p95, p99] = percentiles.map(seconds);
         Quantiles {
             min: seconds(self.min()),
             mean: seconds(self.mean()),
@@ -660,6 +684,8 @@ mod tests {
                 });
                 prop_assert_eq!(got.percentiles(percents), expected);
             }
+            prop_assert_eq!(distribution.quantiles(Span::ZERO), distribution.into_quantiles(Span::ZERO));
+            prop_assert_eq!(one_by_one.quantiles(Span::ZERO), one_by_one.into_quantiles(Span::ZERO));
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Outstanding;
 
 /// Smallest number of slots, once there is any.
-const LEAST_SLOTS: usize = 8;
+const LEAST_SLOTS: usize = 32;
 
 /// A ring of entries, found by packet number: the sender knows which packets are outstanding, so the ring need not, and
 /// an acknowledged packet leaves it without a change.

@@ -24,14 +24,14 @@ pub(in crate::simulation) struct DelayStatistics {
     pub(in crate::simulation) rtt: Quantiles,
 }
 
-impl From<&DelayDistributions> for DelayStatistics {
-    fn from(distributions: &DelayDistributions) -> Self {
+impl From<DelayDistributions> for DelayStatistics {
+    fn from(distributions: DelayDistributions) -> Self {
         Self {
-            delay: distributions.delay.quantiles(Span::ZERO),
             delay_precision: distributions.delay.precision(),
-            queueing: distributions.queueing.quantiles(Span::ZERO),
+            delay: distributions.delay.into_quantiles(Span::ZERO),
             queueing_precision: distributions.queueing.precision(),
-            rtt: distributions.rtt.quantiles(Span::ZERO),
+            queueing: distributions.queueing.into_quantiles(Span::ZERO),
+            rtt: distributions.rtt.into_quantiles(Span::ZERO),
         }
     }
 }
@@ -59,7 +59,7 @@ pub(in crate::simulation) struct Observed<'a> {
 
 impl<'a> Observed<'a> {
     /// Observations of each flow and of all flows together, for a run of length `duration` over a link that could have
-    /// carried `capacity_packets`.
+    /// carried `capacity_packets`. The delays of the tallies are then gone.
     pub(in crate::simulation) fn all(
         setup: &'a Setup,
         duration: Span,
@@ -86,16 +86,16 @@ impl<'a> Observed<'a> {
                 observed(
                     counts,
                     times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))),
-                    DelayStatistics::from(&*first.distributions.borrow()),
+                    DelayStatistics::from(first.distributions.take()),
                 )
             })
             .collect();
         let mut counts = Counts::of_all(tallies.iter().map(|tally| &tally.counts));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = match (shared, flows.first()) {
-            (Some(distributions), _) => DelayStatistics::from(&*distributions.borrow()),
+            (Some(distributions), _) => DelayStatistics::from(distributions.take()),
             (None, Some(only)) => only.delays,
-            (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
+            (None, None) => DelayStatistics::from(DelayDistributions::of(1)),
         };
         // Beside flows that take what they get, a sum over the others is not what all offer.
         let offers = |flow: &Self| flow.application(|outcome| outcome.offered).is_some();
