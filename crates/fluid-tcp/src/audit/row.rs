@@ -19,15 +19,15 @@ use super::totals::Counts;
 /// the queue when they reach the gateway. Without `crossed`, there are no hops beside the link.
 pub(super) const HEADER: (&str, &[&str]) = (
     "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,acked_s,\
-     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
     &[
-        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
         "",
-        ",crossed_s,delay_terrestrial_s,delay_far_s",
-        ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
-        ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
+        ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
+        ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
         ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,\
-         delay_terrestrial_s,delay_far_s",
+         delay_terrestrial_s,delay_far_s,gone_s",
     ],
 );
 
@@ -64,6 +64,7 @@ struct Fields {
     crossed: Option<Seconds>,
     delay_terrestrial: Option<Seconds>,
     delay_far: Option<Seconds>,
+    gone: Option<Seconds>,
 }
 
 /// One transmission of a packet.
@@ -102,6 +103,8 @@ pub(super) struct Row {
 pub(super) struct Beside {
     pub(super) crossed: Option<Time>,
     pub(super) delays: Option<[Span; 2]>,
+    /// Time at which a hop dropped it, or the end of its service there if it was lost; `None` if that is after the run.
+    pub(super) gone: Option<Time>,
 }
 
 /// Fate of a transmission.
@@ -278,7 +281,14 @@ impl Fields {
         let expected = "both for a delivery, otherwise none";
         ensure(fits, "delays at the hops beside the link", expected)?;
         let delays = delays.map(|(near, far)| [near, far]);
-        Ok(Beside { crossed, delays })
+        let no_time = self.gone.is_none();
+        let expected = "nothing, unless the fate is terrestrial or far";
+        ensure(gone || no_time, "a time in 'gone'", expected)?;
+        Ok(Beside {
+            crossed,
+            delays,
+            gone: self.gone.map(|at| at.0),
+        })
     }
 
     /// The parts of the delay, which must be given if and only if the log has them and the transmission was delivered.
