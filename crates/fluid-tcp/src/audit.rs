@@ -54,8 +54,8 @@ pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Link, Settings};
-use hops::{Hop, Replay, Visit};
+use head::{Hop, Link, Settings};
+use hops::{Replay, Visit};
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};

@@ -8,7 +8,6 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::datagram_form::Form;
 use super::finding::{Finding, shown, unfit};
-use super::hops::{Hop, Pace};
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
 use super::text::{number, read};
@@ -156,6 +155,27 @@ impl Capacity {
     pub(super) fn unit(self) -> &'static str {
         if self.in_bytes { "bytes" } else { "packets" }
     }
+}
+
+/// How long packets are at a hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// No time.
+    AtOnce,
+    /// As long as this rate needs, bit/s, and the packets before them.
+    Rate(u64),
+    /// As a trace says, which a log does not have.
+    Trace,
+}
+
+/// A hop beside the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hop {
+    pub(super) pace: Pace,
+    pub(super) capacity: Capacity,
+    /// Whether it drops only when it is full, first in, first out.
+    pub(super) is_drop_tail: bool,
+    pub(super) order: Order,
 }
 
 /// What the rules need of a scheme.
@@ -490,7 +510,7 @@ fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
             let pace = match (rate, trace) {
                 (_, Some(_)) => Pace::Trace,
                 (Some(rate), None) => Pace::Rate(rate.get()),
-                (None, None) => Pace::Instant,
+                (None, None) => Pace::AtOnce,
             };
             let capacity = buffer.map(|text| capacity(key, text)).transpose()?;
             Ok(Hop {

@@ -8,32 +8,11 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::{Span, Time};
 
-use super::head::{Capacity, Order};
+use super::head::{Hop, Pace};
 use super::queue::Queue;
 use super::report::{Rule, RuleTally};
 use super::row::Row;
 use super::server::fifo::Fifo;
-
-/// How long packets are at a hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// No time.
-    Instant,
-    /// As long as this rate needs, bit/s, and the packets before them.
-    Rate(u64),
-    /// As a trace says, which a log does not have.
-    Trace,
-}
-
-/// One hop of a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hop {
-    pub(super) pace: Pace,
-    pub(super) capacity: Capacity,
-    /// Whether it drops only when it is full, first in, first out.
-    pub(super) is_drop_tail: bool,
-    pub(super) order: Order,
-}
 
 /// A packet that has arrived at a hop.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +67,7 @@ impl Replay {
         for (name, at) in [(self.name, left), ("gone", gone)] {
             let Some(at) = at else { continue };
             let why = ", when it reached the hop";
-            if self.hop.pace == Pace::Instant {
+            if self.hop.pace == Pace::AtOnce {
                 story.exactly(name, at, arrived, why);
             } else {
                 story.not_before(name, at, arrived, why);
