@@ -294,14 +294,14 @@ impl<'t, R: Read> Auditor<'t, R> {
     /// Processes a row at the hops beside the link. It reaches the first of them `toward` after it was sent.
     fn on_hops(&mut self, row: &Row, toward: Span, tally: &mut RuleTally) {
         let Some(beside) = row.beside else { return };
-        let gone = |fate| (row.fate == fate).then_some(beside.gone);
         let [near, far] = &mut self.hops;
         if let Some(near) = near {
             let visit = Visit {
                 row: *row,
                 arrived: row.sent.saturating_add(toward),
                 left: row.enqueued,
-                gone: gone(Fate::Terrestrial),
+                is_gone: row.fate == Fate::Terrestrial,
+                gone: beside.gone().filter(|_| row.fate == Fate::Terrestrial),
             };
             near.visits(&visit, tally);
             near.replay(self.sent, tally);
@@ -316,7 +316,8 @@ impl<'t, R: Read> Auditor<'t, R> {
                 row,
                 arrived: crossed,
                 left: row.delivered,
-                gone: gone(Fate::Far),
+                is_gone: row.fate == Fate::Far,
+                gone: beside.gone(),
             };
             far.visits(&visit, tally);
         }

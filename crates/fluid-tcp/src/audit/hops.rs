@@ -22,7 +22,8 @@ pub(super) struct Visit {
     /// Time at which it left for the next hop; `None` if it did not.
     pub(super) left: Option<Time>,
     /// Whether it was dropped or lost there, and when, if not after the run.
-    pub(super) gone: Option<Option<Time>>,
+    pub(super) is_gone: bool,
+    pub(super) gone: Option<Time>,
 }
 
 /// A hop, replayed in the orders of arrival and departure.
@@ -60,9 +61,12 @@ impl Replay {
     /// A packet arrives.
     pub(super) fn visits(&mut self, visit: &Visit, tally: &mut RuleTally) {
         let Visit {
-            row, arrived, left, ..
+            row,
+            arrived,
+            left,
+            gone,
+            is_gone,
         } = *visit;
-        let gone = visit.gone.flatten();
         let mut story = tally.at(Rule::Story, row.line);
         for (name, at) in [(self.name, left), ("gone", gone)] {
             let Some(at) = at else { continue };
@@ -86,7 +90,7 @@ impl Replay {
             (None, Some(at)) if self.hop.is_drop_tail => {
                 self.ahead.insert((at, arrived, row.line), (row, false));
             }
-            (None, _) if visit.gone.is_none() => {
+            (None, _) if !is_gone => {
                 let turn = (arrived, row.line, row.kept_in_order_with());
                 self.fifo.waits(&row, turn);
                 let waits = (arrived, row.line, row.size);

@@ -102,9 +102,36 @@ pub(super) struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Beside {
     pub(super) crossed: Option<Time>,
-    pub(super) delays: Option<[Span; 2]>,
+    at_hops: AtHops,
+}
+
+/// What the hops beside the link did to a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AtHops {
+    /// It is still on its way, or never came out of the link.
+    Neither,
+    /// It was delivered after these delays.
+    Delayed([Span; 2]),
+    /// A hop dropped it then, or lost it in a service that ended then.
+    Gone(Time),
+}
+
+impl Beside {
+    /// Delays at the hops before and behind the link of what was delivered.
+    pub(super) fn delays(&self) -> Option<[Span; 2]> {
+        match self.at_hops {
+            AtHops::Delayed(delays) => Some(delays),
+            AtHops::Neither | AtHops::Gone(_) => None,
+        }
+    }
+
     /// Time at which a hop dropped it, or the end of its service there if it was lost; `None` if that is after the run.
-    pub(super) gone: Option<Time>,
+    pub(super) fn gone(&self) -> Option<Time> {
+        match self.at_hops {
+            AtHops::Gone(at) => Some(at),
+            AtHops::Neither | AtHops::Delayed(_) => None,
+        }
+    }
 }
 
 /// Fate of a transmission.
@@ -280,15 +307,15 @@ impl Fields {
         let fits = delays.is_some() == self.delivered.is_some();
         let expected = "both for a delivery, otherwise none";
         ensure(fits, "delays at the hops beside the link", expected)?;
-        let delays = delays.map(|(near, far)| [near, far]);
         let no_time = self.gone.is_none();
         let expected = "nothing, unless the fate is terrestrial or far";
         ensure(gone || no_time, "a time in 'gone'", expected)?;
-        Ok(Beside {
-            crossed,
-            delays,
-            gone: self.gone.map(|at| at.0),
-        })
+        let at_hops = match (delays, self.gone) {
+            (Some((near, far)), _) => AtHops::Delayed([near, far]),
+            (None, Some(at)) => AtHops::Gone(at.0),
+            (None, None) => AtHops::Neither,
+        };
+        Ok(Beside { crossed, at_hops })
     }
 
     /// The parts of the delay, which must be given if and only if the log has them and the transmission was delivered.
