@@ -520,3 +520,32 @@ fn pages_of_an_application_decide_where_flows_load_them() {
         .run()
         .fails(2, &["needs --bytes", "--flow with app=pages"]);
 }
+
+#[test]
+fn the_commands_name_the_files_of_flows_and_channels() {
+    let folder = Folder::new();
+    folder.write("sizes.csv", "size_bytes\n5000\n20000\n8000\n");
+    folder.write(
+        "chain.csv",
+        "state,erasure,good,bad\ngood,0,0.99,0.01\nbad,0.5,0.2,0.8\n",
+    );
+    let flags = "--channel markov:chain.csv --rate 2Mbps --lldu 125B --rtt 100ms --duration 20s --seeds 2 --fresh 2 \
+                 --objective page-time --candidates arq,harq:10/11 --flow app=pages(size=csv(sizes.csv),objects=4,think=500ms)";
+    let run = || tmt(&format!("advise {flags}")).within(&folder).run().ok();
+    let results = tmt(&format!("advise --json {flags}")).within(&folder).run();
+    let results = results.ok().results();
+    let commands = &results["commands"];
+    let slots = commands["slots"].as_str().unwrap();
+    let tcp = commands["tcp"].as_str().unwrap();
+    assert!(slots.contains("--channel markov:chain.csv "), "{slots}");
+    assert!(tcp.contains("size=csv(sizes.csv)"), "{tcp}");
+    let text = String::from_utf8(run().stdout).unwrap();
+    assert!(text.contains(tcp) && !text.contains('{'), "{text}");
+    // They still do what the runs did.
+    let mut commands = commands.clone();
+    commands["tcp"] = Value::from(tcp.replace('\'', ""));
+    let again = piped(&folder, &commands, "");
+    let own = of(&results, &results["winner"]);
+    let page_time = |of: &Value| of["page_time_mean_s"]["mean"].as_f64();
+    assert!(page_time(own).is_some() && page_time(&again["mean"]).is_some());
+}

@@ -11,7 +11,7 @@
 //! | `datagrams` | datagrams of one flow | `causality`, `acked`, `story`, `form` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
 //! | `server`, `timeline` | packets in the order of service | `slots`, `fifo` (by discipline: `server/fifo`), `early` |
-//! | `hops` | packets in the order in which they leave a hop beside the link | `early` |
+//! | `hops` | packets in the orders in which they reach and leave a hop beside the link | `early`, `queue`, `fifo`, `story` |
 //! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
 //!
 //! Logs and timeline are streams that are read once. Memory holds only the packets in the queue and, per flow, the
@@ -20,7 +20,7 @@
 //!
 //! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
-//! disciplines other than drop-tail, and drops, marks and losses on hops beside the link.
+//! disciplines other than drop-tail, marks, and what happens at a hop with a trace beside the link.
 
 mod datagram_form;
 mod datagrams;
@@ -48,18 +48,18 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use tmt_core::format::TraceReader;
-use tmt_core::types::{Metadata, Time};
+use tmt_core::types::{Metadata, Span, Time};
 
 pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Link, Settings};
-use hops::Replay;
+use head::{Hop, Link, Settings};
+use hops::{Replay, Visit};
 use queue::Queue;
 use reader::LogReader;
 use report::{Rule, RuleTally};
-use row::Row;
+use row::{Fate, Row};
 use server::Server;
 use slots::Slots;
 use timeline::Cursor;
@@ -156,7 +156,7 @@ struct Auditor<'t, R> {
     counts: Counts,
     flows: BTreeMap<u64, Flow>,
     /// The hops before the gateway and behind the link.
-    hops: [Replay; 2],
+    hops: [Option<Replay>; 2],
     queue: Queue,
     server: Server<'t>,
     slots: Option<Slots<'t>>,
@@ -196,10 +196,13 @@ impl<'t, R: Read> Auditor<'t, R> {
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
-            hops: [
-                Replay::new("enqueued", settings.hops[0].unwrap_or_default()),
-                Replay::new("delivered", settings.hops[1].unwrap_or_default()),
-            ],
+            hops: {
+                let classes = &settings.order.1;
+                let hop =
+                    |name, hop: Option<Hop>| hop.map(|hop| Replay::new(name, hop, classes.clone()));
+                let [near, far] = settings.hops;
+                [hop("enqueued", near), hop("delivered", far)]
+            },
             queue: Queue::new(&head, settings.queue_losses.take()),
             server: Server::new(
                 &head,
@@ -235,8 +238,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);
-        for hop in &mut self.hops {
-            hop.replay(None, &mut tally);
+        for hop in self.hops.iter_mut().flatten() {
+            hop.finish(self.latest, &mut tally);
         }
         self.queue.finish(&mut tally);
         self.server.finish(self.latest, &mut tally)?;
@@ -276,16 +279,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             Flow::new(self.settings.unacknowledged, datagrams)
         });
         flow.on_row(&row, self.sent, head, tally);
-        let [near, far] = &mut self.hops;
-        if let Some(enqueued) = row.enqueued.filter(|_| row.beside.is_some()) {
-            let reaches = row.sent.saturating_add(head.toward);
-            near.passes(row.line, reaches, enqueued, row.size);
-        }
-        if let Some((crossed, at)) = row.beside.and_then(|it| it.crossed).zip(row.delivered) {
-            far.passes(row.line, crossed, at, row.size);
-        }
-        near.replay(Some(self.sent), tally);
-        far.replay(Some(self.sent), tally);
+        let toward = head.toward;
+        self.on_hops(&row, toward, tally);
         let Some(row) = row.on_link() else {
             return Ok(());
         };
@@ -293,6 +288,41 @@ impl<'t, R: Read> Auditor<'t, R> {
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);
         }
-        Ok(self.server.on_row(row, self.sent, head.toward, tally)?)
+        Ok(self.server.on_row(row, self.sent, toward, tally)?)
+    }
+
+    /// Processes a row at the hops beside the link. It reaches the first of them `toward` after it was sent.
+    fn on_hops(&mut self, row: &Row, toward: Span, tally: &mut RuleTally) {
+        let Some(beside) = row.beside else { return };
+        let [near, far] = &mut self.hops;
+        if let Some(near) = near {
+            let visit = Visit {
+                row: *row,
+                arrived: row.sent.saturating_add(toward),
+                left: row.enqueued,
+                is_gone: row.fate == Fate::Terrestrial,
+                gone: beside.gone().filter(|_| row.fate == Fate::Terrestrial),
+            };
+            near.visits(&visit, tally);
+            near.replay(self.sent, tally);
+        }
+        if let Some((far, crossed)) = far.as_mut().zip(beside.crossed) {
+            // Packets that leave the link at one time may do so in any order.
+            let row = Row {
+                offered: Some(crossed),
+                ..*row
+            };
+            let visit = Visit {
+                row,
+                arrived: crossed,
+                left: row.delivered,
+                is_gone: row.fate == Fate::Far,
+                gone: beside.gone(),
+            };
+            far.visits(&visit, tally);
+        }
+        if let Some(far) = far {
+            far.replay(self.sent, tally);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod ack_filter;
 mod beside;
+mod convergence;
 pub mod delay;
 pub mod event;
 pub mod metrics;

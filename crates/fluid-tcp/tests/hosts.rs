@@ -693,3 +693,81 @@ proptest! {
         prop_assert_eq!(simulate(sized.collect()), simulate(supplied.collect()));
     }
 }
+
+/// Datagrams of 1000 B that leave at these times, ms.
+#[derive(Debug)]
+struct Scheduled {
+    at_ms: Vec<u32>,
+    sent: usize,
+}
+
+impl Application for Scheduled {
+    fn supply(&mut self, now: Time) -> Supply {
+        let Some(at_ms) = self.at_ms.get(self.sent) else {
+            return Supply::Ended;
+        };
+        let due = Time::ZERO.saturating_add(Span::from_millis(*at_ms));
+        if now < due {
+            return Supply::At(due);
+        }
+        self.sent += 1;
+        Supply::Data(Bytes(1000 - HEADERS))
+    }
+}
+
+fn scheduled(at_ms: Vec<u32>) -> Flow {
+    let flow = Flow::between(|_| (DatagramSender::default(), DatagramReceiver));
+    flow.with(move |_| Scheduled {
+        at_ms: at_ms.clone(),
+        sent: 0,
+    })
+}
+
+/// `number` times, one each 10 ms.
+fn each_10_ms(from_ms: u32, number: u32) -> impl Iterator<Item = u32> {
+    (0..number).map(move |i| from_ms + 10 * i)
+}
+
+#[test]
+fn convergence_takes_the_windows_that_a_count_by_hand_says() {
+    // RTT 20 ms: windows of 200 ms from the second start on. A datagram arrives 10.08 ms after it leaves, so that of the first flow
+    // each window has 20. The other has 5, 15 and then `third` in a window.
+    let converges = |third: u32, ends_ms: u32| {
+        let first = scheduled(each_10_ms(5, ends_ms / 10).collect());
+        let joins = each_10_ms(1007, 5).chain(each_10_ms(1197, 15));
+        let joins = joins
+            .chain(each_10_ms(1397, third))
+            .chain(each_10_ms(1997, 200));
+        let second = scheduled(joins.collect()).starting(Span::from_secs(1));
+        let setup = Setup::new(
+            vec![first, second],
+            Span::from_millis(20),
+            Span::from_secs(3),
+        );
+        let link = setup.synthetic_link(BitRate(100_000_000), None).unwrap();
+        run(&setup, link, &mut NoProbe)
+            .unwrap()
+            .total
+            .convergence_time_s
+    };
+    // (20 + 15)² / 2 (20² + 15²) = 0.98; with 17 it is 0.9935, with 16 0.9878, and 1/1.01 = 0.9901.
+    assert_eq!(converges(17, 5000), Some(0.6));
+    // Two windows with 20 and none, then as many.
+    assert_eq!(converges(16, 5000), Some(1.2));
+    // The first flow is complete before that.
+    assert_eq!(converges(16, 2100), None);
+    assert_eq!(converges(17, 2100), Some(0.6));
+}
+
+#[test]
+fn flows_that_begin_together_or_alone_have_their_convergence_time() {
+    let all = || scheduled(each_10_ms(5, 500).collect());
+    let converges = |flows| {
+        let setup = Setup::new(flows, Span::from_millis(20), Span::from_secs(3));
+        let link = setup.synthetic_link(BitRate(100_000_000), None).unwrap();
+        let report = run(&setup, link, &mut NoProbe).unwrap();
+        report.total.convergence_time_s
+    };
+    assert_eq!(converges(vec![all(), all()]), Some(0.2));
+    assert_eq!(converges(vec![all()]), None);
+}

@@ -319,3 +319,100 @@ fn a_hop_that_is_faster_than_its_rate_is_found() {
         );
     }
 }
+
+/// A log with one field of one row changed: the first row from the middle on that has these values.
+fn changed(log: &str, has: &[(&str, &str)], changes: &[(&str, &dyn Fn(&str) -> String)]) -> String {
+    let header = log.lines().find(|line| line.starts_with("flow,")).unwrap();
+    let column = |name: &str| header.split(',').position(|known| known == name).unwrap();
+    let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    let fits = |line: &String| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let fits = |(name, value): &(&str, &str)| fields.get(column(name)) == Some(value);
+        !line.starts_with(['#', 'f']) && has.iter().all(fits)
+    };
+    let half = lines.len() / 2;
+    let row = lines.iter_mut().skip(half).find(|line| fits(line)).unwrap();
+    let mut fields: Vec<String> = row.split(',').map(str::to_owned).collect();
+    for (name, change) in changes {
+        let field = &mut fields[column(name)];
+        *field = change(field);
+    }
+    *row = fields.join(",");
+    lines.join("\n") + "\n"
+}
+
+/// Whether a log breaks a rule.
+fn breaks(log: &str, rule: &str) -> bool {
+    let found = broken(log);
+    found.iter().any(|it| it.starts_with(rule))
+}
+
+#[test]
+fn what_a_hop_does_to_its_buffer_is_found() {
+    for side in ["terrestrial", "far"] {
+        let plan = plan(&format!(
+            "link = \"synthetic\"\nrate = \"20Mbps\"\nrtt = \"50ms\"\nduration = \"5s\"\ncc = \"reno\"\nprofile = \"rfc\"\n\
+             {side}_rate = \"2Mbps\"\n{side}_buffer = \"12pkt\"\n"
+        ));
+        let (_, log) = logged(&plan);
+        assert_eq!(broken(&log), Vec::<String>::new());
+        let of_buffer = |packets: &str| {
+            let key = format!("{side}_buffer: 12pkt");
+            assert!(log.contains(&key));
+            log.replace(&key, &format!("{side}_buffer: {packets}"))
+        };
+        // One packet too many in the buffer, and drops although there is room, also in bytes.
+        assert!(breaks(&of_buffer("11pkt"), "queue"));
+        assert!(breaks(&of_buffer("13pkt"), "queue"));
+        assert!(!breaks(&of_buffer("18000B"), "queue"));
+        assert!(breaks(&of_buffer("17999B"), "queue"));
+        assert!(breaks(&of_buffer("20000B"), "queue"));
+        // A packet that the hop has swallowed: it neither leaves nor is dropped.
+        let empty: &dyn Fn(&str) -> String = &|_| String::new();
+        let open: &dyn Fn(&str) -> String = &|_| "open".to_owned();
+        let swallowed = changed(
+            &log,
+            &[("fate", side)],
+            &[("fate", open), ("gone_s", empty)],
+        );
+        assert!(breaks(&swallowed, "fifo"), "{:?}", broken(&swallowed));
+        // One that is dropped later than it arrived, by a queue that drops on arrival.
+        let later: &dyn Fn(&str) -> String =
+            &|at| format!("{:.9}", at.parse::<f64>().unwrap() + 0.001);
+        let late = changed(&log, &[("fate", side)], &[("gone_s", later)]);
+        assert!(breaks(&late, "early"), "{:?}", broken(&late));
+        let sooner: &dyn Fn(&str) -> String =
+            &|at| format!("{:.9}", at.parse::<f64>().unwrap() - 0.001);
+        let early = changed(&log, &[("fate", side)], &[("gone_s", sooner)]);
+        assert!(breaks(&early, "story"), "{:?}", broken(&early));
+        // A packet that was neither dropped nor lost beside the link.
+        let found = changed(
+            &log,
+            &[("fate", "delivered")],
+            &[("gone_s", &|_| "1.0".to_owned())],
+        );
+        assert!(breaks(&found, "form"), "{:?}", broken(&found));
+        // A packet that left a service later than it did, behind the next one.
+        let name = if side == "far" {
+            "delivered_s"
+        } else {
+            "enqueued_s"
+        };
+        let behind: &dyn Fn(&str) -> String =
+            &|at| format!("{:.9}", at.parse::<f64>().unwrap() + 0.007);
+        let swapped = changed(&log, &[("fate", "delivered")], &[(name, behind)]);
+        assert!(breaks(&swapped, "fifo"), "{:?}", broken(&swapped));
+    }
+}
+
+#[test]
+fn a_hop_without_a_rate_takes_no_time() {
+    let plan = plan(
+        "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"50ms\"\nduration = \"5s\"\nfar_loss = \"bernoulli:0.01\"\n",
+    );
+    let (_, log) = logged(&plan);
+    assert_eq!(broken(&log), Vec::<String>::new());
+    let later: &dyn Fn(&str) -> String = &|at| format!("{:.9}", at.parse::<f64>().unwrap() + 0.001);
+    let late = changed(&log, &[("fate", "far")], &[("gone_s", later)]);
+    assert!(breaks(&late, "story"), "{:?}", broken(&late));
+}

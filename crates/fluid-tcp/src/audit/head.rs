@@ -8,7 +8,6 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::datagram_form::Form;
 use super::finding::{Finding, shown, unfit};
-use super::hops::Hop;
 use super::listed::Listed;
 use super::receiver::{AckPath, AckRules};
 use super::text::{number, read};
@@ -70,12 +69,14 @@ keys! {
     // Beside the link.
     terrestrial_hop: Option<&'a str>,
     terrestrial_rate_bps: Option<NonZeroU64>,
+    terrestrial_trace: Option<&'a str>,
+    terrestrial_buffer: Option<&'a str>,
     terrestrial_queue: Option<&'a str>,
-    terrestrial_loss: Option<&'a str>,
     far_hop: Option<&'a str>,
     far_rate_bps: Option<NonZeroU64>,
+    far_trace: Option<&'a str>,
+    far_buffer: Option<&'a str>,
     far_queue: Option<&'a str>,
-    far_loss: Option<&'a str>,
     // On a coupled link.
     units_per_packet: Option<NonZeroU64>,
     interleave: Option<NonZeroU64>,
@@ -139,6 +140,12 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
+    /// That of a buffer without a limit.
+    pub(super) const UNLIMITED: Self = Self {
+        most: u64::MAX,
+        in_bytes: false,
+    };
+
     /// Room that a packet of `size` bytes takes.
     pub(super) fn of(self, size: u64) -> u64 {
         if self.in_bytes { size } else { 1 }
@@ -148,6 +155,27 @@ impl Capacity {
     pub(super) fn unit(self) -> &'static str {
         if self.in_bytes { "bytes" } else { "packets" }
     }
+}
+
+/// How long packets are at a hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// No time.
+    AtOnce,
+    /// As long as this rate needs, bit/s, and the packets before them.
+    Rate(u64),
+    /// As a trace says, which a log does not have.
+    Trace,
+}
+
+/// A hop beside the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hop {
+    pub(super) pace: Pace,
+    pub(super) capacity: Capacity,
+    /// Whether it drops only when it is full, first in, first out.
+    pub(super) is_drop_tail: bool,
+    pub(super) order: Order,
 }
 
 /// Settings of a scheme, as the rules use them.
@@ -334,7 +362,7 @@ impl Scheme {
 }
 
 /// Capacity of the buffer, in packets or bytes.
-fn capacity(text: &str) -> Result<Capacity, Finding> {
+fn capacity(key: &str, text: &str) -> Result<Capacity, Finding> {
     let (most, in_bytes) = match text.strip_suffix("pkt") {
         Some(packets) => (number(packets.as_bytes()), false),
         None if text == "inf" => (Some(u64::MAX), false),
@@ -344,7 +372,7 @@ fn capacity(text: &str) -> Result<Capacity, Finding> {
         }
     };
     let expected = "inf, or a whole number with the unit pkt or B";
-    let most = most.ok_or_else(|| unfit("buffer", text, expected))?;
+    let most = most.ok_or_else(|| unfit(key, text, expected))?;
     Ok(Capacity { most, in_bytes })
 }
 
@@ -403,7 +431,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         any_order: coupled && in_order.is_none() || keys.far_hop.is_some(),
         ..ack_rules(&keys)
     });
-    let hops = hops(&keys);
+    let hops = hops(&keys)?;
     let head = Head {
         link: keys.link,
         rate_bps: keys.rate_bps.unwrap_or(NonZeroU64::MIN).get(),
@@ -423,7 +451,7 @@ pub(super) fn settings(metadata: &Metadata, log: &str) -> Result<Settings, Findi
         keeps: proxied || keys.hold == Some("acknowledged"),
         acks: acks.or(proxied.then_some(at_once)),
         in_order,
-        capacity: capacity(keys.buffer)?,
+        capacity: capacity("buffer", keys.buffer)?,
         drop_tail: keys.queue.is_none_or(|queue| queue == "drop-tail") && only_listed,
         flows: keys.flows.get(),
         run_ends: Time::ZERO.saturating_add(span(keys.run_ends_ns)),
@@ -472,24 +500,44 @@ fn check_needed(
 }
 
 /// The hops beside the link; `None` where the head has none.
-fn hops(keys: &Keys<'_>) -> [Option<Hop>; 2] {
-    let hop =
-        |there: Option<&str>, rate: Option<NonZeroU64>, queue: Option<&str>, loss: Option<&str>| {
-            there.map(|_| Hop {
-                rate_bps: rate.map(NonZeroU64::get),
-                is_exact: loss.is_none() && queue.is_none_or(|queue| queue == "drop-tail"),
+fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
+    let hop = |there: Option<&str>,
+               rate: Option<NonZeroU64>,
+               trace: Option<&str>,
+               (key, buffer): (&str, Option<&str>),
+               queue: Option<&str>| {
+        let hop = there.map(|_| {
+            let pace = match (rate, trace) {
+                (_, Some(_)) => Pace::Trace,
+                (Some(rate), None) => Pace::Rate(rate.get()),
+                (None, None) => Pace::AtOnce,
+            };
+            let capacity = buffer.map(|text| capacity(key, text)).transpose()?;
+            Ok(Hop {
+                pace,
+                capacity: capacity.unwrap_or(Capacity::UNLIMITED),
+                is_drop_tail: queue.is_none_or(|queue| queue == "drop-tail"),
+                order: queue.map(Order::of).unwrap_or_default(),
             })
-        };
-    let (near, far) = (keys.terrestrial_rate_bps, keys.far_rate_bps);
-    [
+        });
+        hop.transpose()
+    };
+    Ok([
         hop(
             keys.terrestrial_hop,
-            near,
+            keys.terrestrial_rate_bps,
+            keys.terrestrial_trace,
+            ("terrestrial_buffer", keys.terrestrial_buffer),
             keys.terrestrial_queue,
-            keys.terrestrial_loss,
-        ),
-        hop(keys.far_hop, far, keys.far_queue, keys.far_loss),
-    ]
+        )?,
+        hop(
+            keys.far_hop,
+            keys.far_rate_bps,
+            keys.far_trace,
+            ("far_buffer", keys.far_buffer),
+            keys.far_queue,
+        )?,
+    ])
 }
 
 /// Fates of ACKs that the head allows.

@@ -1,69 +1,151 @@
-//! Hops beside the link with a constant rate: part of rule `early`. They serve one packet at a time, so that packets leave one
-//! service time apart. A drop-tail queue without losses serves each as soon as it can: D(k) = max(D(k - 1), A(k)) + S(k).
+//! Hops beside the link: parts of the rules `early`, `queue`, `fifo` and `story`.
+//!
+//! A hop with a constant rate serves one packet at a time, so that packets leave one service time apart, and their places in its buffer
+//! with them. A drop-tail queue serves each as soon as it can: D(k) = max(D(k - 1), A(k)) + S(k), lost packets included. A hop without a
+//! rate and a trace takes no time. Of a hop with a trace a log does not have the times at which packets leave its buffer.
 
 use std::collections::BTreeMap;
 
 use tmt_core::types::{Span, Time};
 
+use super::head::{Hop, Pace};
+use super::queue::Queue;
 use super::report::{Rule, RuleTally};
+use super::row::Row;
+use super::server::fifo::Fifo;
 
-/// One hop of a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Hop {
-    /// Its rate, bit/s; `None` if it is unknown, as with a trace.
-    pub(super) rate_bps: Option<u64>,
-    /// Whether it serves all that it does not drop, first in, first out.
-    pub(super) is_exact: bool,
+/// A packet that has arrived at a hop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Visit {
+    pub(super) row: Row,
+    pub(super) arrived: Time,
+    /// Time at which it left for the next hop; `None` if it did not.
+    pub(super) left: Option<Time>,
+    /// Whether it was dropped or lost there, and when, if not after the run.
+    pub(super) is_gone: bool,
+    pub(super) gone: Option<Time>,
 }
 
-/// A hop, replayed in the order of departure.
+/// A hop, replayed in the orders of arrival and departure.
 #[derive(Debug)]
 pub(super) struct Replay {
     name: &'static str,
     hop: Hop,
-    /// Departures not yet replayed, by time and line: arrival and size.
-    ahead: BTreeMap<(Time, u64), (Time, u64)>,
+    /// Departures not yet replayed, by time, arrival and line; `true` for those to the next hop.
+    ahead: BTreeMap<(Time, Time, u64), (Row, bool)>,
     /// The previous departure.
     free: Time,
+    queue: Queue,
+    fifo: Fifo,
+    /// First of the packets that wait at the end of the run: arrival, line and size.
+    waiting: Option<(Time, u64, u64)>,
+    /// Whether one that is lost is in service then.
+    is_busy: bool,
 }
 
 impl Replay {
-    /// Column `name` has the departures.
-    pub(super) fn new(name: &'static str, hop: Hop) -> Self {
+    /// Column `name` has the departures; these are the classes of the flows.
+    pub(super) fn new(name: &'static str, hop: Hop, classes: Vec<u64>) -> Self {
         Self {
             name,
             hop,
             ahead: BTreeMap::new(),
             free: Time::ZERO,
+            queue: Queue::of(hop.capacity, hop.is_drop_tail),
+            fifo: Fifo::new(hop.order, classes, false),
+            waiting: None,
+            is_busy: false,
         }
     }
 
-    /// A packet of `size` bytes on `line` arrived and left at these times.
-    pub(super) fn passes(&mut self, line: u64, arrived: Time, left: Time, size: u64) {
-        if self.hop.rate_bps.is_some() {
-            self.ahead.insert((left, line), (arrived, size));
+    /// A packet arrives.
+    pub(super) fn visits(&mut self, visit: &Visit, tally: &mut RuleTally) {
+        let Visit {
+            row,
+            arrived,
+            left,
+            gone,
+            is_gone,
+        } = *visit;
+        let mut story = tally.at(Rule::Story, row.line);
+        for (name, at) in [(self.name, left), ("gone", gone)] {
+            let Some(at) = at else { continue };
+            let why = ", when it reached the hop";
+            if self.hop.pace == Pace::AtOnce {
+                story.exactly(name, at, arrived, why);
+            } else {
+                story.not_before(name, at, arrived, why);
+            }
         }
+        let Pace::Rate(_) = self.hop.pace else { return };
+        let is_dropped = gone == Some(arrived);
+        self.queue.arrives(&row, arrived, is_dropped, left.or(gone));
+        if is_dropped {
+            return;
+        }
+        match (left, gone) {
+            (Some(at), _) => {
+                self.ahead.insert((at, arrived, row.line), (row, true));
+            }
+            (None, Some(at)) if self.hop.is_drop_tail => {
+                self.ahead.insert((at, arrived, row.line), (row, false));
+            }
+            (None, _) if !is_gone => {
+                let turn = (arrived, row.line, row.kept_in_order_with());
+                self.fifo.waits(&row, turn);
+                let waits = (arrived, row.line, row.size);
+                self.waiting = Some(self.waiting.map_or(waits, |first| first.min(waits)));
+            }
+            _ => self.is_busy = true,
+        }
+    }
+
+    /// Replays all that is left at the end of the log; `latest` is its last event.
+    pub(super) fn finish(&mut self, latest: Time, tally: &mut RuleTally) {
+        self.serve(None, tally);
+        self.queue.finish(tally);
+        let Some((arrived, line, size)) = self.waiting.filter(|_| !self.is_busy) else {
+            return;
+        };
+        if let (Pace::Rate(rate), true) = (self.hop.pace, self.hop.is_drop_tail) {
+            let [_, ends] = self.ends(rate, arrived, size);
+            let found = format_args!("open, although the run lasted until {latest}");
+            let expected = format_args!("{} by {ends}", self.name);
+            let mut early = tally.at(Rule::Early, line);
+            early.check(ends >= latest, found, expected);
+        }
+    }
+
+    /// Earliest and latest end of the next service, if it is of a packet of `size` bytes that arrived then.
+    fn ends(&self, rate: u64, arrived: Time, size: u64) -> [Time; 2] {
+        let (work, rate) = (u128::from(size) * 8_000_000_000, u128::from(rate));
+        [work / rate, work.div_ceil(rate)].map(|nanos| {
+            let span = u64::try_from(nanos).ok().and_then(Span::from_nanos);
+            let start = self.free.max(arrived);
+            start.saturating_add(span.unwrap_or(Span::MAX))
+        })
+    }
+
+    /// Replays what happened before a time.
+    pub(super) fn replay(&mut self, before: Time, tally: &mut RuleTally) {
+        self.queue.replay(Some(before), tally);
+        self.serve(Some(before), tally);
     }
 
     /// Replays the departures before a time, or all if it is `None`.
-    pub(super) fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
-        let Some(rate) = self.hop.rate_bps.map(u128::from) else {
+    fn serve(&mut self, before: Option<Time>, tally: &mut RuleTally) {
+        let Pace::Rate(rate) = self.hop.pace else {
             return;
         };
         while let Some(first) = self.ahead.first_entry()
             && before.is_none_or(|time| first.key().0 < time)
         {
-            let ((left, line), (arrived, size)) = first.remove_entry();
-            let work = u128::from(size) * 8_000_000_000;
-            let ends = [work / rate, work.div_ceil(rate)].map(|nanos| {
-                let span = u64::try_from(nanos).ok().and_then(Span::from_nanos);
-                let start = self.free.max(arrived);
-                start.saturating_add(span.unwrap_or(Span::MAX))
-            });
-            let (name, [earliest, latest]) = (self.name, ends);
+            let ((left, arrived, line), (row, passes)) = first.remove_entry();
+            let ends = self.ends(rate, arrived, row.size);
+            let (name, [earliest, latest]) = (if passes { self.name } else { "gone" }, ends);
             let mut early = tally.at(Rule::Early, line);
             let found = format_args!("{name} {left}");
-            if self.hop.is_exact {
+            if self.hop.is_drop_tail {
                 let expected =
                     format_args!("{earliest} or {latest}, one service after the packet before");
                 early.check(ends.contains(&left), found, expected);
@@ -73,6 +155,7 @@ impl Replay {
                 early.check(left >= earliest, found, expected);
             }
             self.free = left;
+            self.fifo.check(&row, (arrived, left, left), tally);
         }
     }
 }

@@ -154,7 +154,7 @@ fn check_parts(whole: &Row, row: &Row, head: &Head, tally: &mut RuleTally) {
         // The packet may be complete before its last repair unit is sent.
         serialised = serialised.min(between(service.start, at) - forward);
     }
-    let beside = row.beside.and_then(|beside| beside.delays);
+    let beside = row.beside.and_then(|beside| beside.delays());
     let toward = match beside {
         None => between(row.sent, enqueued),
         Some(_) => i128::from(head.toward.as_nanos()),

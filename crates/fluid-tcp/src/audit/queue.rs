@@ -37,11 +37,19 @@ pub(super) struct Queue {
 }
 
 impl Queue {
+    /// The queue of the gateway.
     pub(super) fn new(head: &Head, listed: Option<Listed>) -> Self {
         Self {
             listed,
-            capacity: head.capacity,
-            drop_tail: head.drop_tail,
+            ..Self::of(head.capacity, head.drop_tail)
+        }
+    }
+
+    /// A queue that drops only when it is full if it is drop-tail.
+    pub(super) fn of(capacity: Capacity, drop_tail: bool) -> Self {
+        Self {
+            capacity,
+            drop_tail,
             ..Self::default()
         }
     }
@@ -49,21 +57,26 @@ impl Queue {
     /// Processes the log's next row; `sent` is the latest of the log, so that no earlier arrival can follow.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
         if let Some(at) = row.enqueued.filter(|_| row.fate != Fate::Duplicate) {
-            let room = self.capacity.of(row.size);
-            let arrival = (row.fate == Fate::Queue, row.left, room);
-            self.ahead.insert((at, row.line), arrival);
+            self.arrives(row, at, row.fate == Fate::Queue, row.left);
         }
         self.replay(Some(sent), tally);
     }
 
+    /// The packet of a row arrives at a time, and is dropped then or leaves at another.
+    pub(super) fn arrives(&mut self, row: &Row, at: Time, is_dropped: bool, leaves: Option<Time>) {
+        let room = self.capacity.of(row.size);
+        self.ahead
+            .insert((at, row.line), (is_dropped, leaves, room));
+    }
+
     /// Replays all remaining arrivals at the end of the log.
-    pub(super) fn finish(mut self, tally: &mut RuleTally) {
+    pub(super) fn finish(&mut self, tally: &mut RuleTally) {
         self.replay(None, tally);
         self.check_drops(tally);
     }
 
     /// Replays the arrivals before a time, or all if it is `None`.
-    fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
+    pub(super) fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
         while let Some(first) = self.ahead.first_entry()
             && before.is_none_or(|time| first.key().0 < time)
         {

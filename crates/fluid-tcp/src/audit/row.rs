@@ -19,15 +19,15 @@ use super::totals::Counts;
 /// the queue when they reach the gateway. Without `crossed`, there are no hops beside the link.
 pub(super) const HEADER: (&str, &[&str]) = (
     "flow,packet,copy,sent_s,enqueued_s,service_start_s,service_end_s,first_lldu,last_lldu,delivered_s,fate,acked_s,\
-     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+     delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
     &[
-        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
         "",
-        ",crossed_s,delay_terrestrial_s,delay_far_s",
-        ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
-        ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s",
+        ",crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
+        ",offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
+        ",left_s,size_bytes,offered_s,crossed_s,delay_terrestrial_s,delay_far_s,gone_s",
         ",delay_propagation_s,delay_queue_s,delay_serialisation_s,delay_wait_s,left_s,size_bytes,offered_s,crossed_s,\
-         delay_terrestrial_s,delay_far_s",
+         delay_terrestrial_s,delay_far_s,gone_s",
     ],
 );
 
@@ -64,6 +64,7 @@ struct Fields {
     crossed: Option<Seconds>,
     delay_terrestrial: Option<Seconds>,
     delay_far: Option<Seconds>,
+    gone: Option<Seconds>,
 }
 
 /// One transmission of a packet.
@@ -101,7 +102,36 @@ pub(super) struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Beside {
     pub(super) crossed: Option<Time>,
-    pub(super) delays: Option<[Span; 2]>,
+    at_hops: AtHops,
+}
+
+/// What the hops beside the link did to a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AtHops {
+    /// It is still on its way, or never came out of the link.
+    Neither,
+    /// It was delivered after these delays.
+    Delayed([Span; 2]),
+    /// A hop dropped it then, or lost it in a service that ended then.
+    Gone(Time),
+}
+
+impl Beside {
+    /// Delays at the hops before and behind the link of what was delivered.
+    pub(super) fn delays(&self) -> Option<[Span; 2]> {
+        match self.at_hops {
+            AtHops::Delayed(delays) => Some(delays),
+            AtHops::Neither | AtHops::Gone(_) => None,
+        }
+    }
+
+    /// Time at which a hop dropped it, or the end of its service there if it was lost; `None` if that is after the run.
+    pub(super) fn gone(&self) -> Option<Time> {
+        match self.at_hops {
+            AtHops::Gone(at) => Some(at),
+            AtHops::Neither | AtHops::Delayed(_) => None,
+        }
+    }
 }
 
 /// Fate of a transmission.
@@ -277,8 +307,15 @@ impl Fields {
         let fits = delays.is_some() == self.delivered.is_some();
         let expected = "both for a delivery, otherwise none";
         ensure(fits, "delays at the hops beside the link", expected)?;
-        let delays = delays.map(|(near, far)| [near, far]);
-        Ok(Beside { crossed, delays })
+        let no_time = self.gone.is_none();
+        let expected = "nothing, unless the fate is terrestrial or far";
+        ensure(gone || no_time, "a time in 'gone'", expected)?;
+        let at_hops = match (delays, self.gone) {
+            (Some((near, far)), _) => AtHops::Delayed([near, far]),
+            (None, Some(at)) => AtHops::Gone(at.0),
+            (None, None) => AtHops::Neither,
+        };
+        Ok(Beside { crossed, at_hops })
     }
 
     /// The parts of the delay, which must be given if and only if the log has them and the transmission was delivered.

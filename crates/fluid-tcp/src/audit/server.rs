@@ -4,7 +4,7 @@
 //! Rows are in the order of sending, and no packet is served before it is sent. A row is therefore replayed once a row
 //! sent after the start of its service has been read.
 
-mod fifo;
+pub(super) mod fifo;
 mod on_slots;
 mod on_timeline;
 
@@ -154,7 +154,8 @@ impl<'t> Server<'t> {
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
         let taken = self.at_head(served.enqueued);
-        self.fifo.check(served, taken, tally);
+        let times = (served.enqueued, served.service.start, taken);
+        self.fifo.check(&served.row, times, tally);
         let has_own_time = self.check_in_order(&served.row, tally);
         match self.head.link {
             Link::Synthetic => self.check_rate(served, tally),

@@ -203,6 +203,9 @@ pub struct Sender {
     quiet: bool,
     /// Whether cwnd, and nothing else, stopped the sender at its last attempt.
     cwnd_limited: bool,
+    /// The first packet after those that were sent when cwnd last stopped the sender, and when that was last looked at.
+    filled_below: u64,
+    looked_below: u64,
     /// The next new packet carries CWR.
     cwr_pending: bool,
     /// [`CongestionControl::controls_recovery_window`], which is constant.
@@ -286,6 +289,8 @@ impl Sender {
             timeouts_in_row: 0,
             retransmit: None,
             cwnd_limited: false,
+            filled_below: 0,
+            looked_below: 0,
             limited_transmits: 0,
             recover: None,
             timed_packet: None,
@@ -663,6 +668,28 @@ impl Sender {
             in_flight,
             cause,
         });
+    }
+
+    /// cwnd, and nothing else, stops the sender.
+    #[inline]
+    fn on_window_filled(&mut self) {
+        self.cwnd_limited = true;
+        self.filled_below = self.snd_nxt;
+        self.looked_below = self.snd_nxt;
+    }
+
+    /// The sender stops for another reason. If its application has nothing more, that counts only once the flight that filled the window has
+    /// been acknowledged, and when something has been sent since (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
+    #[inline]
+    fn on_window_open(&mut self) {
+        if self.snd_nxt == self.supplied {
+            let has_sent = std::mem::replace(&mut self.looked_below, self.snd_nxt) < self.snd_nxt;
+            if !has_sent || self.snd_una < self.filled_below {
+                return;
+            }
+        }
+        self.cwnd_limited = false;
+        self.filled_below = self.snd_nxt;
     }
 
     /// Whether growth counts segments and slow start has not yet doubled what was in flight: as in Linux

@@ -38,10 +38,11 @@ const COLUMNS: &[Column] = &[
     Column::maybe("crossed", Kind::Time),
     Column::maybe("delay_terrestrial", Kind::Time),
     Column::maybe("delay_far", Kind::Time),
+    Column::maybe("gone", Kind::Time),
 ];
 
 /// Columns of a log without hops beside the link.
-const ALONE: usize = COLUMNS.len() - 3;
+const ALONE: usize = COLUMNS.len() - 4;
 
 /// The same for packets of one size that no proxy sends again.
 const USUAL: usize = ALONE - 2;
@@ -63,6 +64,8 @@ struct Row {
     acked: Option<Time>,
     /// Time at which it left the gateway's buffer.
     left: Option<Time>,
+    /// Time at which it was dropped beside the link, or the end of its service there if it was lost.
+    gone: Option<Time>,
 }
 
 impl Row {
@@ -277,6 +280,7 @@ impl<W: Write + Send> PacketLog<W> {
             time(crossed),
             span(near),
             span(far),
+            time(within(row.gone)),
         ];
         self.table.row(&cells[..self.columns]);
     }
@@ -321,8 +325,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.change(copy.ordinal, |row| row.fate = Fate::Queue);
     }
 
-    fn on_gone_beside(&mut self, _now: Time, copy: Transmission, side: Side) {
-        self.change(copy.ordinal, |row| row.fate = side.into());
+    fn on_gone_beside(&mut self, at: Time, copy: Transmission, side: Side) {
+        self.change(copy.ordinal, |row| {
+            (row.fate, row.gone) = (side.into(), Some(at));
+        });
     }
 
     fn on_departure(&mut self, left: Time, copy: Transmission, lost: bool) {

@@ -31,7 +31,7 @@ pub struct Metric<T> {
     pub value: fn(&T) -> Option<f64>,
     /// Row of the table; `None` if it is not in the table.
     pub row: Option<Row>,
-    /// Whether it is one of an application or of a path beside the link. JSON and table have it only where it applies.
+    /// Whether it is one of an application, of a path beside the link or of several flows. JSON and table have it only where it applies.
     pub is_optional: bool,
 }
 
@@ -178,6 +178,7 @@ macro_rules! metrics {
     (is) => { false };
     (is application) => { true };
     (is path) => { true };
+    (is flows) => { true };
     (row) => { None };
     (row $place:literal $label:literal $show:expr) => {
         Some(Row { place: $place, label: $label, show: $show })
@@ -441,6 +442,10 @@ metrics! {
     /// a single one beside others.
     jain_index: Option<f64> = source.shared.and_then(|shared| jain_index(shared.into_iter())),
         66 "Jain's fairness index (bulk)" Show::Decimals(4);
+    /// Time from the last start of a bulk flow to the end of the first window of ten round trips, at least 100 ms, in which the bulk flows have fair
+    /// shares: an index of 1/(1 + 0.1²) or more. Absent if there is no such window before the first completion, and with fewer than two bulk flows.
+    #[serde(skip_serializing_if = "Option::is_none")] #[of flows]
+    convergence_time_s: Option<f64> = source.converged.map(Span::as_secs_f64), 77 "convergence time s" Show::Decimals(3);
     /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
     lldus_used: Option<u64> = source.link.usage.lldus_used;
     /// Attempts → LLDUs that were used and delivered.
@@ -493,6 +498,8 @@ struct TotalSource<'a> {
     link: LinkUse<'a>,
     /// Payload of each bulk flow in the time that all of them share; `None` if they share none, or there is nothing to compare.
     shared: Option<Vec<f64>>,
+    /// Time that the bulk flows took to converge to fair shares.
+    converged: Option<Span>,
 }
 
 /// Use of the links by a run.
@@ -560,8 +567,14 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The results of a run with this use of its links.
-    pub(crate) fn new(setup: &Setup, end: Time, link: LinkUse<'_>, tallies: &[&FlowTally]) -> Self {
+    /// The results of a run with this use of its links, and with this time to fair shares, if they were reached.
+    pub(crate) fn new(
+        setup: &Setup,
+        end: Time,
+        link: LinkUse<'_>,
+        tallies: &[&FlowTally],
+        converged: Option<Span>,
+    ) -> Self {
         let duration = end.since(setup.begin);
         let capacity = link.usage.capacity_packets;
         let (flows, total) = Observed::all(setup, duration, capacity, tallies);
@@ -573,6 +586,7 @@ impl RunReport {
         let source = TotalSource {
             link,
             shared: shared.filter(|shared| shared.len() > 1 || setup.flows.len() == 1),
+            converged,
         };
         Self {
             duration_s: duration.as_secs_f64(),

@@ -124,8 +124,8 @@ hooks! {
     fn on_offered_again(at: Time, transmission: Transmission);
     /// The queue dropped a packet that it had accepted.
     fn on_dropped(now: Time, transmission: Transmission);
-    /// A packet was dropped or lost on the path of this side.
-    fn on_gone_beside(now: Time, transmission: Transmission, side: Side);
+    /// A packet was dropped on the path of this side at `at`, or is lost there, and its service ends then.
+    fn on_gone_beside(at: Time, transmission: Transmission, side: Side);
     /// The link has begun to serve a packet. Reported when the packet has left, or at the end of the run.
     fn on_service(transmission: Transmission, service: &Service);
     /// A packet left the queue at `left`. `lost` states whether the link lost it.

@@ -14,7 +14,7 @@ mod route;
 mod side_hops;
 
 use tmt_core::channel::Losses;
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 use tmt_link::hop::{
     Attach as _, Delay, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied,
@@ -25,6 +25,7 @@ use crate::endpoint::sender::TimerOutcome;
 use crate::endpoint::tcp::Tcp;
 use crate::endpoint::{Ends, Outgoing, Source, Transmission};
 use crate::simulation::ack_filter;
+use crate::simulation::convergence::Convergence;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
@@ -66,6 +67,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     /// Greedy flows that have not started, and whether none of them is complete.
     unstarted: usize,
     shares: bool,
+    convergence: Convergence,
     /// Flows that are not complete.
     unfinished: usize,
     failure: Option<RunError>,
@@ -209,6 +211,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         served: 0,
         unstarted: setup.flows.iter().filter(|flow| flow.is_greedy()).count(),
         shares: true,
+        convergence: Convergence::new(longest_round_trip(setup)),
         unfinished: setup.flows.len() + endless,
         failure: None,
     };
@@ -225,6 +228,15 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         Some(failure) => Err(failure),
         None => Ok(run.report(end)),
     }
+}
+
+/// The longest round trip of a greedy flow, without queues.
+fn longest_round_trip(setup: &Setup) -> Span {
+    let flows = setup.flows.iter().enumerate();
+    let greedy = flows.filter(|(_, flow)| flow.is_greedy());
+    let terrestrial = greedy.map(|(number, _)| setup.terrestrial_rtt(number));
+    let longest = terrestrial.max().unwrap_or(Span::ZERO);
+    longest.saturating_add(setup.rtt)
 }
 
 /// Whether the event at `now` is the one to act on; then it is gone. A deadline that has since moved to an earlier time had
@@ -411,6 +423,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     #[inline]
     fn on_delivery(&mut self, now: Time) {
+        if now >= self.convergence.due {
+            self.end_windows(now);
+        }
         // In its slot, without a copy.
         let delivery = self.events.take_delivery();
         let (flow, segment) = (delivery.flow(), delivery.segment());

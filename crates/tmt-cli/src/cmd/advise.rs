@@ -48,9 +48,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for text in show::warnings(&advice) {
         warning!("advise", "{text}");
     }
-    let params = show::params(&question, &advice);
-    let document = Document::new(SCHEMA, params, show::results(&advice));
-    write(&mut output, args.json, &document, |_| show::text(&advice))?;
+    let given = &args.run.0;
+    let params = show::params(&question, &advice, given);
+    let document = Document::new(SCHEMA, params, show::results(&advice, given));
+    write(&mut output, args.json, &document, |_| {
+        show::text(&advice, given)
+    })?;
     output.finish()
 }
 

@@ -12,6 +12,10 @@
 //!     credits ← credits − size of the packet
 //! ```
 //!
+//! The quantum is a full packet of the run unless it is given: 1514 B in Sec. 5.2.4 are the MTU of Ethernet and its header, which
+//! counts in the size of a packet there, as in Linux, and not here. With 14 B more than a full packet, each new queue would send two
+//! in its first turn.
+//!
 //! The hash is of the number of the flow, which stands for its five-tuple, with a perturbation from the seed of the run. The packet
 //! that finds the buffer full counts as one of its queue; if it is the only one there and that queue has the most bytes, it is
 //! refused.
@@ -30,10 +34,14 @@ pub static ENTRY: Entry = Entry {
     name: "fq-codel",
     about: "a queue with CoDel for each flow, which take turns (RFC 8290)",
     parameters: &[
-        // As CoDel; then the quantum and the number of queues of RFC 8290, Sec. 4.1.1 and 4.1.2.
+        // As CoDel; then the quantum and the number of queues of RFC 8290, Sec. 5.2.4 and 5.2.5.
         Parameter::duration("target", Span::from_millis(5)),
         Parameter::duration("interval", Span::from_millis(100)),
-        Parameter::preset("quantum", Kind::Size, Value::Size(Bytes(1514))),
+        Parameter::optional(
+            "quantum",
+            Kind::Size,
+            "what a flow may send in its turn, else a full packet",
+        ),
         Parameter::preset("flows", Kind::Count(1, 65_536), Value::Count(1024)),
     ],
     examples: &[
@@ -85,8 +93,12 @@ impl FqCoDel {
             ..FlowQueue::default()
         };
         let number = parameters.count("flows");
+        let quantum = match parameters.get("quantum") {
+            Some(Value::Size(quantum)) => *quantum,
+            _ => context.packet,
+        };
         Self {
-            quantum: size(parameters.size("quantum")),
+            quantum: size(quantum).max(1),
             perturbation: context.random("fq-codel").at(0).to_bits(),
             queues: (0..number).map(|_| queue()).collect(),
             new: VecDeque::new(),
@@ -269,6 +281,19 @@ mod tests {
         // All lists are empty: the flow is new again, with a full quantum.
         fq.enqueue(Time::ZERO, packet(40, a, 100), &mut none);
         assert_eq!((fq.new.len(), fq.old.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_full_packet_takes_a_whole_turn() {
+        // Flow a is new with two full packets when a packet of b arrives; b waits for one of them, as it would on Ethernet, where
+        // quantum and packet both have 14 B more.
+        let mut fq = fq("fq-codel", 1);
+        let [a, b] = apart(&fq, 2)[..] else { panic!() };
+        let mut none = Vec::new();
+        for packet in [packet(0, a, 1000), packet(1, a, 1000), packet(10, b, 200)] {
+            fq.enqueue(Time::ZERO, packet, &mut none);
+        }
+        assert_eq!(drain(&mut fq), [0, 10, 1]);
     }
 
     #[test]

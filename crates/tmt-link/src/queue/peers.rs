@@ -82,7 +82,8 @@ const END_NS: u64 = 2_700_000_000;
 #[test]
 fn fq_codel_serves_and_drops_as_in_ns3() {
     let arrivals = arrivals(FQ_CODEL);
-    let begins = replay("fq-codel:flows=65536", &arrivals, BitRate(10_000_000), 1);
+    let discipline = "fq-codel:quantum=1514B,flows=65536";
+    let begins = replay(discipline, &arrivals, BitRate(10_000_000), 1);
     let both = arrivals.iter().zip(begins);
     let both: Vec<_> = both.filter(|(arrival, _)| arrival.at < END_NS).collect();
     // ns-3 drops one packet later than RFC 8289 where a delay has been above the target for an interval to the microsecond, and

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
-use super::{Arrived, Served};
+use super::Arrived;
 use crate::audit::head::Order;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::Row;
@@ -34,7 +34,7 @@ struct Lane {
 
 /// The orders of a queue, replayed in the order of service.
 #[derive(Debug, Default)]
-pub(super) struct Fifo {
+pub(in crate::audit) struct Fifo {
     order: Order,
     /// Classes of the flows.
     classes: Vec<u64>,
@@ -44,7 +44,7 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
-    pub(super) fn new(order: Order, classes: Vec<u64>, shows_turns: bool) -> Self {
+    pub(in crate::audit) fn new(order: Order, classes: Vec<u64>, shows_turns: bool) -> Self {
         Self {
             order,
             classes,
@@ -70,7 +70,7 @@ impl Fifo {
     }
 
     /// A packet still waited for service at the end of the run.
-    pub(super) fn waits(&mut self, row: &Row, arrived: Arrived) {
+    pub(in crate::audit) fn waits(&mut self, row: &Row, arrived: Arrived) {
         let lane = self.lanes.entry(self.lane(row)).or_default();
         lane.waiting = Some(lane.waiting.map_or(arrived, |first| first.min(arrived)));
     }
@@ -81,13 +81,16 @@ impl Fifo {
         self.lanes.values().map(|lane| lane.tied.len()).sum()
     }
 
-    /// Checks the next service; the queue was asked for a packet at `taken`.
-    pub(super) fn check(&mut self, served: &Served, taken: Time, tally: &mut RuleTally) {
-        let (row, enqueued) = (&served.row, served.enqueued);
+    /// Checks the next service, of a packet that was enqueued then; the queue was asked for a packet at `taken`.
+    pub(in crate::audit) fn check(
+        &mut self,
+        row: &Row,
+        (enqueued, start, taken): (Time, Time, Time),
+        tally: &mut RuleTally,
+    ) {
         let (line, flow) = (row.line, row.kept_in_order_with());
         let number = self.lane(row);
         let mut fifo = tally.at(Rule::Fifo, line);
-        let start = served.service.start;
         let found = format_args!("served {start}, enqueued {enqueued}");
         let scope = self.order.scope();
         let lane = self.lanes.entry(number).or_default();

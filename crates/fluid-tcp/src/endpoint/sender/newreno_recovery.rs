@@ -28,11 +28,11 @@ impl Sender {
         };
         let goes_back = self.send_cursor < self.snd_nxt;
         if !goes_back && !self.has_new_data() {
-            self.cwnd_limited = false;
+            self.on_window_open();
             return None;
         }
         if in_flight >= inflated + limited {
-            self.cwnd_limited = true;
+            self.on_window_filled();
             return None;
         }
         if in_flight >= inflated {

@@ -124,7 +124,7 @@ impl Sender {
             return Next::Unknown;
         }
         if !self.allows_next() {
-            self.cwnd_limited = true;
+            self.on_window_filled();
             return Next::Nothing;
         }
         let mut unseen = self.rtx_cursor.max(self.snd_una)..self.lost_below;

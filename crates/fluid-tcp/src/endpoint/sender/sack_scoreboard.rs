@@ -124,11 +124,11 @@ impl Sender {
     /// Returns the next new packet outside recovery, with limited transmit.
     pub(super) fn next_new_data(&mut self) -> Option<u64> {
         if !self.has_new_data() {
-            self.cwnd_limited = false;
+            self.on_window_open();
             return None;
         }
         if self.packets_in_window() >= self.window {
-            self.cwnd_limited = true;
+            self.on_window_filled();
             return None;
         }
         if self.snd_nxt - self.snd_una >= self.window {
@@ -160,7 +160,7 @@ impl Sender {
     /// `NextSeg()`, rules 1 to 3: lost packets, new data, packets that may be lost.
     pub(super) fn next_seg(&mut self) -> Option<u64> {
         if !self.allows_next() {
-            self.cwnd_limited = true;
+            self.on_window_filled();
             return None;
         }
         if !self.f_rto_sends_new_data() {
@@ -173,7 +173,7 @@ impl Sender {
         if self.has_new_data() {
             return Some(self.snd_nxt);
         }
-        self.cwnd_limited = false;
+        self.on_window_open();
         // Rule 3 retransmits packets that may be lost. RACK needs no guess.
         if !matches!(self.phase, Phase::Recovery { .. }) || self.rack.is_some() {
             return None;

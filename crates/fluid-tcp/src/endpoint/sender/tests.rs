@@ -76,6 +76,31 @@ fn the_advertised_window_limits_what_is_outstanding_and_cwnd_only_with_window_va
 }
 
 #[test]
+fn acks_of_a_flight_that_filled_the_window_grow_it_although_the_application_has_nothing_more() {
+    // As Linux 6.18 did with an object of 35 segments: 10 and 20 fill the window, 5 do not, and all 35 count (benches/replay/pages).
+    let endpoint = Endpoint {
+        window_validation: true,
+        ..endpoint(true, Recovery::Prr, 10)
+    };
+    let mut sender = sender(endpoint, Some(35));
+    let deliver = |sender: &mut Sender, packets: std::ops::RangeInclusive<u64>, millis| {
+        for next in packets {
+            sender.on_ack(at(millis), &ack(next, &[]));
+            drain(sender, at(millis));
+        }
+        sender.snapshot().cwnd
+    };
+    drain(&mut sender, at(0));
+    assert!((deliver(&mut sender, 1..=10, 100) - 20.0).abs() < 1e-12);
+    assert!((deliver(&mut sender, 11..=30, 200) - 40.0).abs() < 1e-12);
+    assert!((deliver(&mut sender, 31..=35, 300) - 45.0).abs() < 1e-12);
+    // The next object does not fill the window.
+    sender.supply(70);
+    assert_eq!(drain(&mut sender, at(400)).len(), 35);
+    assert!((deliver(&mut sender, 36..=70, 500) - 45.0).abs() < 1e-12);
+}
+
+#[test]
 fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicate_acks() {
     // RFC 3042, Sec. 2.
     for sack in [true, false] {

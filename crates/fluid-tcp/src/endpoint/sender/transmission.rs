@@ -25,11 +25,11 @@ impl Sender {
         }
         // The short way, taken after almost every ACK. Nothing is SACKed, so that limited transmit has no part.
         if !self.has_new_data() {
-            self.cwnd_limited = false;
+            self.on_window_open();
             return None;
         }
         if self.snd_nxt - self.snd_una >= self.window {
-            self.cwnd_limited = true;
+            self.on_window_filled();
             return None;
         }
         Some(self.next_new(now))

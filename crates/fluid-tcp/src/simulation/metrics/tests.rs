@@ -14,7 +14,7 @@ fn jains_index_is_one_for_equal_flows_and_one_over_n_for_a_single_active_flow() 
 #[test]
 fn the_list_of_metrics_agrees_with_json() {
     let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
-    let report = RunReport::new(&setup, Time::ZERO, LinkUse::default(), &[]);
+    let report = RunReport::new(&setup, Time::ZERO, LinkUse::default(), &[], None);
     let json = serde_json::to_value(&report.total).unwrap();
     let json = json.as_object().unwrap();
     let (metrics, total) = (Metrics::ALL.iter(), Total::ALL.iter());

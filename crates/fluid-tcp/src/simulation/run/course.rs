@@ -19,6 +19,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.unstarted -= 1;
             if self.unstarted == 0 {
                 self.mark_shared(0);
+                let payload = self.greedy_payload();
+                self.convergence.begin(now, payload);
             }
         }
         let connection = &mut self.connections[flow as usize];
@@ -55,6 +57,26 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
     }
 
+    /// Payload that each greedy flow has delivered, bytes.
+    fn greedy_payload(&self) -> Vec<u64> {
+        let flows = self.connections.iter().zip(&self.setup.flows);
+        let greedy = flows.filter(|(_, flow)| flow.is_greedy());
+        let payload = greedy.map(|(connection, flow)| {
+            let bulk = |packets| flow.payload_of(packets, self.setup.packet);
+            connection.ends.delivered(bulk)
+        });
+        payload.collect()
+    }
+
+    /// The windows in which shares are compared and that have ended: nothing has been delivered since.
+    #[inline(never)]
+    pub(super) fn end_windows(&mut self, now: Time) {
+        while now >= self.convergence.due {
+            let payload = self.greedy_payload();
+            self.convergence.end_window(payload);
+        }
+    }
+
     /// The far host of a flow has everything.
     #[inline(never)]
     pub(super) fn complete(&mut self, now: Time, flow: u32) {
@@ -64,6 +86,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.unfinished -= 1;
             if self.shares && self.setup.flows[flow as usize].is_greedy() {
                 self.shares = false;
+                self.convergence.stop();
                 self.mark_shared(1);
             }
         }
@@ -103,6 +126,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     }
 
     pub(super) fn report(mut self, end: Time) -> RunReport {
+        self.end_windows(end);
         self.process_departures(end);
         // Packets still in service count as served if their service began within the run.
         let usage = self.gateway.usage(end);
@@ -132,6 +156,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 .map(|path| (path.usage(end), path.waits())),
             sides: self.side.usage(end),
         };
-        RunReport::new(self.setup, end, link, &tallies)
+        let converged = self.convergence.reached();
+        RunReport::new(self.setup, end, link, &tallies, converged)
     }
 }

@@ -171,7 +171,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// Acts on what becomes of a packet at a hop beside the gateway.
     fn on_side_event(&mut self, now: Time, index: usize, event: Event) {
         let side = self.side.side(index);
-        let (packet, what): (Packet, fn(&mut Met) -> &mut u64) = match event {
+        let (packet, at, what): (Packet, Time, fn(&mut Met) -> &mut u64) = match event {
             Event::Served(packet, service) => {
                 let waited = service.start.since(packet.enqueued);
                 self.side.on_wait(side, waited);
@@ -185,9 +185,11 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                         .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
                     return;
                 }
-                (packet, |met| &mut met.lost)
+                (packet, service.end, |met| &mut met.lost)
             }
-            Event::Refused(packet) | Event::Dropped(packet) => (packet, |met| &mut met.dropped),
+            Event::Refused(packet) | Event::Dropped(packet) => {
+                (packet, now, |met| &mut met.dropped)
+            }
             Event::Acknowledged(..) => return,
             Event::Failed(error) => {
                 let hop = self.side.hops[index].name();
@@ -199,7 +201,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         tally.on_gone(packet.id);
         tally.count_beside(side, what);
         let transmission = Transmission::of(&packet);
-        self.probe.on_gone_beside(now, transmission, side);
+        self.probe.on_gone_beside(at, transmission, side);
     }
 
     /// Fails the run if a hop holds packets for which nothing is due. Called when nothing but timers of senders is scheduled.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use tmt_core::channel::SlotChannel;
 use tmt_study::advise::{Advice, Candidate, LinkFacts, Runs};
 
-use crate::cmd::tcp::typed;
+use crate::cmd::tcp::{Given, typed};
 
 /// Parameters that decide the slots and the timeline; `tmt tcp` has the others.
 const OF_SLOTS: [&str; 7] = [
@@ -32,13 +32,13 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// The commands for `candidate`.
-    pub(super) fn of(advice: &Advice, candidate: &Candidate) -> Self {
+    /// The commands for `candidate`, with the names of files as `given`.
+    pub(super) fn of(advice: &Advice, candidate: &Candidate, given: &Given) -> Self {
         let experiment = &advice.experiment;
         let scheme = &candidate.scheme;
         if experiment.link == Some(LinkKind::Coupled) {
             let mut tcp = format!("tmt tcp --scheme {scheme}");
-            tcp += &flags(experiment, |_| true);
+            tcp += &flags(experiment, given, |_| true);
             if let Runs::Seeds { count } = advice.finals.runs {
                 tcp += &format!(" --seeds {count}");
             }
@@ -51,15 +51,15 @@ impl Commands {
         }
         let has = |keys: &[&str], key: &str| keys.contains(&key);
         let mut apply = format!("tmt apply --scheme {scheme}");
-        let slots = slots(advice);
+        let slots = slots(advice, given);
         let reads =
             |key: &str| has(&OF_TIMELINE, key) || (slots.is_none() && has(&OF_READING, key));
-        apply += &flags(experiment, reads);
+        apply += &flags(experiment, given, reads);
         if slots.is_none() {
             apply += &trace(experiment);
         }
         let is_of_channel = matches!(advice.finals.runs, Runs::Seeds { .. });
-        let mut tcp = flags(experiment, |key| {
+        let mut tcp = flags(experiment, given, |key| {
             let of_slots =
                 has(&OF_SLOTS, key) || (is_of_channel && has(&["duration", "lldu"], key));
             // The timeline link is the default of `tmt tcp`, too.
@@ -87,15 +87,15 @@ impl Commands {
 }
 
 /// The command that makes the slots.
-fn slots(advice: &Advice) -> Option<String> {
+fn slots(advice: &Advice, given: &Given) -> Option<String> {
     let experiment = &advice.experiment;
     let seed = experiment.seed().0;
     if experiment.trace.is_some() || experiment.channel.is_none() {
         let loss = experiment.loss.as_ref()?;
-        let reading = flags(experiment, |key| OF_READING.contains(&key));
+        let reading = flags(experiment, given, |key| OF_READING.contains(&key));
         return Some(format!(
             "tmt inject --channel {} --seed {seed}{reading}{}",
-            quoted(&loss.to_string()),
+            quoted(&process("loss", loss, given)),
             trace(experiment)
         ));
     }
@@ -116,7 +116,7 @@ fn slots(advice: &Advice) -> Option<String> {
         for part in parts.filter(|part| !plain.contains(part) && !is_flag(part)) {
             command += &format!(" --set {}", quoted(part));
         }
-        command += &flags(experiment, |key| link.contains(&key));
+        command += &flags(experiment, given, |key| link.contains(&key));
         return Some(format!("{command} --seed {seed}"));
     }
     let LinkFacts {
@@ -131,23 +131,36 @@ fn slots(advice: &Advice) -> Option<String> {
         lldu?,
         experiment.duration?,
         decode_delay?,
-        quoted(&channel)
+        quoted(&process("channel", experiment.channel.as_ref()?, given))
     ))
 }
 
-/// Flags of the parameters that `experiment` gives and that `is_chosen`, each after a space. The trace is no flag.
-pub(super) fn flags(experiment: &Experiment, is_chosen: impl Fn(&str) -> bool) -> String {
-    let given = |parameter: &&Parameter| {
+/// A process as it was typed, if it names a file, else with all its values.
+fn process(key: &str, process: &SlotChannel, given: &Given) -> String {
+    let typed = given.as_typed(key).and_then(<[String]>::first);
+    typed.map_or_else(|| process.to_string(), String::clone)
+}
+
+/// Flags of the parameters that `experiment` gives and that `is_chosen`, each after a space, with the names of files as `given`. The
+/// trace is no flag.
+pub(super) fn flags(
+    experiment: &Experiment,
+    given: &Given,
+    is_chosen: impl Fn(&str) -> bool,
+) -> String {
+    let chosen = |parameter: &&Parameter| {
         parameter.key != "trace" && parameter.is_given(experiment) && is_chosen(parameter.key)
     };
     let mut text = String::new();
-    for parameter in PARAMETERS.iter().filter(given) {
+    for parameter in PARAMETERS.iter().filter(chosen) {
         let flag = typed(parameter.key);
         if matches!(parameter.kind, Kind::Flag) {
             text += &format!(" {flag}");
             continue;
         }
-        for value in parameter.texts(experiment).unwrap_or_default() {
+        let typed = given.as_typed(parameter.key).map(<[String]>::to_vec);
+        let texts = typed.or_else(|| parameter.texts(experiment));
+        for value in texts.unwrap_or_default() {
             text += &format!(" {flag} {}", quoted(&value));
         }
     }

@@ -11,13 +11,14 @@ use tmt_study::conditions::Conditions;
 
 use super::commands::{Commands, flags};
 use super::of_candidates;
+use crate::cmd::tcp::Given;
 use crate::table::{Show, Table, counted, with_interval, wrap};
 
 /// Rows of the frontier and of the ranking that the tables show.
 const SHOWN: usize = 12;
 
 /// Settings of the search.
-pub(super) fn params(question: &Question, advice: &Advice) -> Value {
+pub(super) fn params(question: &Question, advice: &Advice, given: &Given) -> Value {
     let experiment = &advice.experiment;
     let (runs_by, runs) = of_runs(advice.finals.runs);
     let (_, race) = of_runs(question.runs);
@@ -26,7 +27,7 @@ pub(super) fn params(question: &Question, advice: &Advice) -> Value {
         "objective": advice.objective.name(),
         "link": experiment.link().to_string(),
         // Parameters given, as flags of `tmt tcp`.
-        "flags": flags(&question.experiment, |_| true).trim_start(),
+        "flags": flags(&question.experiment, given, |_| true).trim_start(),
         "trace": experiment.trace,
         "candidates": question.candidates.len(),
         "exhaustive": question.exhaustive,
@@ -59,8 +60,8 @@ fn conditions(advice: &Advice) -> Conditions {
     Conditions::of_params(&params)
 }
 
-/// The advice.
-pub(super) fn results(advice: &Advice) -> Value {
+/// The advice, whose commands name files as `given`.
+pub(super) fn results(advice: &Advice, given: &Given) -> Value {
     let names = |numbers: &[usize]| -> Vec<String> {
         let schemes = numbers
             .iter()
@@ -88,7 +89,7 @@ pub(super) fn results(advice: &Advice) -> Value {
     });
     json!({
         "winner": advice.winner().scheme.to_string(),
-        "commands": Commands::of(advice, advice.winner()),
+        "commands": Commands::of(advice, advice.winner(), given),
         "margin": margin,
         // The candidates at the top that the runs do not distinguish from the winner; it is the first.
         "alike": names(&advice.alike()),
@@ -300,8 +301,8 @@ fn column(objective: Objective) -> (&'static str, &'static str, Show) {
     }
 }
 
-/// The tables.
-pub(super) fn text(advice: &Advice) -> String {
+/// The tables, with commands that name files as `given`.
+pub(super) fn text(advice: &Advice, given: &Given) -> String {
     let held = conditions(advice);
     let mut text = format!("{}\n", wrap(&held.line(), "  "));
     text += &format!("{}\n\n", wrap(&format!("runs: {}", runs(advice)), "  "));
@@ -322,7 +323,7 @@ pub(super) fn text(advice: &Advice) -> String {
     text += &changes(advice);
     text += &pruned(advice);
     text += &refused(advice);
-    text += &verdict(advice);
+    text += &verdict(advice, given);
     text
 }
 
@@ -480,7 +481,7 @@ fn refused(advice: &Advice) -> String {
     text
 }
 
-fn verdict(advice: &Advice) -> String {
+fn verdict(advice: &Advice, given: &Given) -> String {
     let objective = advice.objective;
     let (name, unit, show) = column(objective);
     let number = |mean: f64, half: Option<f64>| with_interval(mean, half, show) + unit;
@@ -514,7 +515,7 @@ fn verdict(advice: &Advice) -> String {
             text += &format!("{}\n", wrap(&line, "  "));
         }
     }
-    let commands = Commands::of(advice, winner);
+    let commands = Commands::of(advice, winner, given);
     let of_one = matches!(advice.finals.runs, Runs::Seeds { count } if count > 1)
         && advice.experiment.link != Some(LinkKind::Coupled);
     if of_one {

@@ -35,6 +35,13 @@ impl Given {
         }
         Ok(experiment)
     }
+
+    /// The values of a flag as they were typed, if one of them names a file; the values of the experiment have its content.
+    pub(crate) fn as_typed(&self, key: &str) -> Option<&[String]> {
+        let named = self.in_files.iter();
+        let mut named = named.filter(|(parameter, _)| parameter.key == key);
+        named.next().map(|(_, texts)| texts.as_slice())
+    }
 }
 
 impl Source {
