@@ -141,6 +141,7 @@ const QUICK: Options = Options {
     interval_s: None,
     at_interval_s: None,
     without_ranges: true,
+    stopped: None,
 };
 
 #[test]
@@ -267,6 +268,37 @@ fn traces_of_one_kind_have_a_bound_only() {
     // 0.05 = (1 − p)^n.
     assert!((num::pow(1.0 - never_seen_bound(50), 50.0) - 0.05).abs() < 1e-12);
     assert!(fit_all(&Sequence::default(), &Options::default()).is_empty());
+}
+
+#[test]
+fn a_fit_that_is_stopped_ends_at_its_next_likelihoods_without_a_result() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Likelihoods before the stop: somewhere within the search of a model with hidden states.
+    const BEFORE: u32 = 40;
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let sequence = trace(
+        "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
+        3,
+        20_000,
+    );
+    let counted = |stops_after: fn() -> bool| {
+        ASKED.store(0, Ordering::Relaxed);
+        let options = Options {
+            stopped: Some(stops_after),
+            ..Options::default()
+        };
+        let fits = fit_all(&sequence, &options);
+        (fits, ASKED.load(Ordering::Relaxed))
+    };
+    let (whole, asked) = counted(|| ASKED.fetch_add(1, Ordering::Relaxed) == u32::MAX);
+    let unasked = fit_all(&sequence, &Options::default());
+    assert_eq!(format!("{whole:?}"), format!("{unasked:?}"));
+    assert!(asked > 20 * BEFORE, "{asked}");
+    let (none, until) = counted(|| ASKED.fetch_add(1, Ordering::Relaxed) >= BEFORE);
+    assert!(none.is_empty());
+    // What is asked afterwards costs nothing, but it ends, too.
+    assert!(until < asked / 2, "{until} {asked}");
 }
 
 /// Every text is read back as the process that it is the text of.
