@@ -94,7 +94,8 @@ impl<const N: usize> Chain<N> {
 
     /// The log-likelihood of a sequence.
     pub(crate) fn ln_likelihood(&self, coded: &Coded, theta: &[f64]) -> f64 {
-        let Some(start) = self.stationary(theta) else {
+        let start = self.stationary(theta).filter(|_| !coded.is_stopped());
+        let Some(start) = start else {
             return f64::NEG_INFINITY;
         };
         let powers = self.powers(coded, theta);
@@ -118,7 +119,8 @@ impl<const N: usize> Chain<N> {
             no: vec![0.0; self.choices],
             first: [0.0; N],
         };
-        let Some(start) = self.stationary(theta) else {
+        let start = self.stationary(theta).filter(|_| !coded.is_stopped());
+        let Some(start) = start else {
             return result;
         };
         let matrices = self.matrices(theta);

@@ -11,7 +11,7 @@ use crate::search::Stop;
 use crate::sequence::{Coded, Sequence};
 
 /// Settings of a fit.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// When a search ends.
     pub stop: Stop,
@@ -22,6 +22,8 @@ pub struct Options {
     /// Leaves out the errors and ranges of models with hidden states, which take most of the time of a fit, and the searches
     /// that begin where a range finds a larger likelihood: for a choice of the model alone.
     pub without_ranges: bool,
+    /// Whether the fits shall end early, which they then do without a result; asked at every likelihood. `None`: never.
+    pub stopped: Option<fn() -> bool>,
 }
 
 /// A model fitted to a trace.
@@ -148,14 +150,18 @@ pub fn model(name: &str) -> Option<&'static Model> {
 }
 
 /// Fits `models` to `sequence`; the fit of smallest BIC is the first. A sequence without a lost slot, or without a received
-/// one, has a fit of the Bernoulli model only, regardless of what was asked for; an empty one has none.
+/// one, has a fit of the Bernoulli model only, regardless of what was asked for; an empty one has none. Nor are there any once
+/// [`Options::stopped`] has said so.
 #[must_use]
 pub fn fit(sequence: &Sequence, models: &[&'static Model], options: &Options) -> Vec<Fit> {
     let (slots, lost) = (sequence.slots(), sequence.lost());
     if slots == 0 {
         return Vec::new();
     }
-    let coded = Coded::new(sequence);
+    let coded = Coded {
+        stopped: options.stopped,
+        ..Coded::new(sequence)
+    };
     let data = Data {
         sequence,
         coded: &coded,
@@ -168,9 +174,9 @@ pub fn fit(sequence: &Sequence, models: &[&'static Model], options: &Options) ->
     let measured = Measured::of(sequence);
     let fits = models.iter().map(|model| {
         let fitted = (model.fit)(&data);
-        report(model, &fitted, &data, &measured, options)
+        (!coded.is_stopped()).then(|| report(model, &fitted, &data, &measured, options))
     });
-    let mut fits: Vec<Fit> = fits.collect();
+    let mut fits: Vec<Fit> = fits.collect::<Option<_>>().unwrap_or_default();
     fits.sort_by(|one, other| one.bic.total_cmp(&other.bic));
     fits
 }

@@ -147,6 +147,8 @@ pub(crate) struct Coded {
     pub(crate) segments: Vec<Vec<u32>>,
     /// Slots.
     pub(crate) slots: f64,
+    /// Whether the fits shall end, after which no place is likely.
+    pub(crate) stopped: Option<fn() -> bool>,
 }
 
 impl Coded {
@@ -172,7 +174,13 @@ impl Coded {
             counts,
             segments,
             slots: to_f64(sequence.slots()),
+            stopped: None,
         }
+    }
+
+    /// Whether the fits shall end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.is_some_and(|stopped| stopped())
     }
 }
 
@@ -232,6 +240,7 @@ impl Coded {
             counts,
             segments,
             slots,
+            stopped: self.stopped,
         }
     }
 

@@ -40,7 +40,7 @@ use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{
     DecodeDelays, SlotRate, early_repeat, or_interleaver, unit_question, wrong_unit,
 };
-use tmt_core::types::{EndLine, Lldu, Metadata, Note, Span, agree};
+use tmt_core::types::{EndLine, Lldu, Metadata, Note, Slot, Span, agree};
 
 use crate::timeline::{Trace, Unreadable};
 pub use origin::Origin;
@@ -190,10 +190,22 @@ impl AppliedScheme {
     ///
     /// # Errors
     /// [`Error::TooLate`], or [`Error::Unreadable`].
-    pub fn run(&self, slots: &Trace, mut put: impl FnMut(&[Lldu])) -> Result<EndLine, Error> {
+    pub fn run(&self, slots: &Trace, put: impl FnMut(&[Lldu])) -> Result<EndLine, Error> {
+        self.run_on(slots.slots().map(|block| block.map_err(Error::from)), put)
+    }
+
+    /// As [`Self::run`], on blocks of slots in their order, the first error of which ends it.
+    ///
+    /// # Errors
+    /// That of a block, or [`Error::TooLate`].
+    pub fn run_on<E: From<Error>>(
+        &self,
+        blocks: impl IntoIterator<Item = Result<Vec<Slot>, E>>,
+        mut put: impl FnMut(&[Lldu]),
+    ) -> Result<EndLine, E> {
         let mut runner = SchemeRunner::new(self.scheme.clone(), self.rtt, self.feedback_delay);
         let mut lldus = Vec::new();
-        for slots in slots.slots() {
+        for slots in blocks {
             let pushed = runner.push_slots(&slots?, &mut lldus);
             pushed.map_err(|_| Error::TooLate)?;
             put(&lldus);

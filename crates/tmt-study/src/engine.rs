@@ -40,8 +40,9 @@ struct Known {
     seen: BTreeMap<usize, Seen>,
 }
 
-/// Experiment of a cell in place of a simulation of TCP: results of one seed, by name.
-pub type OwnRun = fn(&Experiment) -> Result<Fields, String>;
+/// Experiment of a cell in place of a simulation of TCP: results of one seed, by name. The function says whether the work shall end
+/// early, which is then an error of any text.
+pub type OwnRun = fn(&Experiment, &dyn Fn() -> bool) -> Result<Fields, String>;
 
 /// The work of a plan, or of a part of it.
 ///
@@ -234,7 +235,7 @@ impl<'a> Sweep<'a> {
             }
         }
         let record = match self.own {
-            Some(own) => task.record_of(self.plan, own),
+            Some(own) => task.record_of(self.plan, own, &|| shared.stopped()),
             None => task.record(self.plan, shared),
         }?;
         if stop.is_some() {

@@ -4,7 +4,7 @@
 use tmt_core::channel::{SlotChannel, Use};
 use tmt_core::types::{EndLine, Span, Time};
 
-use super::error::{Error, Result, data, refused};
+use super::error::{Result, data, refused};
 use super::parameters::Experiment;
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
@@ -134,10 +134,7 @@ impl Experiment {
         let mut erasing = loss.begin(seed, Use::Forward);
         let mut collector = storage.collect();
         let mut first = 0;
-        for slots in loaded.rows.slots() {
-            if storage.stopped() {
-                return Err(Error::Stopped);
-            }
+        for slots in storage.slots(&loaded.rows) {
             let mut slots = slots?;
             erasing.erase(first, on_air, &mut slots);
             first += slots.len() as u64;
@@ -210,10 +207,7 @@ pub(super) fn timeline_of(
     slots: &Trace,
     storage: &impl Storage,
 ) -> Result<(Trace, EndLine)> {
-    if storage.stopped() {
-        return Err(Error::Stopped);
-    }
     let mut collector = storage.collect();
-    let end = applied.run(slots, |lldus| collector.lldus(lldus))?;
+    let end = applied.run_on(storage.slots(slots), |lldus| collector.lldus(lldus))?;
     Ok((collector.finish()?, end))
 }

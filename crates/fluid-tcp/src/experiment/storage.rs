@@ -3,7 +3,7 @@
 use tmt_core::format::Options;
 use tmt_core::types::{EndLine, Lldu, Metadata, Note, Slot};
 
-use super::error::{Result, refused};
+use super::error::{Error, Result, refused};
 use tmt_link::timeline::{Builder, Trace};
 
 /// A trace read to its end. Clones share the rows.
@@ -47,9 +47,20 @@ pub trait Storage: Sync {
     /// Begins a trace.
     fn collect(&self) -> Box<dyn Collect>;
 
-    /// Whether the work shall end early, with [`super::Error::Stopped`]: the user has interrupted it. Asked often.
-    fn stopped(&self) -> bool {
-        false
+    /// Whether the work shall end early, with [`super::Error::Stopped`]: the user has interrupted it. Asked often. Storage that
+    /// wraps another asks that one.
+    fn stopped(&self) -> bool;
+
+    /// The slots of `trace`, block by block; [`super::Error::Stopped`] in place of the next block once the work shall end.
+    fn slots(&self, trace: &Trace) -> impl Iterator<Item = Result<Vec<Slot>>> {
+        let blocks = trace.slots();
+        blocks.map(|block| {
+            if self.stopped() {
+                Err(Error::Stopped)
+            } else {
+                Ok(block?)
+            }
+        })
     }
 }
 
@@ -82,5 +93,9 @@ impl Storage for InMemory {
 
     fn collect(&self) -> Box<dyn Collect> {
         Box::new(Builder::default())
+    }
+
+    fn stopped(&self) -> bool {
+        false
     }
 }

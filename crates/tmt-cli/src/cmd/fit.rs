@@ -12,6 +12,7 @@ use tmt_fit::period::{Bins, Periodicity};
 use tmt_fit::{MODELS, Options, Segment, Sequence};
 
 use crate::exit::{Failure, Outcome, headline, warning};
+use crate::host::{STOPPED, here};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::document::Document;
 use crate::output::{Output, refuse_shared_files};
@@ -190,6 +191,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = Options {
         interval_s,
         at_interval_s: link.map(|link| link.interval_s),
+        // Asked on threads of the call.
+        stopped: Some(|| here().is_stopped()),
         ..Options::default()
     };
     let models = args.model.and_then(tmt_fit::model);
@@ -197,6 +200,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(model) => tmt_fit::fit(&sequence, &[model], &options),
         None => tmt_fit::fit_all(&sequence, &options),
     };
+    if here().is_stopped() {
+        return Err(Failure::failed(STOPPED));
+    }
     let periods = Periods::new(&losses, &delays, inside, &sequence);
     let decode_delay = read.delay.quantiles(Span::ZERO).p50;
     let head = reader.metadata();

@@ -141,6 +141,7 @@ const QUICK: Options = Options {
     interval_s: None,
     at_interval_s: None,
     without_ranges: true,
+    stopped: None,
 };
 
 #[test]

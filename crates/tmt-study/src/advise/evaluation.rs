@@ -14,6 +14,7 @@ use tmt_core::format::Options;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Severity, Slot, Span, Time, to_f64};
 
+use super::bounds::Bounds;
 use super::census::Census;
 use super::{AdviceError, Question, Runs, spread};
 use crate::engine::{Over, Shared};
@@ -492,6 +493,19 @@ impl<'a, S: Storage> Bench<'a, S> {
         Ok(slots)
     }
 
+    /// The bounds of `schemes` on the channel of `census`, in their order.
+    pub(super) fn bounds(
+        &self,
+        schemes: &[SchemeSpec],
+        census: &Census,
+    ) -> Result<Vec<Bounds>, AdviceError> {
+        let all = self.parallel(schemes.len(), |place| {
+            (!self.shared.stopped()).then(|| Bounds::of(&schemes[place], census))
+        });
+        let all: Option<Vec<Bounds>> = all.into_iter().collect();
+        Ok(all.ok_or(Error::Stopped)?)
+    }
+
     /// The values of `work` for 0 … `count` − 1, in this order.
     fn parallel<T: Send + Sync>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let done: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
@@ -605,6 +619,10 @@ impl<S: Storage> Storage for Counting<'_, S> {
             delivered: Arc::clone(&self.delivered),
             own: 0,
         })
+    }
+
+    fn stopped(&self) -> bool {
+        self.storage.stopped()
     }
 }
 

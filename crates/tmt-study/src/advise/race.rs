@@ -64,8 +64,7 @@ pub(super) fn run<S: Storage>(
         search.evaluate(&alive, &order, advanced)?;
     } else {
         let counted = search.bench.census()?;
-        let bounds = search.question.candidates.iter();
-        let bounds: Vec<Bounds> = bounds.map(|scheme| Bounds::of(scheme, &counted)).collect();
+        let bounds = search.bench.bounds(&question.candidates, &counted)?;
         for (candidate, bounds) in search.candidates.iter_mut().zip(&bounds) {
             candidate.efficiency_bound = Some(bounds.efficiency);
         }

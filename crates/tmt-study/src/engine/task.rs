@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use fluid_tcp::experiment::{Experiment, Parameter, Plan as RunPlan, Storage};
+use fluid_tcp::experiment::{
+    Error as ExperimentError, Experiment, Parameter, Plan as RunPlan, Storage,
+};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::Until;
 use serde::Serialize;
@@ -165,8 +167,13 @@ impl Task {
         })
     }
 
-    /// Runs `own` with each of its seeds.
-    pub(super) fn record_of<E>(&self, plan: &Plan, own: OwnRun) -> Result<Record, Error<E>> {
+    /// Runs `own` with each of its seeds, until `stopped`.
+    pub(super) fn record_of<E>(
+        &self,
+        plan: &Plan,
+        own: OwnRun,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Record, Error<E>> {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
         let experiment = match work.map_err(Error::Plan)? {
             Work::Runs { experiment, .. } => experiment,
@@ -174,7 +181,7 @@ impl Task {
         };
         let runs = self.runs().map(|run| {
             let alone = of_seed(&experiment, run);
-            let found = own(&alone);
+            let found = own(&alone, stopped);
             Run {
                 run,
                 seed: Some(alone.seed().0),
@@ -183,9 +190,13 @@ impl Task {
                 ..Run::default()
             }
         });
+        let runs = runs.collect();
+        if stopped() {
+            return Err(Error::Storage(ExperimentError::Stopped.to_string()));
+        }
         Ok(Record {
             cell: self.cell,
-            runs: runs.collect(),
+            runs,
             ..Record::default()
         })
     }

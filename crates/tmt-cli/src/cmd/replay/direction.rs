@@ -226,4 +226,8 @@ impl Storage for Ready {
     fn collect(&self) -> Box<dyn Collect> {
         Files::here().collect()
     }
+
+    fn stopped(&self) -> bool {
+        Files::here().stopped()
+    }
 }

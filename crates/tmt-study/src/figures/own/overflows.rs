@@ -10,7 +10,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use crate::record::Fields;
 
 /// The experiment, with its windows at overflows.
-pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+pub(super) fn run(experiment: &Experiment, stopped: &dyn Fn() -> bool) -> Result<Fields, String> {
     let flows = experiment.flow.as_ref().map(|flows| flows.len() as u64);
     let flows = flows.unwrap_or_else(|| experiment.flows().0);
     if flows != 2 {
@@ -22,7 +22,7 @@ pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
         .resolve(&InMemory)
         .map_err(|error| error.to_string())?;
     let run = plan.runs().into_iter().next().ok_or("found no run")?;
-    let mut overflows = Overflows::default();
+    let mut overflows = Overflows::new(stopped);
     plan.run(run, &mut overflows)
         .map_err(|error| error.to_string())?;
     let numbers = overflows.numbers().into_iter();
@@ -35,8 +35,8 @@ pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
 const ONE_OVERFLOW: Span = Span::from_millis(500);
 
 /// Records the windows of two flows at overflows, and which flows each overflow hits.
-#[derive(Debug, Default)]
-struct Overflows {
+struct Overflows<'a> {
+    stopped: &'a dyn Fn() -> bool,
     windows: [f64; 2],
     /// Last drop of the current overflow, and the flows that it hit.
     current: Option<(Time, [bool; 2])>,
@@ -44,7 +44,17 @@ struct Overflows {
     alone: usize,
 }
 
-impl Overflows {
+impl<'a> Overflows<'a> {
+    fn new(stopped: &'a dyn Fn() -> bool) -> Self {
+        Self {
+            stopped,
+            windows: [0.0; 2],
+            current: None,
+            sums: Vec::new(),
+            alone: 0,
+        }
+    }
+
     fn numbers(&self) -> [(&'static str, f64); 2] {
         let overflows = to_f64(self.sums.len() as u64);
         // The overflow at the end of the run may be incomplete and does not count.
@@ -57,7 +67,15 @@ impl Overflows {
     }
 }
 
-impl Probe for Overflows {
+impl Probe for Overflows<'_> {
+    fn can_stop(&self) -> bool {
+        true
+    }
+
+    fn stops(&self, _now: Time) -> bool {
+        (self.stopped)()
+    }
+
     fn on_refused(&mut self, now: Time, copy: Transmission, _reason: Refused) {
         let hit = match self.current {
             Some((last, mut hit)) if now.since(last) < ONE_OVERFLOW => {

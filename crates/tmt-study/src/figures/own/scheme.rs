@@ -1,6 +1,6 @@
 //! A scheme alone under a saturated sender, on generated slots.
 
-use fluid_tcp::experiment::Experiment;
+use fluid_tcp::experiment::{Error, Experiment};
 use serde_json::Value;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, SlotChannel};
@@ -45,7 +45,7 @@ impl Settled {
 }
 
 /// Runs the scheme of the experiment with its seed. Feedback takes no time, as in the closed forms, unless the plan gives it.
-pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+pub(super) fn run(experiment: &Experiment, stopped: &dyn Fn() -> bool) -> Result<Fields, String> {
     let scheme = experiment.scheme.clone().ok_or("expected a `scheme`")?;
     let Some(SlotChannel::Steps(spec)) = experiment.channel else {
         return Err(
@@ -72,6 +72,9 @@ pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
     let (mut slots, mut lldus, mut sums) = (Vec::new(), Vec::new(), Settled::default());
     let mut from = 0;
     while from < link.slots() {
+        if stopped() {
+            return Err(Error::Stopped.to_string());
+        }
         slots.clear();
         link.piece(from, PIECE, &mut slots);
         from += slots.len() as u64;

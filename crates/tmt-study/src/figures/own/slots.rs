@@ -1,18 +1,21 @@
 //! The slots of a link alone: how many are erased, in what runs, and what the link is.
 
-use fluid_tcp::experiment::{Experiment, InMemory};
+use fluid_tcp::experiment::{Error, Experiment, InMemory};
 use serde_json::Value;
 use tmt_core::types::{Span, to_f64};
 
 use crate::record::Fields;
 
 /// Statistics of the generated slots.
-pub(super) fn run(experiment: &Experiment) -> Result<Fields, String> {
+pub(super) fn run(experiment: &Experiment, stopped: &dyn Fn() -> bool) -> Result<Fields, String> {
     let loaded = experiment.chain_slots(&InMemory, experiment.seed().0);
     let loaded = loaded.map_err(|error| error.to_string())?;
     let (mut slots, mut erased, mut bursts) = (0_u64, 0_u64, 0_u64);
     let mut was_erased = false;
     for block in loaded.rows.slots() {
+        if stopped() {
+            return Err(Error::Stopped.to_string());
+        }
         for slot in block.map_err(|error| error.to_string())? {
             let is_erased = slot.is_erased();
             slots += 1;
