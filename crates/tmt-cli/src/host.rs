@@ -162,13 +162,13 @@ impl Here {
     }
 
     /// The host, if there is one.
-    pub(crate) fn host(&self) -> Option<&Host> {
-        self.0.as_deref()
+    pub(crate) fn host(&self) -> Option<&Arc<Host>> {
+        self.0.as_ref()
     }
 
     /// Whether the work shall end.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.host().is_some_and(Host::is_stopped)
+        self.host().is_some_and(|host| host.is_stopped())
     }
 
     /// Lets this thread work for the call, for good.

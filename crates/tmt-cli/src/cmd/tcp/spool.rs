@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
-use rayon::ThreadPoolBuilder;
+use rayon::ThreadPool;
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
 use tmt_core::types::{Lldu, Note, Slot};
@@ -18,6 +18,7 @@ use tmt_link::timeline::{Block, Builder, Store, Trace};
 use crate::exit::Failure;
 use crate::host::{Here, here};
 use crate::input::{open_trace, reading_notes};
+use crate::pool;
 
 /// Memory for a timeline, bytes: about a million LLDUs.
 const MEMORY: usize = 9 << 20;
@@ -90,12 +91,20 @@ const FILE: &str =
 /// Storage that reads files and pipes, and spools long timelines to temporary files.
 pub(crate) struct Files {
     here: Here,
+    /// Threads of the call.
+    threads: usize,
+    /// As many for traces that are read by threads of no pool, or why there are none. They end with the call.
+    pool: OnceLock<Result<ThreadPool, String>>,
 }
 
 impl Files {
     /// Those of the call that this thread works for.
     pub(crate) fn here() -> Self {
-        Self { here: here() }
+        Self {
+            here: here(),
+            threads: rayon::current_num_threads(),
+            pool: OnceLock::new(),
+        }
     }
 
     fn load(path: Option<&str>, options: Options) -> Result<Loaded> {
@@ -118,13 +127,16 @@ impl Files {
 
 impl Storage for Files {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
-        if self.here.host().is_none() || rayon::current_thread_index().is_some() {
+        let host = self.here.host();
+        let Some(host) = host.filter(|_| rayon::current_thread_index().is_none()) else {
             return self.here.enter(|| Self::load(path, options));
-        }
-        // Threads that end with the call.
-        let pool = ThreadPoolBuilder::new().build();
-        let pool = pool.map_err(|error| Error::Storage(Box::new(error)))?;
-        pool.install(|| self.here.enter(|| Self::load(path, options)))
+        };
+        let pool = self
+            .pool
+            .get_or_init(|| pool(host, Some(self.threads)).map_err(|error| error.to_string()));
+        let pool = pool.as_ref();
+        let pool = pool.map_err(|error| Error::Storage(error.clone().into()))?;
+        pool.install(|| Self::load(path, options))
     }
 
     fn stopped(&self) -> bool {
@@ -233,6 +245,7 @@ mod tests {
     use tmt_link::{Segmentation, TimelineLink};
 
     use super::*;
+    use crate::host::Host;
 
     #[test]
     fn blocks_are_read_back_in_any_order() {
@@ -271,6 +284,38 @@ mod tests {
         let whole = Segmentation::whole(setup.packet, 47);
         let link = TimelineLink::new(timeline.into(), whole, Span::ZERO, period, begin).unwrap();
         simulation::run(&setup, link, &mut NoProbe).unwrap()
+    }
+
+    #[test]
+    fn threads_of_no_pool_read_on_as_many_as_the_call_has() {
+        let host = Arc::new(Host::default());
+        let sizes = Arc::new(Mutex::new(Vec::new()));
+        for name in ["a", "b"] {
+            let sizes = Arc::clone(&sizes);
+            let open = move |options| {
+                let pool = rayon::current_thread_index().map(|_| rayon::current_num_threads());
+                sizes.lock().unwrap().push(pool);
+                TraceReader::new("tx_time,decode_delay\n0,1e-3\n".as_bytes(), options)
+            };
+            host.hold_trace(name, Box::new(open));
+        }
+        // No machine that runs the tests has as many cores.
+        let jobs = 321;
+        let of_call = pool(&host, Some(jobs)).unwrap();
+        let files = of_call.install(Files::here);
+        let read = |name| {
+            files
+                .read(Some(name), Options::default())
+                .unwrap()
+                .rows
+                .len()
+        };
+        assert_eq!(
+            std::thread::scope(|scope| scope.spawn(|| read("a")).join().unwrap()),
+            1
+        );
+        assert_eq!(of_call.install(|| read("b")), 1);
+        assert_eq!(*sizes.lock().unwrap(), [Some(jobs); 2]);
     }
 
     #[test]
