@@ -130,6 +130,73 @@ fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
     );
 }
 
+/// The data of a page.
+fn data(page: &str) -> &str {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    rest.split_once("</script>").unwrap().0
+}
+
+#[test]
+fn results_of_tcp_are_compared_as_those_of_a_sweep_with_one_cell() {
+    let folder = Folder::new();
+    let link =
+        "--link synthetic --rate 2Mbps --rtt 200ms --duration 10s --flows 2 --loss bernoulli:0.02";
+    for (name, more) in [
+        ("before", "--cc reno --seed 1 --seeds 4"),
+        ("after", "--cc cubic --seed 1 --seeds 4"),
+        ("other", "--cc cubic --seed 11 --seeds 4"),
+    ] {
+        for run in [
+            format!("-q tcp {link} {more} --results {name}-tcp.csv"),
+            format!("-q sweep {link} {more} -o {name}-sweep.parquet"),
+        ] {
+            tmt(&run).within(&folder).run().ok();
+        }
+    }
+    let compared = |one: &str, other: &str| page(&folder, &format!("--compare {one} {other}"));
+    for after in ["after", "other"] {
+        let ours = compared("before-tcp.csv", &format!("{after}-tcp.csv"));
+        let swept = compared("before-sweep.parquet", &format!("{after}-sweep.parquet"));
+        assert_eq!(answer(&ours), answer(&swept));
+        assert_eq!(data(&ours), data(&swept));
+        let how = if after == "after" {
+            "Paired: runs with the same seed"
+        } else {
+            "Unpaired: the tables have no common seeds"
+        };
+        assert!(ours.contains(how) && swept.contains(how), "{after}");
+        assert!(ours.contains("differ in their conditions: cc "));
+        // One of each kind.
+        let mixed = compared("before-sweep.parquet", &format!("{after}-tcp.csv"));
+        assert_eq!(data(&mixed), data(&ours));
+    }
+}
+
+#[test]
+fn links_of_one_comparison_are_groups() {
+    let folder = Folder::new();
+    for (name, loss) in [("before", "0.001"), ("after", "0.02")] {
+        tmt(&format!(
+            "-q tcp --compare-links --scheme arq --channel bernoulli:{loss} --rate 2Mbps --lldu 100B --rtt 200ms --duration 10s \
+             --feedback-delay 10ms --seeds 3 --results {name}.csv"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+    }
+    let page = page(&folder, "--compare before.csv after.csv");
+    assert!(
+        answer(&page).starts_with("Worse, of 2 groups: delay p95 in 2"),
+        "{}",
+        answer(&page)
+    );
+    let found: serde_json::Value = serde_json::from_str(data(&page)).unwrap();
+    assert_eq!(
+        found["keys"][0]["values"],
+        serde_json::json!(["timeline", "coupled"])
+    );
+}
+
 #[test]
 fn a_run_counts_losses_and_says_where_the_delay_goes() {
     let folder = Folder::new();

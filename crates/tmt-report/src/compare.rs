@@ -1,6 +1,6 @@
 //! The page of two studies: differences, regressions first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tmt_core::format::records::{Records, Value};
 use tmt_core::types::to_f64;
@@ -17,6 +17,9 @@ use crate::markup::{Page, Table};
 use crate::study::{main_table, metrics, named_axes, own_version, quoted, refused, runs, version};
 use crate::text::with_half;
 
+/// Prefix of the metrics of all flows together.
+const TOTAL: &str = "total_";
+
 /// Column that tells the tables apart, and its values.
 const SIDE: &str = "table";
 const SIDES: [&str; 2] = ["before", "after"];
@@ -27,19 +30,20 @@ const CLEAR: f64 = 0.05;
 /// The page that compares the second table with the first.
 ///
 /// # Errors
-/// Tables that are no results of a sweep, or without a common metric.
+/// Tables that are no results of a sweep or of TCP, or without a common metric.
 pub fn page(names: [&str; 2], sources: [&Source; 2]) -> Result<Page, ReportError> {
-    for (name, source) in names.iter().zip(sources) {
+    let totals = sources.map(|source| totals(&source.table));
+    let tables = [0, 1].map(|place| totals[place].as_ref().unwrap_or(&sources[place].table));
+    for (name, table) in names.iter().zip(tables) {
         if !["cell", "run", "flow"]
             .iter()
-            .all(|column| source.table.names().any(|known| known == *column))
+            .all(|column| has(table, column))
         {
             return Err(ReportError::Data(format!(
-                "found {name} without the columns cell, run and flow, expected two tables of results, as `tmt sweep -o` writes them"
+                "found {name} without the columns cell, run and flow, expected two tables of results, as `tmt sweep -o` and `tmt tcp --results` write them"
             )));
         }
     }
-    let tables = [&sources[0].table, &sources[1].table];
     let (by, left_out) = common_axes(tables);
     let common = metrics_of_both(tables);
     if common.is_empty() {
@@ -96,6 +100,76 @@ pub fn page(names: [&str; 2], sources: [&Source; 2]) -> Result<Page, ReportError
     page.versions.dedup();
     page.versions.push(own_version());
     Ok(page)
+}
+
+fn has(table: &Records, column: &str) -> bool {
+    table.names().any(|known| known == column)
+}
+
+/// The rows of all flows together of a table that has rows of their own for them, as one of a sweep: TCP alone is one cell, or one per
+/// link, whose runs are numbered by seed and start. `None` for a table without such rows.
+fn totals(table: &Records) -> Option<Records> {
+    if !has(table, "scope") || !has(table, "flow") {
+        return None;
+    }
+    let own = [
+        "cell",
+        "run",
+        "seed",
+        "offset_s",
+        "scope",
+        "flow",
+        "duration_s",
+    ];
+    let links: BTreeSet<String> = (0..table.len())
+        .filter_map(|row| Some(table.value(row, "link")?.text()))
+        .collect();
+    let by: Vec<&str> = match links.len() {
+        _ if has(table, "cell") => axes(table).collect(),
+        0 | 1 => Vec::new(),
+        _ => vec!["link"],
+    };
+    let others = table
+        .names()
+        .filter(|name| !own.contains(name) && !by.contains(name));
+    let others: Vec<(String, &str)> = others
+        .filter_map(|name| {
+            let is_metric = better(name) != Better::Unknown && !name.ends_with("_ns");
+            if name.starts_with(TOTAL) || !is_metric {
+                return Some((name.to_owned(), name));
+            }
+            // Where both are there, they have the same value.
+            let new = format!("{TOTAL}{name}");
+            (!has(table, &new)).then_some((new, name))
+        })
+        .collect();
+    let (mut all, mut cells, mut draws) = (Records::default(), BTreeMap::new(), BTreeMap::new());
+    let total = Value::Text("total".to_owned());
+    for row in (0..table.len()).filter(|row| table.value(*row, "scope") == Some(&total)) {
+        let value = |name: &str| table.value(row, name).cloned();
+        let of_axes: Vec<Option<Value>> = by.iter().map(|name| value(name)).collect();
+        let draw = ["seed", "offset_s"].map(value);
+        let (cell, run) = (number(&mut cells, &of_axes), number(&mut draws, &draw));
+        let named = [("cell", value("cell").or(cell))]
+            .into_iter()
+            .chain(by.iter().map(|name| (*name, value(name))))
+            .chain([("run", value("run").or(run))])
+            .chain(["seed", "offset_s"].map(|name| (name, value(name))))
+            .chain([
+                ("flow", Some(Value::Whole(0))),
+                ("duration_s", value("duration_s")),
+            ]);
+        all.row(named.chain(others.iter().map(|(new, name)| (new.as_str(), value(name)))));
+    }
+    Some(all)
+}
+
+/// The number of these values among those that are known, which they join.
+fn number(known: &mut BTreeMap<String, i64>, values: &[Option<Value>]) -> Option<Value> {
+    let next = i64::try_from(known.len()).ok()?;
+    Some(Value::Whole(
+        *known.entry(format!("{values:?}")).or_insert(next),
+    ))
 }
 
 /// Axes of both tables, and a warning on those of one.
@@ -162,7 +236,7 @@ fn join(tables: [&Records; 2], by: &[String], metrics: &[String]) -> Records {
                 .chain(names)
                 .chain(metrics.iter().map(String::as_str));
             let values = columns
-                .filter(|name| table.names().any(|known| known == *name))
+                .filter(|name| has(table, name))
                 .map(|name| (name, table.value(row, name).cloned()));
             let own = [
                 ("cell", Some(Value::Whole(cell + first_cell))),
@@ -457,6 +531,12 @@ fn dataset(summary: &Summary, changes: &[Change<'_>]) -> Dataset {
                 .collect(),
         }
     });
+    // The only group has a name, too: charts have places by names.
+    let only = (last == 0).then(|| Key {
+        label: "group".to_owned(),
+        texts: changes.iter().map(Change::name).collect(),
+        numbers: None,
+    });
     let mut metrics = Vec::new();
     let of =
         |values: Vec<Option<(f64, Option<f64>)>>, column: &str, word: &str, verdicts: Vec<i8>| {
@@ -506,7 +586,7 @@ fn dataset(summary: &Summary, changes: &[Change<'_>]) -> Dataset {
         }
     }
     Dataset {
-        keys: keys.collect(),
+        keys: keys.chain(only).collect(),
         metrics,
         rows: changes.len(),
     }
@@ -527,7 +607,7 @@ fn picture(summary: &Summary, changes: &[Change<'_>]) -> Option<Picture> {
     let shown: Vec<&Change<'_>> = changes.iter().filter(has).take(MOST).collect();
     for (place, change) in shown.into_iter().rev().enumerate() {
         let difference = change.after.differences[0]?;
-        names.push(change.after.labels[..change.after.labels.len() - 1].join(", "));
+        names.push(change.name());
         points.push(Point {
             x: difference.estimate.mean * quantity.factor,
             y: to_f64(place as u64) + 1.0,
