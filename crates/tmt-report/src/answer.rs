@@ -55,6 +55,25 @@ fn circumstances_of(table: &Records, around: &[String], row: usize) -> Vec<Strin
     around.iter().map(text).collect()
 }
 
+/// What `make` says of a row, said once for neighbours that do not differ in these columns.
+fn of_neighbours<T: Clone>(
+    table: &Records,
+    columns: &[String],
+    make: impl Fn(usize) -> T,
+) -> impl FnMut(usize) -> T {
+    let mut last: Option<(usize, T)> = None;
+    move |row| {
+        let is_alike = |before: usize| {
+            let mut columns = columns.iter();
+            columns.all(|name| table.value(before, name) == table.value(row, name))
+        };
+        match &last {
+            Some((before, known)) if is_alike(*before) => known.clone(),
+            _ => last.insert((row, make(row))).1.clone(),
+        }
+    }
+}
+
 /// The combinations of circumstances for which all choices with a result have one, and how many others there are.
 fn common(
     table: &Records,
@@ -64,15 +83,18 @@ fn common(
 ) -> (BTreeSet<Vec<String>>, usize) {
     let mut all = BTreeSet::new();
     let mut of_choice: BTreeMap<String, BTreeSet<Vec<String>>> = BTreeMap::new();
+    let mut circumstances =
+        of_neighbours(table, around, |row| circumstances_of(table, around, row));
+    let mut choice = of_neighbours(table, chosen, |row| choice_of(table, chosen, row));
     for row in 0..table.len() {
-        let place = circumstances_of(table, around, row);
+        let place = circumstances(row);
         if table
             .value(row, metric)
             .and_then(Value::number)
             .is_some_and(f64::is_finite)
         {
             of_choice
-                .entry(choice_of(table, chosen, row))
+                .entry(choice(row))
                 .or_default()
                 .insert(place.clone());
         }
@@ -100,8 +122,9 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) ->
         .into_iter()
         .filter(|name| table.names().any(|known| known == *name))
         .collect();
+    let mut choice = of_neighbours(table, chosen, |row| choice_of(table, chosen, row));
     for row in 0..table.len() {
-        let text = choice_of(table, chosen, row);
+        let text = choice(row);
         if !only.is_empty() && !only.contains(&text.as_str()) {
             continue;
         }

@@ -139,6 +139,7 @@ pub fn axes(table: &Table) -> impl Iterator<Item = &str> {
 fn values_by_cell(table: &Table, column: &str) -> Vec<Vec<String>> {
     let mut cells: Vec<(Option<i64>, Vec<String>)> = Vec::new();
     let has_runs = table.names().any(|name| name == "run");
+    let mut before = None;
     for row in 0..table.len() {
         if has_runs && table.value(row, "run").is_none() {
             continue;
@@ -147,9 +148,12 @@ fn values_by_cell(table: &Table, column: &str) -> Vec<Vec<String>> {
             Some(Value::Whole(number)) => Some(*number),
             _ => None,
         };
-        let text = table
-            .value(row, column)
-            .map_or_else(String::new, |value| shown(column, value));
+        let value = table.value(row, column);
+        // The same as the row before says nothing new.
+        if before.replace((number, value)) == Some((number, value)) {
+            continue;
+        }
+        let text = value.map_or_else(String::new, |value| shown(column, value));
         match cells.last_mut() {
             Some((last, values)) if *last == number => {
                 if !values.contains(&text) {

@@ -158,25 +158,34 @@ pub fn summarise(
         _ => Vec::new(),
     };
     let by = if of_axes.is_empty() { by } else { &of_axes[..] };
-    let mut order: Vec<Vec<String>> = Vec::new();
-    let mut members: BTreeMap<Vec<String>, Vec<Numbered>> = BTreeMap::new();
+    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let mut members: Vec<(Vec<String>, Vec<Numbered>)> = Vec::new();
+    let mut before: Option<(usize, usize)> = None;
     for row in rows {
-        let text = |name: &String| {
-            let value = table.value(row.row, name);
-            value.map_or_else(String::new, Value::text)
+        let value = |row: usize, name: &String| table.value(row, name);
+        let is_alike = |other: usize| {
+            by.iter()
+                .all(|name| value(other, name) == value(row.row, name))
         };
-        let key: Vec<String> = by.iter().map(text).collect();
-        members
-            .entry(key.clone())
-            .or_insert_with(|| {
-                order.push(key);
-                Vec::new()
-            })
-            .push(row);
+        // Rows of a group are neighbours, mostly.
+        let known = before.filter(|(other, _)| is_alike(*other));
+        let place = known.map_or_else(
+            || {
+                let text = |name| value(row.row, name).map_or_else(String::new, Value::text);
+                let key: Vec<String> = by.iter().map(text).collect();
+                *places.entry(key.clone()).or_insert_with(|| {
+                    members.push((key, Vec::new()));
+                    members.len() - 1
+                })
+            },
+            |(_, place)| place,
+        );
+        members[place].1.push(row);
+        before = Some((row.row, place));
     }
-    let all = order
+    let all = members
         .into_iter()
-        .map(|by_values| group(table, by, &metrics, &members[&by_values], by_values));
+        .map(|(values, rows)| group(table, by, &metrics, &rows, values));
     let (mut groups, runs): (Vec<Group>, Vec<Runs>) = all.unzip();
     let against = against
         .map(|text| reference(by, &groups, text))
