@@ -320,8 +320,11 @@ fn a_hop_that_is_faster_than_its_rate_is_found() {
     }
 }
 
+/// A column, and what becomes of its value.
+type Change<'a> = (&'a str, &'a dyn Fn(&str) -> String);
+
 /// A log with one field of one row changed: the first row from the middle on that has these values.
-fn changed(log: &str, has: &[(&str, &str)], changes: &[(&str, &dyn Fn(&str) -> String)]) -> String {
+fn changed(log: &str, has: &[(&str, &str)], changes: &[Change<'_>]) -> String {
     let header = log.lines().find(|line| line.starts_with("flow,")).unwrap();
     let column = |name: &str| header.split(',').position(|known| known == name).unwrap();
     let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
