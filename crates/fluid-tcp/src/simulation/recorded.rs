@@ -1,6 +1,4 @@
-//! Losses of another run, repeated packet by packet, and the services of a link that repeats what it loses.
-
-mod services;
+//! Losses of another run, repeated packet by packet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +6,6 @@ use std::sync::Arc;
 use tmt_core::types::Time;
 use tmt_link::hop::{Event, Gateway, Hop, Served};
 use tmt_link::{Packet, Service, SlotUse, Usage};
-
-pub(crate) use services::Order;
-pub(super) use services::RepeatedLink;
-pub use services::{RecordedService, RecordedServices};
 
 /// Fates of the packets of a run that are known before. The link loses those of the list after it has served them, and no
 /// others: a packet that the link itself would lose arrives when the link has given it up, or where that is not later, as if
@@ -22,7 +16,6 @@ pub use services::{RecordedService, RecordedServices};
 pub struct RecordedLosses {
     dropped: Arc<[u64]>,
     lost: Arc<[u64]>,
-    services: Option<RecordedServices>,
 }
 
 impl RecordedLosses {
@@ -35,19 +28,7 @@ impl RecordedLosses {
         Self {
             dropped: dropped.into(),
             lost: lost.into(),
-            services: None,
         }
-    }
-
-    /// The same with the services of the run, which then replace those of the link.
-    #[must_use]
-    pub fn with_services(self, services: Option<RecordedServices>) -> Self {
-        Self { services, ..self }
-    }
-
-    /// The services that replace those of the link, if they do.
-    pub(super) fn services(&self) -> Option<&RecordedServices> {
-        self.services.as_ref()
     }
 }
 
