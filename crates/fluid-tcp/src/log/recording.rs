@@ -2,6 +2,7 @@
 
 mod flows;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -9,7 +10,7 @@ use tmt_core::types::{Metadata, Span, Time};
 
 use super::Fate;
 use crate::experiment::{BufferSize, Experiment, FlowSpec, Parameter, Plan, RunId};
-use crate::simulation::{RecordedLosses, Setup};
+use crate::simulation::{Order, RecordedLosses, RecordedService, RecordedServices, Setup};
 use tmt_link::queue::Discipline;
 
 /// A gap in a log, or a part of its run that no model can repeat.
@@ -33,6 +34,12 @@ pub(super) struct Sent {
     pub(super) enqueued: Option<Time>,
     pub(super) delivered: Option<Time>,
     pub(super) fate: Fate,
+    /// Begin and end of its service, if that began.
+    service: Option<(Time, Time)>,
+    /// First and last unit of capacity that it used.
+    units: (u64, u64),
+    /// Time from the begin of its service, propagation excluded, until its delivery; `None` if it was not delivered.
+    wait: Option<Span>,
 }
 
 /// The packets of a packet log (docs/simulator.md, Sec. 11) in the order of sending.
@@ -234,6 +241,69 @@ impl Recording {
         RecordedLosses::new(dropped, numbers(&arrived, Fate::Link))
     }
 
+    /// The services of the packets that the queue did not drop, where the link repeats what it loses: of real hosts on a coupled link whose
+    /// packets are served one after another, in the order of their arrival, and leave the buffer with that.
+    fn services(&self) -> Option<RecordedServices> {
+        let is = |key, value: &str| self.head.get(key) == Some(value);
+        let one_by_one = self.is_of_real_hosts()
+            && is("link", "coupled")
+            && is("hold", "sent")
+            && is("interleave", "1")
+            && is("queue", &Discipline::default().to_string());
+        if !one_by_one {
+            return None;
+        }
+        let order = match self.head.get("in_order") {
+            Some("link") => Some(Order::Link),
+            Some("flow") => Some(Order::Flow),
+            _ => None,
+        };
+        let mut served: Vec<&Sent> = self.packets.iter().collect();
+        served.retain(|packet| packet.enqueued.is_some() && packet.fate != Fate::Queue);
+        served.sort_by_key(|packet| packet.enqueued);
+        let (mut free, mut latest) = (Time::ZERO, BTreeMap::new());
+        let after_end = |since| {
+            let left = self.end().since(since);
+            left.saturating_add(Span::from_nanos(1).unwrap_or(Span::ZERO))
+        };
+        let mut services = Vec::new();
+        for packet in served {
+            let ready = packet.enqueued.unwrap_or_default().max(free);
+            let Some((start, end)) = packet.service else {
+                // It waited until the end of the log, and what came after it did, too.
+                services.push(RecordedService {
+                    pause: after_end(ready),
+                    ..services.first().copied().unwrap_or_default()
+                });
+                break;
+            };
+            free = end;
+            let decoding = match packet.wait {
+                Some(wait) => {
+                    let decoded = start.saturating_add(wait);
+                    let key = order.map(|order| order.key(packet.flow as u64));
+                    let before = key.and_then(|key| latest.insert(key, decoded));
+                    // What comes with its predecessor may have been decoded earlier.
+                    if before == Some(decoded) {
+                        Span::ZERO
+                    } else {
+                        wait
+                    }
+                }
+                None if packet.fate == Fate::Link => Span::ZERO,
+                // It was under way at the end of the log.
+                None => after_end(start),
+            };
+            services.push(RecordedService {
+                pause: start.since(ready),
+                length: end.since(start),
+                decoding,
+                units: packet.units,
+            });
+        }
+        Some(RecordedServices::new(services, order))
+    }
+
     /// The experiment over the link of the log. `given` has the values that are not in the head: the hosts, and where they are needed, the
     /// trace, or rate and LLDU of a channel. It also overrides the head.
     ///
@@ -366,7 +436,7 @@ impl Recording {
             ));
         }
         setup.queue_loss = None;
-        setup.recorded = Some(self.losses(drops));
+        setup.recorded = Some(self.losses(drops).with_services(self.services()));
         setup.end = self.end();
         if let (true, Some(first), [flow]) = (
             self.is_of_real_hosts(),
@@ -421,9 +491,13 @@ impl Row<'_> {
 
     /// A time, with or without its unit in the name of the column, as earlier versions had it.
     fn time(&self, name: &str) -> Option<Time> {
+        Some(Time::ZERO.saturating_add(self.span(name)?))
+    }
+
+    /// A length of time, likewise.
+    fn span(&self, name: &str) -> Option<Span> {
         let cell = self.cell(&format!("{name}_s")).or(self.cell(name))?;
-        let since: Span = format!("{cell}s").parse().ok()?;
-        Some(Time::ZERO.saturating_add(since))
+        format!("{cell}s").parse().ok()
     }
 
     fn sent(&self) -> Result<Sent> {
@@ -436,6 +510,18 @@ impl Row<'_> {
             enqueued: self.time("enqueued"),
             delivered: self.time("delivered"),
             fate: self.value("fate", |cell| cell.parse().ok())?,
+            service: self.time("service_start").zip(self.time("service_end")),
+            units: ["first_lldu", "last_lldu"]
+                .map(|name| {
+                    self.cell(name)
+                        .and_then(|cell| cell.parse().ok())
+                        .unwrap_or(0)
+                })
+                .into(),
+            wait: self
+                .span("delay_serialisation")
+                .zip(self.span("delay_wait"))
+                .map(|(service, wait)| service.saturating_add(wait)),
         })
     }
 }

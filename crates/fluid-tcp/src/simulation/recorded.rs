@@ -1,4 +1,6 @@
-//! Losses of another run, repeated packet by packet.
+//! Losses of another run, repeated packet by packet, and the services of a link that repeats what it loses.
+
+mod services;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,6 +8,10 @@ use std::sync::Arc;
 use tmt_core::types::Time;
 use tmt_link::hop::{Event, Gateway, Hop, Served};
 use tmt_link::{Packet, Service, SlotUse, Usage};
+
+pub(crate) use services::Order;
+pub(super) use services::RepeatedLink;
+pub use services::{RecordedService, RecordedServices};
 
 /// Fates of the packets of a run that are known before. The link loses those of the list after it has served them, and no
 /// others: a packet that the link itself would lose arrives when the link has given it up, or where that is not later, as if
@@ -16,6 +22,7 @@ use tmt_link::{Packet, Service, SlotUse, Usage};
 pub struct RecordedLosses {
     dropped: Arc<[u64]>,
     lost: Arc<[u64]>,
+    services: Option<RecordedServices>,
 }
 
 impl RecordedLosses {
@@ -28,7 +35,19 @@ impl RecordedLosses {
         Self {
             dropped: dropped.into(),
             lost: lost.into(),
+            services: None,
         }
+    }
+
+    /// The same with the services of the run, which then replace those of the link.
+    #[must_use]
+    pub fn with_services(self, services: Option<RecordedServices>) -> Self {
+        Self { services, ..self }
+    }
+
+    /// The services that replace those of the link, if they do.
+    pub(super) fn services(&self) -> Option<&RecordedServices> {
+        self.services.as_ref()
     }
 }
 

@@ -29,7 +29,7 @@ use crate::simulation::convergence::Convergence;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
-use crate::simulation::recorded::Repeating;
+use crate::simulation::recorded::{RecordedLosses, RepeatedLink, Repeating};
 use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
@@ -115,7 +115,14 @@ pub fn run<P: Probe>(
         slots: probe.watches_slots(),
     });
     let side = SideHops::new(setup, before, after)?;
-    link.attach(&gateway, Simulate { setup, side, probe })?
+    let services = setup.recorded.as_ref().and_then(RecordedLosses::services);
+    let driver = Simulate { setup, side, probe };
+    match services {
+        Some(services) => {
+            RepeatedLink::new(services.clone(), setup.rtt.half()).attach(&gateway, driver)?
+        }
+        None => link.attach(&gateway, driver)?,
+    }
 }
 
 /// Runs a setup over a gateway of any type.
