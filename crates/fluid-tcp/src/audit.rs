@@ -303,7 +303,12 @@ impl<'t, R: Read> Auditor<'t, R> {
                 is_gone: row.fate == Fate::Terrestrial,
                 gone: beside.gone().filter(|_| row.fate == Fate::Terrestrial),
             };
-            near.visits(&visit, tally);
+            // A log does not say of a packet without a fate that it was still on its way to the hop at the end of the run.
+            let is_there = visit.arrived < self.settings.head.run_ends
+                || visit.left.or(visit.gone).is_some();
+            if is_there {
+                near.visits(&visit, tally);
+            }
             near.replay(self.sent, tally);
         }
         if let Some((far, crossed)) = far.as_mut().zip(beside.crossed) {
