@@ -156,3 +156,31 @@ fn a_curve_is_what_the_model_measures_and_feeds_scenarios_and_tables_of_modcods(
         run(&format!("code curve --code rs:15/11 {keys}")).fails(2, &[expected]);
     }
 }
+
+/// By chance a word is lost behind a point without losses: the two have a rate together, and none is said to lose nothing.
+#[test]
+fn a_point_without_losses_below_one_with_losses_is_not_called_clean() {
+    let curve = "code curve --code rs:15/11 --es-n0 9.6,9.8,10,10.1,10.2,10.3,10.4,10.5dB events=1 most_bits=20000 seed=2";
+    let ran = tmt(curve).run().ok();
+    let point = |text: &str| {
+        let mut lines = ran
+            .text()
+            .lines()
+            .skip_while(|line| !line.starts_with(text));
+        lines
+            .next()
+            .unwrap()
+            .split_once(',')
+            .unwrap()
+            .1
+            .parse::<f64>()
+            .unwrap()
+    };
+    let lost = |text: &str| {
+        let (before, _) = ran.text().split_once(&format!("\n{text},")).unwrap();
+        before.lines().last().unwrap().starts_with("# 0 of")
+    };
+    assert!(lost("9.6") && !lost("9.8"), "{}", ran.text());
+    assert!(point("9.6") > 0.0);
+    assert!(!ran.stderr.contains("from 9.6 dB on"), "{}", ran.stderr);
+}

@@ -304,8 +304,8 @@ impl<'t, R: Read> Auditor<'t, R> {
                 gone: beside.gone().filter(|_| row.fate == Fate::Terrestrial),
             };
             // A log does not say of a packet without a fate that it was still on its way to the hop at the end of the run.
-            let is_there = visit.arrived < self.settings.head.run_ends
-                || visit.left.or(visit.gone).is_some();
+            let is_there =
+                visit.arrived < self.settings.head.run_ends || visit.left.or(visit.gone).is_some();
             if is_there {
                 near.visits(&visit, tally);
             }

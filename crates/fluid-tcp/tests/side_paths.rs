@@ -379,6 +379,23 @@ fn what_a_hop_does_to_its_buffer_is_found() {
             &[("fate", open), ("gone_s", empty)],
         );
         assert!(breaks(&swallowed, "fifo"), "{:?}", broken(&swallowed));
+        // Losses without a cause, and drops whose times are left away.
+        let silent = changed(&log, &[("fate", side)], &[("gone_s", empty)]);
+        assert!(breaks(&silent, "fifo"), "{:?}", broken(&silent));
+        let column = |name: &str| {
+            let header = log.lines().find(|line| line.starts_with("flow,"));
+            header.unwrap().split(',').position(|known| known == name)
+        };
+        let (fate, gone) = (column("fate").unwrap(), column("gone_s").unwrap());
+        let blank = |line: &str| {
+            let mut fields: Vec<&str> = line.split(',').collect();
+            if fields.get(fate) == Some(&side) {
+                fields[gone] = "";
+            }
+            fields.join(",") + "\n"
+        };
+        let blanked: String = log.lines().map(blank).collect();
+        assert!(breaks(&blanked, "story"), "{:?}", broken(&blanked));
         // One that is dropped later than it arrived, by a queue that drops on arrival.
         let later: &dyn Fn(&str) -> String =
             &|at| format!("{:.9}", at.parse::<f64>().unwrap() + 0.001);

@@ -55,7 +55,7 @@ fn circumstances_of(table: &Records, around: &[String], row: usize) -> Vec<Strin
     around.iter().map(text).collect()
 }
 
-/// What `make` says of a row, said once for neighbours that do not differ in these columns.
+/// A function like `make` that computes its value once for neighbouring rows that agree in these columns.
 fn of_neighbours<T: Clone>(
     table: &Records,
     columns: &[String],

@@ -72,11 +72,13 @@ keys! {
     terrestrial_trace: Option<&'a str>,
     terrestrial_buffer: Option<&'a str>,
     terrestrial_queue: Option<&'a str>,
+    terrestrial_loss: Option<&'a str>,
     far_hop: Option<&'a str>,
     far_rate_bps: Option<NonZeroU64>,
     far_trace: Option<&'a str>,
     far_buffer: Option<&'a str>,
     far_queue: Option<&'a str>,
+    far_loss: Option<&'a str>,
     // On a coupled link.
     units_per_packet: Option<NonZeroU64>,
     interleave: Option<NonZeroU64>,
@@ -175,6 +177,8 @@ pub(super) struct Hop {
     pub(super) capacity: Capacity,
     /// Whether it drops only when it is full, first in, first out.
     pub(super) is_drop_tail: bool,
+    /// Whether packets may be lost there.
+    pub(super) loses: bool,
     pub(super) order: Order,
 }
 
@@ -505,7 +509,7 @@ fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
                rate: Option<NonZeroU64>,
                trace: Option<&str>,
                (key, buffer): (&str, Option<&str>),
-               queue: Option<&str>| {
+               [queue, loss]: [Option<&str>; 2]| {
         let hop = there.map(|_| {
             let pace = match (rate, trace) {
                 (_, Some(_)) => Pace::Trace,
@@ -517,6 +521,7 @@ fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
                 pace,
                 capacity: capacity.unwrap_or(Capacity::UNLIMITED),
                 is_drop_tail: queue.is_none_or(|queue| queue == "drop-tail"),
+                loses: loss.is_some(),
                 order: queue.map(Order::of).unwrap_or_default(),
             })
         });
@@ -528,14 +533,14 @@ fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
             keys.terrestrial_rate_bps,
             keys.terrestrial_trace,
             ("terrestrial_buffer", keys.terrestrial_buffer),
-            keys.terrestrial_queue,
+            [keys.terrestrial_queue, keys.terrestrial_loss],
         )?,
         hop(
             keys.far_hop,
             keys.far_rate_bps,
             keys.far_trace,
             ("far_buffer", keys.far_buffer),
-            keys.far_queue,
+            [keys.far_queue, keys.far_loss],
         )?,
     ])
 }

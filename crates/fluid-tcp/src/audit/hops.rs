@@ -39,8 +39,8 @@ pub(super) struct Replay {
     fifo: Fifo,
     /// First of the packets that wait at the end of the run: arrival, line and size.
     waiting: Option<(Time, u64, u64)>,
-    /// Whether one that is lost is in service then.
-    is_busy: bool,
+    /// The packet in service then that is lost after it: arrival, line and size.
+    lost_later: Option<(Time, u64, u64)>,
 }
 
 impl Replay {
@@ -54,7 +54,7 @@ impl Replay {
             queue: Queue::of(hop.capacity, hop.is_drop_tail),
             fifo: Fifo::new(hop.order, classes, false),
             waiting: None,
-            is_busy: false,
+            lost_later: None,
         }
     }
 
@@ -77,6 +77,14 @@ impl Replay {
                 story.not_before(name, at, arrived, why);
             }
         }
+        let is_unfinished = is_gone && gone.is_none();
+        if self.hop.pace == Pace::AtOnce || self.lost_later.is_some() {
+            let expected = "its time, unless it is in service at the end of the run";
+            story.check(!is_unfinished, "an empty gone_s", expected);
+        }
+        if let Some(at) = gone.filter(|_| self.hop.is_drop_tail && !self.hop.loses) {
+            story.exactly("gone", at, arrived, ", as the hop loses nothing");
+        }
         let Pace::Rate(_) = self.hop.pace else { return };
         let is_dropped = gone == Some(arrived);
         self.queue.arrives(&row, arrived, is_dropped, left.or(gone));
@@ -90,13 +98,18 @@ impl Replay {
             (None, Some(at)) if self.hop.is_drop_tail => {
                 self.ahead.insert((at, arrived, row.line), (row, false));
             }
-            (None, _) if !is_gone => {
+            // Another discipline may have dropped it out of turn.
+            (None, Some(_)) => {}
+            (None, None) => {
                 let turn = (arrived, row.line, row.kept_in_order_with());
                 self.fifo.waits(&row, turn);
                 let waits = (arrived, row.line, row.size);
-                self.waiting = Some(self.waiting.map_or(waits, |first| first.min(waits)));
+                if is_unfinished {
+                    self.lost_later = Some(waits);
+                } else {
+                    self.waiting = Some(self.waiting.map_or(waits, |first| first.min(waits)));
+                }
             }
-            _ => self.is_busy = true,
         }
     }
 
@@ -104,12 +117,13 @@ impl Replay {
     pub(super) fn finish(&mut self, latest: Time, tally: &mut RuleTally) {
         self.serve(None, tally);
         self.queue.finish(tally);
-        let Some((arrived, line, size)) = self.waiting.filter(|_| !self.is_busy) else {
+        // That in service, or the first that waits: neither could have ended by then.
+        let Some((arrived, line, size)) = self.lost_later.or(self.waiting) else {
             return;
         };
         if let (Pace::Rate(rate), true) = (self.hop.pace, self.hop.is_drop_tail) {
             let [_, ends] = self.ends(rate, arrived, size);
-            let found = format_args!("open, although the run lasted until {latest}");
+            let found = format_args!("no time, although the run lasted until {latest}");
             let expected = format_args!("{} by {ends}", self.name);
             let mut early = tally.at(Rule::Early, line);
             early.check(ends >= latest, found, expected);

@@ -57,7 +57,7 @@ pub struct TransmissionHistory {
     /// Packets in the queue when it arrived, the one in service included.
     #[serde(rename = "queue_met_packets")]
     pub queue_met: u64,
-    /// Time at which the queue dropped it after enqueuing it, as `CoDel` does.
+    /// Time at which the queue dropped it after enqueuing it, as `CoDel` does, or at which a hop beside the link dropped or lost it.
     #[serde(rename = "dropped_ns", skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Time>,
     /// Service by the link; `None` if it would begin after the end of the run.
@@ -410,9 +410,10 @@ impl Probe for Explain {
         self.queue = self.queue.saturating_sub(1);
     }
 
-    fn on_gone_beside(&mut self, now: Time, copy: Transmission, side: Side) {
+    fn on_gone_beside(&mut self, at: Time, copy: Transmission, side: Side) {
+        let at = Some(at).filter(|at| *at <= self.end);
         if let Some(history) = self.copy(copy) {
-            (history.fate, history.dropped) = (side.into(), Some(now));
+            (history.fate, history.dropped) = (side.into(), at);
         }
     }
 

@@ -270,7 +270,7 @@ impl Recording {
         for packet in served {
             let ready = packet.enqueued.unwrap_or_default().max(free);
             let Some((start, end)) = packet.service else {
-                // It waited until the end of the log, and what came after it did, too.
+                // It waited until the end of the log, as did all packets after it.
                 services.push(RecordedService {
                     pause: after_end(ready),
                     ..services.first().copied().unwrap_or_default()
@@ -283,9 +283,9 @@ impl Recording {
                     let decoded = start.saturating_add(wait);
                     let key = order.map(|order| order.key(packet.flow as u64));
                     let before = key.and_then(|key| latest.insert(key, decoded));
-                    // What comes with its predecessor may have been decoded earlier.
+                    // A packet that comes with its predecessor may have been decoded before, but not before its own slots had left.
                     if before == Some(decoded) {
-                        Span::ZERO
+                        wait.min(end.since(start))
                     } else {
                         wait
                     }
@@ -301,7 +301,7 @@ impl Recording {
                 units: packet.units,
             });
         }
-        Some(RecordedServices::new(services, order))
+        (!services.is_empty()).then(|| RecordedServices::new(services, order))
     }
 
     /// The experiment over the link of the log. `given` has the values that are not in the head: the hosts, and where they are needed, the

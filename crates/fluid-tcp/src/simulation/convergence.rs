@@ -48,8 +48,14 @@ impl Convergence {
         }
     }
 
-    /// The window ends; all have delivered this payload.
-    pub(super) fn end_window(&mut self, payload: Vec<u64>) {
+    /// Whether a window has ended by `now`.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        now >= self.due && self.due < Time::MAX
+    }
+
+    /// A window has ended, after which nothing was delivered until `now`; all have delivered this payload. Windows in which nothing was
+    /// delivered have no shares.
+    pub(super) fn end_windows(&mut self, now: Time, payload: Vec<u64>) {
         let shares = payload.iter().zip(&self.before);
         let shares = shares.map(|(after, before)| u128::from(after.saturating_sub(*before)));
         let (flows, sum, squares) = shares.fold((0, 0, 0), |(flows, sum, squares), share| {
@@ -60,7 +66,10 @@ impl Convergence {
             return self.stop();
         }
         self.before = payload;
-        self.due = self.due.saturating_add(self.window);
+        let idle = now.since(self.due).as_nanos() / self.window.as_nanos();
+        let ended = self.window.checked_mul(idle).unwrap_or(Span::MAX);
+        let due = self.due.saturating_add(ended);
+        self.due = due.saturating_add(self.window);
     }
 
     /// The flows do not share the link any more.
@@ -84,7 +93,7 @@ mod tests {
         convergence.begin(begin, sums.to_vec());
         for payload in windows {
             sums = [sums[0] + payload[0], sums[1] + payload[1]];
-            convergence.end_window(sums.to_vec());
+            convergence.end_windows(convergence.due, sums.to_vec());
         }
         convergence.reached()
     }
@@ -96,6 +105,20 @@ mod tests {
         assert_eq!(after(&[[900, 100], [551, 449]]), None);
         assert_eq!(after(&[[0, 0], [450, 550]]), Some(Span::from_secs(2)));
         assert_eq!(after(&[[0, 0], [0, 10]]), None);
+    }
+
+    #[test]
+    fn a_time_without_deliveries_is_passed_over_at_once() {
+        let mut convergence = Convergence::new(Span::from_millis(100));
+        let at = |seconds| Time::ZERO.saturating_add(Span::from_secs(seconds));
+        convergence.begin(at(3), vec![0, 0]);
+        convergence.end_windows(at(10_000_000), vec![900, 100]);
+        assert_eq!(convergence.due, at(10_000_001));
+        assert!(!convergence.is_due(at(10_000_000)));
+        convergence.end_windows(at(10_000_001), vec![1400, 600]);
+        assert_eq!(convergence.reached(), Some(Span::from_secs(9_999_998)));
+        // Nothing is due at the end of time.
+        assert!(!convergence.is_due(Time::MAX));
     }
 
     #[test]

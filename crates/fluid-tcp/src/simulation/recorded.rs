@@ -9,9 +9,8 @@ use tmt_core::types::Time;
 use tmt_link::hop::{Event, Gateway, Hop, Served};
 use tmt_link::{Packet, Service, SlotUse, Usage};
 
-pub(crate) use services::Order;
 pub(super) use services::RepeatedLink;
-pub use services::{RecordedService, RecordedServices};
+pub(crate) use services::{Order, RecordedService, RecordedServices};
 
 /// Fates of the packets of a run that are known before. The link loses those of the list after it has served them, and no
 /// others: a packet that the link itself would lose arrives when the link has given it up, or where that is not later, as if
@@ -41,7 +40,7 @@ impl RecordedLosses {
 
     /// The same with the services of the run, which then replace those of the link.
     #[must_use]
-    pub fn with_services(self, services: Option<RecordedServices>) -> Self {
+    pub(crate) fn with_services(self, services: Option<RecordedServices>) -> Self {
         Self { services, ..self }
     }
 

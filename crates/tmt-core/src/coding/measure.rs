@@ -105,6 +105,8 @@ pub struct CurvePoint {
     pub es_n0_db: f64,
     /// Outcomes of the words: codewords of the outer code, or segments without one.
     pub words: Tally,
+    /// Whether the bound on bits ended the measurement, with fewer lost words than asked for.
+    pub is_bounded: bool,
     /// Word error rate: where measured rates rise with Es/N0, by chance, that of these points together.
     pub rate: f64,
 }
@@ -114,13 +116,19 @@ pub struct CurvePoint {
 /// point once it is measured.
 ///
 /// # Errors
-/// As [`Simulation::new`].
+/// As [`Simulation::new`], or values that do not rise.
 pub fn curve(
     spec: &CodeSpec,
     settings: &Settings,
     es_n0_db: &[f64],
     each: impl Fn(&CurvePoint),
 ) -> Result<Vec<CurvePoint>, ParseError> {
+    if !es_n0_db.is_sorted_by(|one, next| one < next) {
+        return Err(ParseError::mismatch(
+            format!("Es/N0 {es_n0_db:?} dB"),
+            "rising values",
+        ));
+    }
     let has_outer = spec.outer.is_some();
     let bits_db = 10.0 * log10(2.0);
     let mut points: Vec<CurvePoint> = Vec::new();
@@ -141,6 +149,7 @@ pub fn curve(
         let point = CurvePoint {
             es_n0_db,
             words,
+            is_bounded: found.is_bounded,
             rate: words.rate().value,
         };
         each(&point);

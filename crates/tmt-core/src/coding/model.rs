@@ -53,7 +53,8 @@ closed_form! {
     answer(arguments) {
         let code = code(arguments)?;
         let (channel, information) = energies(arguments, code.rate())?;
-        let settings = settings(arguments, &code, channel)?;
+        let mut settings = settings(arguments, &code)?;
+        settings.link.ecn0_db = channel;
         let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
         let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
         let interleaver = match settings.link.interleaver {
@@ -157,15 +158,11 @@ pub fn interleaver(arguments: &Arguments) -> Result<Interleaver, ModelError> {
     }
 }
 
-/// How the arguments of [`MODEL`] measure a code at an Ec/N0 in dB.
+/// How the arguments of [`MODEL`] measure a code, but for Ec/N0, which is 0 dB.
 ///
 /// # Errors
 /// A key that has no effect with the code, or segments that are no whole codewords.
-pub fn settings(
-    arguments: &Arguments,
-    code: &CodeSpec,
-    ecn0_db: f64,
-) -> Result<Settings, ModelError> {
+pub fn settings(arguments: &Arguments, code: &CodeSpec) -> Result<Settings, ModelError> {
     let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
     let (has_inner, has_outer) = (code.inner.is_some(), code.outer.is_some());
     let idle = [
@@ -222,7 +219,7 @@ pub fn settings(
     }
     Ok(Settings {
         link: Link {
-            ecn0_db,
+            ecn0_db: 0.0,
             decision: arguments.choice(&DECISION),
             interleaver: interleaver(arguments)?,
             segment_bytes,

@@ -1,8 +1,8 @@
 //! Services of another run, repeated by the numbers of the packets.
 //!
 //! Where a link repeats what it loses and keeps the order, a single erased slot may stop the stream for a round trip, and which
-//! packets it stops depends on the slots that each packet takes. A run whose packets come a slot earlier would meet other stops: as
-//! many, but a slow start ends at another one. So the n-th packet gets what the n-th of the recorded run got: the slots that went
+//! packets it stops depends on the slots that each packet takes. A run whose packets come a slot earlier would be stopped as often, but
+//! at other packets, so that its slow start would end elsewhere. So the n-th packet gets what the n-th of the recorded run got: the slots that went
 //! to repeats before it, the time that its own slots took, and the time until its codewords were decoded.
 
 use std::collections::BTreeMap;
@@ -13,21 +13,21 @@ use tmt_link::{Link, Packet, Service, Usage};
 
 /// The service of a packet, by times that do not depend on when it is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RecordedService {
+pub(crate) struct RecordedService {
     /// Time from the instant at which the packet could have been served until its service began: up to the next slot, with the
     /// repeats of others in between.
-    pub pause: Span,
+    pub(crate) pause: Span,
     /// Length of the service.
-    pub length: Span,
-    /// Time from the begin of the service until the packet was decoded. Zero if the order of delivery held it longer.
-    pub decoding: Span,
+    pub(crate) length: Span,
+    /// Time from the begin of the service until the packet was decoded; its length if the order of delivery held it longer.
+    pub(crate) decoding: Span,
     /// First and last unit of capacity that it used.
-    pub units: (u64, u64),
+    pub(crate) units: (u64, u64),
 }
 
 /// The services of a run in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecordedServices {
+pub(crate) struct RecordedServices {
     services: Arc<[RecordedService]>,
     order: Option<Order>,
 }
@@ -60,7 +60,7 @@ impl RecordedServices {
     }
 }
 
-/// A link with these services. It loses nothing, and never ends: after the last service all are as long as the first, without a
+/// A link with these services. It loses nothing, and never ends: after the last service all are as long as the shortest, without a
 /// repeat.
 #[derive(Debug)]
 pub(in crate::simulation) struct RepeatedLink {
@@ -82,14 +82,16 @@ impl RepeatedLink {
     }
 
     fn next(&mut self) -> RecordedService {
-        let recorded = self.services.services.get(self.served).copied();
+        let services = &self.services.services;
+        let recorded = services.get(self.served).copied();
         self.served += 1;
         recorded.unwrap_or_else(|| {
-            let first = self.services.services.first().copied().unwrap_or_default();
+            let shortest = services.iter().min_by_key(|service| service.length);
+            let shortest = shortest.copied().unwrap_or_default();
             RecordedService {
                 pause: Span::ZERO,
-                decoding: first.length,
-                ..first
+                decoding: shortest.length,
+                ..shortest
             }
         })
     }

@@ -71,15 +71,16 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// The windows in which shares are compared and that have ended: nothing has been delivered since.
     #[inline(never)]
     pub(super) fn end_windows(&mut self, now: Time) {
-        while now >= self.convergence.due {
+        if self.convergence.is_due(now) {
             let payload = self.greedy_payload();
-            self.convergence.end_window(payload);
+            self.convergence.end_windows(now, payload);
         }
     }
 
     /// The far host of a flow has everything.
     #[inline(never)]
     pub(super) fn complete(&mut self, now: Time, flow: u32) {
+        self.end_windows(now);
         let connection = self.flow(flow);
         let elapsed = now.since(connection.start);
         if connection.tally.complete(elapsed) {

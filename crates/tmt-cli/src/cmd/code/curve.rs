@@ -27,9 +27,6 @@ const KEYS: [&str; 7] = [
     "seed",
 ];
 
-/// Rate at the upper end of a curve above which channels need `--clamp-curve`.
-const NEGLIGIBLE: f64 = 1e-9;
-
 /// Flags of the subcommand.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -58,8 +55,8 @@ pub(super) struct Flags {
 pub(super) fn run(flags: &Flags) -> Outcome {
     let arguments = arguments(&flags.keys).map_err(Failure::usage)?;
     let es_n0_db = es_n0_db(&flags.es_n0).map_err(Failure::usage)?;
-    let settings = settings(&arguments, &flags.code, 0.0)
-        .map_err(|refused| Failure::usage(refused.to_string()))?;
+    let settings =
+        settings(&arguments, &flags.code).map_err(|refused| Failure::usage(refused.to_string()))?;
     let mut output = Output::create(flags.output.as_deref())?;
     let work = Work::new(es_n0_db.len() as u64, "points");
     let points = curve(&flags.code, &settings, &es_n0_db, |point| {
@@ -71,7 +68,7 @@ pub(super) fn run(flags: &Flags) -> Outcome {
     let lines = lines(&points);
     let read = Points::read(&lines, Outside::Clamp)
         .map_err(|refused| Failure::usage(format!("--es-n0 {}: {refused}", flags.es_n0)))?;
-    say(flags, &points);
+    say(flags, &points, read.is_closed());
     let text = if flags.inline {
         format!("{}\n", ErrorCurve::Points(read, Modulation::Qpsk))
     } else {
@@ -91,7 +88,7 @@ fn arguments(keys: &[String]) -> Result<Arguments, String> {
         if !KEYS.contains(&key.name) {
             let expected = KEYS.join(", ");
             return Err(format!(
-                "{name}={text}: expected one of {expected}; --code and --es-n0 are the rest"
+                "{name}={text}: expected one of {expected}; the code is that of --code, the energy that of --es-n0"
             ));
         }
     }
@@ -154,7 +151,7 @@ fn about(code: &CodeSpec, arguments: &Arguments) -> String {
 }
 
 /// The headline, and warnings of what the ends of the curve leave open.
-fn say(flags: &Flags, points: &[CurvePoint]) {
+fn say(flags: &Flags, points: &[CurvePoint], is_closed: bool) {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return;
     };
@@ -167,7 +164,7 @@ fn say(flags: &Flags, points: &[CurvePoint]) {
         last.rate,
         last.es_n0_db
     );
-    if last.rate > NEGLIGIBLE || first.rate < 1.0 {
+    if !is_closed {
         let beyond = if flags.inline {
             "beyond its ends it has the rate of the nearer one (@clamp)"
         } else {
@@ -175,10 +172,18 @@ fn say(flags: &Flags, points: &[CurvePoint]) {
         };
         warning!(
             "code",
-            "the curve does not reach from 1 to {NEGLIGIBLE:e}: {beyond}"
+            "the curve does not reach from a rate of 1 to 1e-9: {beyond}"
         );
     }
-    let clean = points.iter().find(|point| point.words.failed() == 0);
+    if let Some(few) = points.iter().find(|point| point.is_bounded) {
+        warning!(
+            "code",
+            "from {} dB on fewer words were lost than asked for within most_bits: the intervals in the comments are wide",
+            few.es_n0_db
+        );
+    }
+    // Where one word was lost at a higher Es/N0, the rates up to there were pooled.
+    let clean = points.iter().find(|point| point.rate <= 0.0);
     if let Some(clean) = clean {
         warning!(
             "code",

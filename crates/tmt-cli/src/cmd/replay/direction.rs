@@ -138,7 +138,7 @@ impl Direction {
             if self.loops {
                 loop_all(&mut run);
             }
-            return run.resolve(&Ready(timeline));
+            return run.resolve(&Ready(timeline, Files::here()));
         }
         if experiment.trace.is_none() {
             // A rate, or a channel whose slots are generated on demand.
@@ -215,8 +215,8 @@ fn forget_needless(experiment: &mut Experiment) {
     }
 }
 
-/// The timeline of a chain, and storage for the rest.
-struct Ready(Loaded);
+/// The timeline of a chain, and storage of the call for the rest.
+struct Ready(Loaded, Files);
 
 impl Storage for Ready {
     fn read(&self, _path: Option<&str>, _options: Options) -> experiment::Result<Loaded> {
@@ -224,10 +224,10 @@ impl Storage for Ready {
     }
 
     fn collect(&self) -> Box<dyn Collect> {
-        Files::here().collect()
+        self.1.collect()
     }
 
     fn stopped(&self) -> bool {
-        Files::here().stopped()
+        self.1.stopped()
     }
 }

@@ -310,8 +310,22 @@ fn a_curve_has_the_rates_of_its_points_and_pools_those_that_rise() {
     assert!(points.is_sorted_by(|one, next| one.rate > next.rate));
 
     // Without an outer code, segments.
-    let found = curve(&spec("uncoded"), &settings, &[20.0], |_| {}).unwrap();
-    assert!(found[0].words.all > 10_000 && found[0].rate < 1.0);
+    let uncoded = spec("uncoded");
+    let found = curve(&uncoded, &settings, &[11.0], |_| {}).unwrap();
+    let mut alone = Settings {
+        event: Event::Segments,
+        ..settings
+    };
+    alone.link.ecn0_db = 11.0 - decibels(2.0);
+    let segments = measure(&uncoded, &alone).unwrap().segments;
+    assert_eq!((found[0].words, found[0].is_bounded), (segments, false));
+
+    assert!(curve(&uncoded, &settings, &[7.0, 6.0], |_| {}).is_err());
+    let few = Settings {
+        most_bits: 1,
+        ..settings
+    };
+    assert!(curve(&uncoded, &few, &[20.0], |_| {}).unwrap()[0].is_bounded);
 }
 
 proptest::proptest! {
@@ -322,7 +336,7 @@ proptest::proptest! {
         let words: Vec<Tally> = counts.iter().map(tally).collect();
         let mut points: Vec<CurvePoint> = words
             .iter()
-            .map(|&words| CurvePoint { es_n0_db: 0.0, words, rate: f64::NAN })
+            .map(|&words| CurvePoint { es_n0_db: 0.0, words, is_bounded: false, rate: f64::NAN })
             .collect();
         pool(&mut points);
         let mean = |from: usize, to: usize| {

@@ -142,6 +142,15 @@ impl Points {
         }
     }
 
+    /// Whether the curve begins with a rate of 1, and ends with one that is negligible: it is then known everywhere.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let ends = self.points.first().zip(self.points.last());
+        ends.is_some_and(|((_, first), (_, last))| {
+            *first >= 1.0 - NEGLIGIBLE && *last <= NEGLIGIBLE
+        })
+    }
+
     pub(super) fn covers(&self, low_db: f64, high_db: f64) -> Result<(), RadioError> {
         let (Some(&(first_db, first)), Some(&(last_db, last))) =
             (self.points.first(), self.points.last())

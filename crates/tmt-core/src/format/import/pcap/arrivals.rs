@@ -16,6 +16,9 @@ const CAPTURE: &str = "capture";
 /// Most arrivals.
 const MOST: u64 = 100_000;
 
+/// Most flows that are remembered, those with nothing but a SYN included.
+const MOST_SEEN: usize = 16 * MOST_FLOWS;
+
 /// Bytes that tell what a file is.
 const FIRST: u64 = 4;
 
@@ -47,7 +50,7 @@ pub fn table_text(
 #[derive(Default)]
 struct Seen {
     /// Its number, from its first bytes on.
-    number: Option<u32>,
+    number: Option<usize>,
     /// Of TCP: the number after the SYN, and the end of the bytes so far.
     syn: Option<u32>,
     next: Option<u32>,
@@ -64,8 +67,9 @@ fn table(mut capture: Capture) -> Result<String> {
         if packet.payload == 0 && !packet.is_syn {
             continue;
         }
-        if flows.len() == MOST_FLOWS && !flows.contains_key(&packet.flow) {
-            return Err(too_much(&capture, &format!("{MOST_FLOWS} flows")));
+        if flows.len() == MOST_SEEN && !flows.contains_key(&packet.flow) {
+            let most = format!("{MOST_SEEN} flows, those without data included");
+            return Err(too_much(&capture, &most));
         }
         let seen = flows.entry(packet.flow).or_default();
         if packet.is_syn && seen.syn != packet.sequence {
@@ -84,6 +88,9 @@ fn table(mut capture: Capture) -> Result<String> {
                 &capture,
                 &format!("{MOST} packets with new bytes"),
             ));
+        }
+        if seen.number.is_none() && numbers == MOST_FLOWS {
+            return Err(too_much(&capture, &format!("{MOST_FLOWS} flows")));
         }
         let flow = *seen.number.get_or_insert_with(|| {
             numbers += 1;
@@ -248,6 +255,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn extension_headers_that_are_cut_are_cut_headers() {
+        // Hop-by-hop options of 16 bytes before a segment, captured up to 4 bytes of them.
+        let options = [&[6, 1, 1, 12], &[0; 12][..], &tcp(1, 16, 100)[20..]].concat();
+        let packets = [(0, udp(4000, 160)), (1, ip6(0, options.len(), &options))];
+        let mut bytes = capture(&packets);
+        let second = 24 + 16 + 188 + 16;
+        bytes.truncate(second + 44);
+        bytes[second - 8..second - 4].copy_from_slice(&44_u32.to_le_bytes());
+        let error = table_text("x.pcap", std::io::Cursor::new(bytes)).unwrap_err();
+        assert!(
+            error.contains("found packet 2, cut within its headers"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -93,14 +93,16 @@ impl Packet {
             .as_ref()
             .and_then(|sliced| sliced.net.as_ref()?.ip_payload_ref());
         let is_fragment = payload.is_some_and(|payload| payload.fragmented);
+        // Of headers that are not whole, those behind them are not known either.
         let is_whole = sliced
             .as_ref()
             .is_some_and(|sliced| sliced.stop_err.is_none());
-        let packet = sliced.and_then(|sliced| Self::of(&sliced, captured));
+        let is_cut = captured.cut > 0 && !is_fragment && !is_whole;
+        let packet = sliced.filter(|_| !is_cut);
         Found {
             is_fragment,
-            is_cut: captured.cut > 0 && packet.is_none() && !is_fragment && !is_whole,
-            packet,
+            is_cut,
+            packet: packet.and_then(|sliced| Self::of(&sliced, captured)),
         }
     }
 
