@@ -529,7 +529,7 @@ fn the_commands_name_the_files_of_flows_and_channels() {
         "chain.csv",
         "state,erasure,good,bad\ngood,0,0.99,0.01\nbad,0.5,0.2,0.8\n",
     );
-    let flags = "--channel markov:chain.csv --rate 2Mbps --lldu 125B --rtt 100ms --duration 20s --seeds 2 --fresh 2 \
+    let flags = "--channel markov:chain.csv --rate 2Mbps --lldu 125B --rtt 100ms --duration 20s --seeds 1 --fresh 1 \
                  --objective page-time --candidates arq,harq:10/11 --flow app=pages(size=csv(sizes.csv),objects=4,think=500ms)";
     let run = || tmt(&format!("advise {flags}")).within(&folder).run().ok();
     let results = tmt(&format!("advise --json {flags}")).within(&folder).run();
@@ -541,7 +541,7 @@ fn the_commands_name_the_files_of_flows_and_channels() {
     assert!(tcp.contains("size=csv(sizes.csv)"), "{tcp}");
     let text = String::from_utf8(run().stdout).unwrap();
     assert!(text.contains(tcp) && !text.contains('{'), "{text}");
-    // They still do what the runs did.
+    // They still do what the only run did.
     let mut commands = commands.clone();
     commands["tcp"] = Value::from(tcp.replace('\'', ""));
     let again = piped(&folder, &commands, "");

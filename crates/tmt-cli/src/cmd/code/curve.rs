@@ -175,11 +175,12 @@ fn say(flags: &Flags, points: &[CurvePoint], is_closed: bool) {
             "the curve does not reach from a rate of 1 to 1e-9: {beyond}"
         );
     }
-    if let Some(few) = points.iter().find(|point| point.is_bounded) {
+    let few = points.iter().filter(|point| point.is_bounded).count();
+    if few > 0 {
         warning!(
             "code",
-            "from {} dB on fewer words were lost than asked for within most_bits: the intervals in the comments are wide",
-            few.es_n0_db
+            "{few} of {} points have fewer lost words than asked for within most_bits: their intervals, in the comments, are wide",
+            points.len()
         );
     }
     // Where one word was lost at a higher Es/N0, the rates up to there were pooled.
