@@ -275,7 +275,7 @@ fn a_fit_that_is_stopped_ends_at_its_next_likelihoods_without_a_result() {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Likelihoods before the stop: somewhere within the search of a model with hidden states.
-    const BEFORE: u32 = 40;
+    const BEFORE: u32 = 10;
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let sequence = trace(
         "gilbert-elliott:alpha=0.99,beta=0.9,pg=0.005,pb=0.6",
