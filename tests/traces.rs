@@ -40,6 +40,8 @@ fn converted(arguments: &str, files: &[(&str, &Path)]) -> (Folder, Value) {
     (folder, stats)
 }
 
+const CONTROLS: [&str; 2] = ["cubic", "newreno"];
+
 /// Takes `phy.csv` through schemes, TCP and the auditor; `tcp` holds flags that say what an LLDU is.
 fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
     let mut apply = tmt("apply -o {scheme}.csv --summary link.json");
@@ -49,7 +51,6 @@ fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
     apply.arg("phy.csv").within(folder).run().ok();
     let links: Value = serde_json::from_str(&folder.read("link.json")).unwrap();
     let mut wrong = Vec::new();
-    const CONTROLS: [&str; 2] = ["cubic", "newreno"];
     for (place, (scheme, link)) in schemes()
         .zip(links["results"].as_array().unwrap())
         .enumerate()
