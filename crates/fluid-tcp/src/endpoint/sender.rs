@@ -678,13 +678,10 @@ impl Sender {
         self.looked_below = self.snd_nxt;
     }
 
-    /// The sender stops for another reason. What is in flight may fill the window all the same (`tcp_write_xmit`). If its application has nothing more, that counts only once the flight that filled the window has
+    /// The sender stops for another reason. If its application has nothing more, that counts only once the flight that filled the window has
     /// been acknowledged, and when something has been sent since (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
     #[inline]
     fn on_window_open(&mut self) {
-        if self.packets_in_window() >= self.window {
-            return self.on_window_filled();
-        }
         if self.snd_nxt == self.supplied {
             let has_sent = std::mem::replace(&mut self.looked_below, self.snd_nxt) < self.snd_nxt;
             if !has_sent || self.snd_una < self.filled_below {

@@ -101,28 +101,6 @@ fn acks_of_a_flight_that_filled_the_window_grow_it_although_the_application_has_
 }
 
 #[test]
-fn an_object_that_fills_the_window_to_the_packet_grows_it_in_congestion_avoidance() {
-    let endpoint = Endpoint {
-        window_validation: true,
-        ..endpoint(true, Recovery::Prr, 10)
-    };
-    // 10 packets fill the window, 9 do not.
-    let grown = [9, 10].map(|packets| {
-        let mut sender = sender(endpoint, Some(packets));
-        sender.cut(at(0), 20.0, Cause::FastRetransmit);
-        let before = sender.snapshot();
-        assert!(before.cwnd >= before.ssthresh.unwrap());
-        drain(&mut sender, at(0));
-        for next in 1..=packets {
-            sender.on_ack(at(100), &ack(next, &[]));
-            drain(&mut sender, at(100));
-        }
-        sender.snapshot().cwnd > before.cwnd
-    });
-    assert_eq!(grown, [false, true]);
-}
-
-#[test]
 fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicate_acks() {
     // RFC 3042, Sec. 2.
     for sack in [true, false] {
