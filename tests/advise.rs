@@ -541,7 +541,7 @@ fn the_commands_name_the_files_of_flows_and_channels() {
     assert!(tcp.contains("size=csv(sizes.csv)"), "{tcp}");
     let text = String::from_utf8(run().stdout).unwrap();
     assert!(text.contains(tcp) && !text.contains('{'), "{text}");
-    // They still do what the only run did.
+    // They repeat the only run.
     let mut commands = commands.clone();
     commands["tcp"] = Value::from(tcp.replace('\'', ""));
     let again = piped(&folder, &commands, "");

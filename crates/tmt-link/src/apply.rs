@@ -194,7 +194,7 @@ impl AppliedScheme {
         self.run_on(slots.slots().map(|block| block.map_err(Error::from)), put)
     }
 
-    /// As [`Self::run`], on blocks of slots in their order, the first error of which ends it.
+    /// As [`Self::run`], on blocks of slots in their order. The first error among them ends it.
     ///
     /// # Errors
     /// That of a block, or [`Error::TooLate`].

@@ -241,7 +241,7 @@ impl Recording {
         RecordedLosses::new(dropped, numbers(&arrived, Fate::Link))
     }
 
-    /// The services of the packets that the queue did not drop, where the link repeats what it loses: of real hosts on a coupled link whose
+    /// The services of the packets that the queue did not drop, where the link repeats lost units: of real hosts on a coupled link whose
     /// packets are served one after another, in the order of their arrival, and leave the buffer with that.
     fn services(&self) -> Option<RecordedServices> {
         let is = |key, value: &str| self.head.get(key) == Some(value);

@@ -6,7 +6,7 @@
 
 use tmt_core::types::{Span, Time};
 
-/// A window has so many of the longest round-trip times of its flows, and is not shorter than this.
+/// Length of a window in round trips of the flow with the longest, and its least length.
 const ROUND_TRIPS: u64 = 10;
 const LEAST: Span = Span::from_millis(100);
 

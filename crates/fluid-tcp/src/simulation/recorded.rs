@@ -1,4 +1,4 @@
-//! Losses of another run, repeated packet by packet, and the services of a link that repeats what it loses.
+//! Losses of another run, repeated packet by packet, and the services of a link that repeats lost units.
 
 mod services;
 
