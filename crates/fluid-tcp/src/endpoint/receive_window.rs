@@ -8,7 +8,10 @@
 //!
 //! Packets above a gap take room until it is filled; what was once allowed stays so (RFC 9293, Sec. 3.8.6.2.1).
 //!
-//! Named deviations: the application reads at once; the round trip is the sender's smoothed one.
+//! The application reads what arrives at one instant at once: the packets that a link delivers together after a stop belong to the
+//! round trip that ends with them.
+//!
+//! Named deviations: the application reads without a delay; the round trip is the sender's smoothed one.
 
 use tmt_core::types::{Span, Time};
 
@@ -34,6 +37,8 @@ pub(super) struct ReceiveWindow {
     best_round: u64,
     read: u64,
     round_began: Time,
+    /// `best_round` and `read` when the round trip before began; `None` in the first.
+    before: Option<(u64, u64)>,
     /// Packets below it may be sent.
     right_edge: u64,
 }
@@ -54,6 +59,7 @@ impl ReceiveWindow {
             best_round: u64::from(endpoint.initial_window).min(room),
             read: 0,
             round_began: Time::ZERO,
+            before: None,
         })
     }
 
@@ -78,15 +84,25 @@ impl ReceiveWindow {
     /// Enlarges the buffer if the application has read more in a round trip than in any before. `read` packets have been
     /// read by `now`, and `above` lie between the first gap and the highest packet.
     pub(super) fn on_read(&mut self, now: Time, rtt: Option<Span>, read: u64, above: u64) {
-        if self.room == self.largest || rtt.is_none_or(|rtt| now.since(self.round_began) < rtt) {
+        if self.room == self.largest {
             return;
         }
-        let copied = read - self.read;
-        if copied > self.best_round {
+        if self.round_began != now {
+            if rtt.is_none_or(|rtt| now.since(self.round_began) < rtt) {
+                return;
+            }
+            self.before = Some((self.best_round, self.read));
+            self.round_began = now;
+        }
+        let Some((best, began)) = self.before else {
+            return;
+        };
+        let copied = read - began;
+        if copied > best {
             let twice = copied.saturating_mul(2);
             // Growth by a share of itself; in slow start the share is 1.
-            let growth = twice.saturating_mul(copied - self.best_round);
-            let more = growth / self.best_round.max(1);
+            let growth = twice.saturating_mul(copied - best);
+            let more = growth / best.max(1);
             let wanted = twice
                 .saturating_add(more.saturating_mul(2))
                 .saturating_add(above);
@@ -94,7 +110,6 @@ impl ReceiveWindow {
             self.best_round = copied;
         }
         self.read = read;
-        self.round_began = now;
     }
 }
 
@@ -134,6 +149,25 @@ mod tests {
         for (packets, expected) in [seen[0], seen[2], seen[3]].into_iter().zip(measured) {
             assert!(packets.abs_diff(expected) <= 1, "{packets} {expected}");
         }
+    }
+
+    #[test]
+    fn what_arrives_at_one_instant_is_read_at_once() {
+        // Ten packets, then a stop of 500 ms after which ninety come together.
+        let (begun, at) = [100, 600]
+            .map(|millis| Time::ZERO.saturating_add(Span::from_millis(millis)))
+            .into();
+        let rooms = [1, 90].map(|step| {
+            let mut window = window(55, 13_000).unwrap();
+            let rtt = Some(Span::from_millis(100));
+            window.on_read(begun, rtt, 10, 0);
+            (10 + step..=100)
+                .step_by(usize::try_from(step).unwrap())
+                .for_each(|read| window.on_read(at, rtt, read, 0));
+            (window.room, window.best_round)
+        });
+        // Twice what was read, and twice that again for each of the eight times by which it exceeds the first ten.
+        assert_eq!(rooms, [(2 * 90 + 2 * 2 * 90 * 8, 90); 2]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ const RECENT_RANGES: usize = 8;
 /// `tcp_comp_sack_nr`). They are held back for at most this share of the RTT (`__tcp_ack_snd_check`).
 const LEAST_REPEATS: u32 = 3;
 const MOST_HELD_BACK: u32 = 44;
+/// Latest ranges that may change while an ACK is held back (`TCP_SACK_BLOCKS_EXPECTED`).
+const RANGES_HELD_BACK: usize = 2;
 const RTT_SHARE: u64 = 20;
 
 /// An ACK, from the receiver or from a proxy.
@@ -259,12 +261,16 @@ impl Receiver {
         let mut at_once = duplicate || self.quick_acks_left > 0;
         let mut delay = self.endpoint.delayed_ack_timer;
         let mut newest = None;
+        let mut held_back = None;
         if number == self.rcv_nxt {
             self.rcv_nxt += 1;
             self.unacked += 1;
             self.repeats = 0;
             at_once |= self.fills_gap();
         } else if !duplicate {
+            if self.held_back > 0 && !at_once && self.changes_another_range(number) {
+                held_back = Some(self.make_ack(false, None));
+            }
             newest = Some(self.store_out_of_order(number));
             match self.compression().filter(|_| !at_once) {
                 Some(longest) => delay = longest,
@@ -276,7 +282,7 @@ impl Receiver {
         } else {
             let due = || now.checked_add(delay);
             self.deadline = self.deadline.or_else(due);
-            None
+            held_back
         };
         Arrival { duplicate, ack }
     }
@@ -302,6 +308,14 @@ impl Receiver {
         let share = self.rtt.map(|rtt| rtt.as_nanos() / RTT_SHARE);
         let share = share.and_then(Span::from_nanos).unwrap_or(longest);
         (self.held_back < MOST_HELD_BACK).then_some(longest.min(share))
+    }
+
+    /// Whether packet `number` changes none of the two latest ranges. As in Linux (`tcp_sack_new_ofo_skb`), the ACK that is held back
+    /// is sent first then, so that its three blocks report a burst full of gaps whole.
+    fn changes_another_range(&self, number: u64) -> bool {
+        let latest = self.recent.get(..RANGES_HELD_BACK);
+        let grows = |(start, end): &(u64, u64)| number + 1 == *start || number == *end;
+        latest.is_some_and(|ranges| !ranges.iter().any(grows))
     }
 
     /// Moves `rcv_nxt` over packets that are no longer above a gap. Returns whether there were any above a gap.
@@ -489,6 +503,35 @@ mod tests {
         assert_eq!(receiver.deadline(), half);
         let waiting = sent(&mut receiver, at(4), 13..60);
         assert_eq!(waiting.iter().position(|sent| *sent), Some(42));
+    }
+
+    #[test]
+    fn acks_that_are_held_back_lose_no_range_of_a_burst() {
+        let mut receiver = Receiver::new(Endpoint {
+            sack_compression: Span::from_millis(1),
+            ..Profile::Rfc.endpoint()
+        });
+        let mut reported = RangeSet::default();
+        let mut acks = 0;
+        let mut report = |ack: Ack| {
+            acks += 1;
+            ack.blocks
+                .iter()
+                .flat_map(|(start, end)| *start..*end)
+                .for_each(|number| _ = reported.add(number));
+        };
+        // Every second packet, and then those that join two ranges each, all at one instant.
+        let burst: Vec<u64> = (0..100)
+            .map(|gap| 2 * gap + 1)
+            .chain((40..60).map(|gap| 2 * gap))
+            .collect();
+        for number in &burst {
+            receiver.on_packet(at(0), *number).ack.map(&mut report);
+        }
+        receiver.on_timer(at(1)).map(&mut report);
+        // One for each new range and for the first packet that joins two old ones; the other 19 wait for the timer together.
+        assert_eq!(acks, 99 + 1 + 1);
+        assert!(burst.iter().all(|number| reported.contains(*number)));
     }
 
     #[test]

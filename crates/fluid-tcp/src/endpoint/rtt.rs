@@ -1,4 +1,10 @@
-//! Smoothed RTT and retransmission timeout (RFC 6298), on a clock that may be coarse.
+//! Smoothed RTT and retransmission timeout (RFC 6298), on a clock that may be coarse; or as in Linux (`tcp_rtt_estimator`,
+//! `__tcp_set_rto` of `net/ipv4/tcp_input.c`, 6.18), where
+//! - the variance part of the RTO is the largest of four mean deviations in a round trip: it rises at once, and falls by a quarter
+//!   of the difference a round trip later, so that the RTTs of a thousand ACKs do not wear down what a single stop has taught;
+//! - an RTT below the smoothed one that is farther off than usual counts an eighth.
+//!
+//! Named deviation: times are exact where Linux counts microseconds, and jiffies in the RTO.
 
 use tmt_core::types::{Span, Time};
 
@@ -13,8 +19,51 @@ pub struct RtoSettings {
     pub max: Span,
     /// Clock granularity G of samples and RTO; zero means 1 ns.
     pub tick: Span,
-    /// Smallest distance of the RTO from srtt, as in Linux: RTO = srtt + max(4 RTTVAR, `tick`, `margin`).
+    /// Smallest distance of the RTO from srtt. Above zero, the variance part is that of Linux.
     pub margin: Span,
+}
+
+/// The variance part of Linux, ns. All values stand for four mean deviations.
+#[derive(Debug, Clone, Copy, Default)]
+struct Peak {
+    /// `mdev_us`
+    deviation: i64,
+    /// `mdev_max_us`: the largest of the round trip, at least the margin.
+    largest: i64,
+    /// `rttvar_us`
+    part: i64,
+    /// `rtt_seq`: the round trip ends once a packet from this one on is acknowledged.
+    round_end: u64,
+}
+
+impl Peak {
+    /// Takes the first RTT, ns.
+    fn first(rtt: i64, margin: i64, sent: u64) -> Self {
+        let part = (2 * rtt).max(margin);
+        Self {
+            deviation: 2 * rtt,
+            largest: part,
+            part,
+            round_end: sent,
+        }
+    }
+
+    /// Takes an RTT that is off srtt by `error`, ns.
+    fn sample(&mut self, error: i64, margin: i64, (acked, sent): (u64, u64)) {
+        let more = error.abs() - self.deviation / 4;
+        self.deviation += if error < 0 && more > 0 {
+            more / 8
+        } else {
+            more
+        };
+        self.largest = self.largest.max(self.deviation);
+        self.part = self.part.max(self.largest);
+        if acked > self.round_end {
+            self.part -= (self.part - self.largest) / 4;
+            self.round_end = sent;
+            self.largest = margin;
+        }
+    }
 }
 
 /// Estimator of SRTT and RTTVAR, from which the RTO follows.
@@ -23,6 +72,8 @@ pub struct RtoSettings {
 pub struct RttEstimator {
     /// SRTT and RTTVAR, ns.
     estimate: Option<(i64, i64)>,
+    /// The variance part as in Linux, if the settings have a margin.
+    peak: Peak,
     /// Retransmission timeout that follows.
     rto: Span,
     /// Number of doublings of the RTO since the last sample.
@@ -39,6 +90,7 @@ impl RttEstimator {
         let mut estimator = Self {
             settings,
             estimate: None,
+            peak: Peak::default(),
             backoff: 0,
             rto: Span::ZERO,
             latest: None,
@@ -47,14 +99,21 @@ impl RttEstimator {
         estimator
     }
 
-    /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn).
-    pub fn sample(&mut self, rtt: Span) {
+    /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn). All packets below `acked` are
+    /// acknowledged, and those below `sent` were sent.
+    pub fn sample(&mut self, rtt: Span, acked: u64, sent: u64) {
         self.latest = Some(rtt);
-        let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX);
+        // A quarter of the largest leaves room for the deviations.
+        let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX / 4);
+        let margin = i64::try_from(self.settings.margin.as_nanos()).unwrap_or(i64::MAX / 4);
         self.estimate = Some(match self.estimate {
-            None => (rtt, rtt / 2),
+            None => {
+                self.peak = Peak::first(rtt, margin, sent);
+                (rtt, rtt / 2)
+            }
             Some((srtt, rttvar)) => {
                 let error = rtt - srtt;
+                self.peak.sample(error, margin, (acked, sent));
                 (srtt + error / 8, rttvar + (error.abs() - rttvar) / 4)
             }
         });
@@ -101,8 +160,12 @@ impl RttEstimator {
         let base = match self.estimate {
             None => self.settings.first,
             Some((srtt, rttvar)) => {
-                let least = self.settings.tick.max(self.settings.margin);
-                nanos(srtt).saturating_add(nanos(rttvar.saturating_mul(4)).max(least))
+                let part = if self.settings.margin.is_zero() {
+                    rttvar.saturating_mul(4)
+                } else {
+                    self.peak.part
+                };
+                nanos(srtt).saturating_add(nanos(part).max(self.settings.tick))
             }
         };
         let base = base.max(self.settings.min);
@@ -148,7 +211,7 @@ mod tests {
         // RFC 6298, Sec. 2.2: RTO = R + max(G, 4 · R/2) = 3 R.
         let mut rtt = estimator(Span::ZERO);
         assert_eq!(rtt.rto(), Span::from_secs(1));
-        rtt.sample(Span::from_millis(100));
+        rtt.sample(Span::from_millis(100), 0, 0);
         assert_eq!(
             (rtt.srtt(), rtt.rto()),
             (Some(Span::from_millis(100)), Span::from_millis(300))
@@ -159,8 +222,8 @@ mod tests {
     fn later_samples_move_srtt_by_an_eighth_and_rttvar_by_a_quarter() {
         // RFC 6298, Sec. 2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
         let mut rtt = estimator(Span::ZERO);
-        rtt.sample(Span::from_millis(100));
-        rtt.sample(Span::from_millis(180));
+        rtt.sample(Span::from_millis(100), 0, 0);
+        rtt.sample(Span::from_millis(180), 0, 0);
         assert_eq!(
             (rtt.srtt(), rtt.rto()),
             (Some(Span::from_millis(110)), Span::from_millis(340))
@@ -180,7 +243,7 @@ mod tests {
         assert_eq!(rtos, [1, 2, 4, 8, 16, 32, 60, 60]);
         (0..200).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Span::from_secs(60));
-        rtt.sample(Span::from_millis(10));
+        rtt.sample(Span::from_millis(10), 0, 0);
         assert_eq!(rtt.rto(), Span::from_millis(200));
     }
 
@@ -188,17 +251,43 @@ mod tests {
     fn a_margin_keeps_the_rto_above_a_constant_rtt() {
         let mut rtt = estimator(Span::ZERO);
         rtt.settings.margin = Span::from_millis(200);
-        (0..200).for_each(|_| rtt.sample(Span::from_millis(500)));
-        assert_eq!(rtt.rto(), Span::from_millis(700));
+        // A round trip for each sample; the integer quarter stops below 4 ns.
+        (1..200).for_each(|packet| rtt.sample(Span::from_millis(500), packet, packet + 1));
+        assert_eq!(rtt.rto().as_nanos() / 4, 700_000_000 / 4);
+    }
+
+    /// By hand from `tcp_rtt_estimator` of Linux: sample, packets acknowledged and sent, then RTO, in µs.
+    #[test]
+    fn with_a_margin_the_rto_is_that_of_linux() {
+        let mut rtt = estimator(Span::ZERO);
+        rtt.settings.margin = Span::from_millis(200);
+        let steps = [
+            // mdev 200 ms, which is the margin, too: srtt 100.
+            (100_000, 0, 10, 300_000),
+            // Error 200: mdev 200 + 200 - 50 = 350, srtt 125.
+            (300_000, 5, 20, 475_000),
+            // Error -80, 7.5 less than a quarter of mdev: mdev 342.5, and the largest stays. srtt 115.
+            (45_000, 6, 20, 465_000),
+            // Error -101, 15.375 more than usual, counts an eighth: mdev 344.421875. srtt 102.375.
+            (14_000, 10, 20, 452_375),
+            // The round trip ends: largest and part are 350. srtt 102.0, error -3: mdev 261.31640625.
+            (99_375, 11, 30, 452_000),
+            // The next one ends, largest 198.7373046875 (error 0, below the margin of 200): 350 - (350 - 200)/4.
+            (102_000, 31, 40, 414_500),
+        ];
+        for (sample, acked, sent, rto) in steps {
+            rtt.sample(Span::from_micros(sample), acked, sent);
+            assert_eq!(rtt.rto().as_nanos() / 1000, rto, "{sample}");
+        }
     }
 
     #[test]
     fn a_coarse_clock_measures_whole_ticks_at_least_one() {
         let mut rtt = estimator(Span::from_millis(100));
-        rtt.sample(Span::from_millis(20));
+        rtt.sample(Span::from_millis(20), 0, 0);
         assert_eq!(rtt.srtt(), Some(Span::from_millis(100)));
         let mut rtt = estimator(Span::from_millis(100));
-        rtt.sample(Span::from_millis(549));
+        rtt.sample(Span::from_millis(549), 0, 0);
         assert_eq!(rtt.srtt(), Some(Span::from_millis(500)));
     }
 }

@@ -115,6 +115,9 @@ struct Outstanding {
     lost: bool,
     /// Retransmitted since it was marked lost.
     retransmitted: bool,
+    /// How often, at the instant at which it was sent, a packet had been sent after one with a higher number: the order of transmissions at
+    /// one instant is that of turns, and of numbers in a turn. Up to 255.
+    turn: u8,
 }
 
 impl Outstanding {
@@ -333,7 +336,7 @@ impl Sender {
 
     /// Takes the RTT that a handshake measured before the first data.
     pub fn on_handshake(&mut self, rtt: Span) {
-        self.rtt.sample(rtt);
+        self.rtt.sample(rtt, self.snd_una, self.snd_nxt);
     }
 
     /// Sets the window, in packets, that a handshake advertised. Without it, only [`Endpoint::rwnd`] limits the sender.
@@ -678,18 +681,19 @@ impl Sender {
         self.looked_below = self.snd_nxt;
     }
 
-    /// The sender stops for another reason. If its application has nothing more, that counts only once the flight that filled the window has
-    /// been acknowledged, and when something has been sent since (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
+    /// The sender stops for another reason. If what is in flight fills the window all the same, it counts as filled (`tcp_write_xmit`). Else
+    /// that the window is open counts only once the flight that filled it has been acknowledged, and when something has been sent since
+    /// (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
     #[inline]
     fn on_window_open(&mut self) {
-        if self.snd_nxt == self.supplied {
-            let has_sent = std::mem::replace(&mut self.looked_below, self.snd_nxt) < self.snd_nxt;
-            if !has_sent || self.snd_una < self.filled_below {
-                return;
-            }
+        if self.packets_in_window() >= self.window {
+            return self.on_window_filled();
         }
-        self.cwnd_limited = false;
-        self.filled_below = self.snd_nxt;
+        let has_sent = std::mem::replace(&mut self.looked_below, self.snd_nxt) < self.snd_nxt;
+        if has_sent && self.snd_una >= self.filled_below {
+            self.cwnd_limited = false;
+            self.filled_below = self.snd_nxt;
+        }
     }
 
     /// Whether growth counts segments and slow start has not yet doubled what was in flight: as in Linux

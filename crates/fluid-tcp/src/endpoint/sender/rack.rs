@@ -5,6 +5,8 @@
 //! - a retransmission timeout marks everything outstanding lost, like RFC 6675, Sec. 5.1; Sec. 6.3 spares packets sent
 //!   within the last RTT;
 //! - the timer restarts when the first outstanding packet is retransmitted, as in Linux;
+//! - of packets that were sent at one instant, the one sent first is the older (`RACK_sent_after()` takes that with the smaller number):
+//!   events of a simulation that take no time would else overtake a packet by one sent before it;
 //! - a D-SACK is a flag of the ACK, so it does not say which packet was a duplicate.
 
 use std::collections::VecDeque;
@@ -17,11 +19,18 @@ use super::{DUP_THRESH, Outstanding, Phase, Sender};
 /// Number of recoveries without a D-SACK after which the reordering window is reset (Sec. 6.2, step 4).
 const REO_WND_PERSIST: u32 = 16;
 
+/// Place among all transmissions: time, turn at that time ([`Outstanding::turn`]), and number.
+type Order = (Time, u8, u64);
+
+fn order(packet: u64, entry: &Outstanding) -> Order {
+    (entry.sent, entry.turn, packet)
+}
+
 /// State of RACK; Sec. 6.1 defines the names in code font.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`: the packet sent last among those that have arrived.
-    latest: Option<(Time, u64)>,
+    latest: Option<Order>,
     /// `RACK.rtt`.
     rtt: Span,
     /// `RACK.min_RTT`.
@@ -43,6 +52,8 @@ pub(super) struct Rack {
     /// once, which a quiet sender need not list.
     order: VecDeque<(u64, u32, Time)>,
     unlisted: Option<u64>,
+    /// Turn of the last transmission listed.
+    turn: u8,
 }
 
 impl Rack {
@@ -64,9 +75,9 @@ impl Rack {
         self.fack = self.fack.max(packet + 1);
         if self
             .latest
-            .is_none_or(|latest| (entry.sent, packet) > latest)
+            .is_none_or(|latest| order(packet, entry) > latest)
         {
-            self.latest = Some((entry.sent, packet));
+            self.latest = Some(order(packet, entry));
             self.rtt = rtt;
         }
     }
@@ -79,20 +90,28 @@ impl Rack {
         self.on_arrival(now, last, entry);
     }
 
-    /// Notes a transmission of `packet`. Before any but the first of a packet, all must be listed.
+    /// Notes a transmission of `packet`, and returns its turn. Before any but the first of a packet, all must be listed.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32, is_quiet: bool) {
+    pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32, is_quiet: bool) -> u8 {
         if is_quiet || self.unlisted.is_some() {
             self.unlisted.get_or_insert(packet);
-        } else {
-            self.order.push_back((packet, copy, now));
+            return 0;
         }
+        self.turn = match self.order.back() {
+            Some((before, _, sent)) if *sent == now => {
+                self.turn.saturating_add(u8::from(packet < *before))
+            }
+            _ => 0,
+        };
+        self.order.push_back((packet, copy, now));
+        self.turn
     }
 
-    /// Whether a packet that was sent at `sent` may be lost because a later one has arrived.
+    /// Whether a packet may be lost because one sent later has arrived.
     #[inline]
-    fn is_overtaken(&self, sent: Time, packet: u64) -> bool {
-        self.latest.is_some_and(|latest| (sent, packet) <= latest)
+    fn is_overtaken(&self, packet: u64, entry: &Outstanding) -> bool {
+        self.latest
+            .is_some_and(|latest| order(packet, entry) <= latest)
     }
 
     /// Notes that a packet was late, not lost.
@@ -145,11 +164,15 @@ impl Sender {
         rack.unlisted = None;
         let all = self.outstanding.entries(self.snd_una..self.snd_nxt);
         let open = all.filter(|(_, entry)| !entry.sacked);
-        rack.order
-            .extend(open.map(|(packet, entry)| (packet, entry.transmissions, entry.sent)));
-        rack.order
-            .make_contiguous()
-            .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
+        let mut open: Vec<_> = open
+            .map(|(packet, entry)| (order(packet, entry), entry.transmissions))
+            .collect();
+        open.sort_unstable();
+        rack.turn = open.last().map_or(0, |((_, turn, _), _)| *turn);
+        rack.order.extend(
+            open.into_iter()
+                .map(|((sent, _, packet), copy)| (packet, copy, sent)),
+        );
     }
 
     /// Lists the transmissions that a quiet sender did not list, before a packet is sent again or the sender is not quiet.
@@ -194,6 +217,7 @@ impl Sender {
                 .entries(first.max(self.snd_una)..self.snd_nxt);
             let sent = sent.map(|(packet, entry)| (packet, entry.transmissions, entry.sent));
             rack.order.extend(sent);
+            rack.turn = 0;
         }
     }
 
@@ -201,11 +225,11 @@ impl Sender {
     /// the others, there is nothing to detect.
     #[inline]
     pub(super) fn rack_detect_losses_if_overtaken(&mut self, now: Time) {
-        let first = self.first_outstanding().map(|entry| entry.sent);
-        let Some(rack) = &mut self.rack else { return };
-        if first.is_some_and(|sent| rack.is_overtaken(sent, self.snd_una)) {
+        let first = self.first_outstanding();
+        let Some(rack) = &self.rack else { return };
+        if first.is_some_and(|entry| rack.is_overtaken(self.snd_una, entry)) {
             self.rack_detect_losses(now, false);
-        } else {
+        } else if let Some(rack) = &mut self.rack {
             rack.deadline = None;
         }
     }
@@ -236,7 +260,7 @@ impl Sender {
                 rack.order.pop_front();
                 continue;
             };
-            if (sent, packet) > latest {
+            if order(packet, entry) > latest {
                 return;
             }
             let overdue = sent.saturating_add(timeout);
@@ -310,6 +334,30 @@ mod tests {
             (sender.events().timeouts, sender.events().fast_recoveries),
             (0, 1)
         );
+    }
+
+    #[test]
+    fn of_packets_sent_at_one_instant_only_those_sent_later_overtake() {
+        let endpoint = Endpoint {
+            loss_detection: LossDetection::Rack,
+            ..endpoint(true, Recovery::Prr, 10)
+        };
+        // The first packet sent at 400 ms comes before the retransmission, the last one after it.
+        let repeats = [false, true].map(|last| {
+            let mut sender = sender(endpoint, None);
+            drain(&mut sender, at(0));
+            let mut sent = Vec::new();
+            for end in 2..=10 {
+                sender.on_ack(at(400), &ack(0, &[(1, end)]));
+                sent.extend(drain(&mut sender, at(400)));
+            }
+            assert_eq!(sent[..3], [(10, 1), (11, 1), (0, 2)]);
+            let arrived = if last { sent[sent.len() - 1].0 } else { 10 };
+            assert!(arrived == 10 || sent[3..].contains(&(arrived, 1)));
+            sender.on_ack(at(800), &ack(0, &[(arrived, arrived + 1), (1, 10)]));
+            drain(&mut sender, at(800)).contains(&(0, 3))
+        });
+        assert_eq!(repeats, [false, true]);
     }
 
     #[test]

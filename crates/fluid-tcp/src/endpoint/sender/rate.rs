@@ -175,6 +175,7 @@ mod tests {
             sacked: false,
             lost: false,
             retransmitted: false,
+            turn: 0,
         }
     }
 

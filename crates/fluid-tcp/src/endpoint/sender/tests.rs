@@ -4,6 +4,7 @@
 mod linux;
 
 use proptest::prelude::*;
+use tmt_core::math::num::floor_u64;
 use tmt_core::types::Bytes;
 
 use super::*;
@@ -98,6 +99,48 @@ fn acks_of_a_flight_that_filled_the_window_grow_it_although_the_application_has_
     sender.supply(70);
     assert_eq!(drain(&mut sender, at(400)).len(), 35);
     assert!((deliver(&mut sender, 36..=70, 500) - 45.0).abs() < 1e-12);
+}
+
+#[test]
+fn acks_of_a_flight_that_filled_the_window_grow_it_although_the_receiver_allows_no_more() {
+    let endpoint = Endpoint {
+        window_validation: true,
+        rwnd: 15,
+        ..endpoint(true, Recovery::Prr, 10)
+    };
+    let mut sender = sender(endpoint, None);
+    drain(&mut sender, at(0));
+    let grown = [1..=5, 6..=20, 21..=40].map(|packets| {
+        for next in packets {
+            sender.on_ack(at(100), &ack(next, &[]));
+            drain(&mut sender, at(100));
+        }
+        floor_u64(sender.snapshot().cwnd)
+    });
+    // Packets 0 to 19 are sent while cwnd is at most the receiver's 15; their ACKs grow it, later ones do not.
+    assert_eq!(grown, [15, 30, 30]);
+}
+
+#[test]
+fn an_object_that_fills_the_window_to_the_packet_grows_it_in_congestion_avoidance() {
+    let endpoint = Endpoint {
+        window_validation: true,
+        ..endpoint(true, Recovery::Prr, 10)
+    };
+    // 10 packets fill the window, 9 do not.
+    let grown = [9, 10].map(|packets| {
+        let mut sender = sender(endpoint, Some(packets));
+        sender.cut(at(0), 20.0, Cause::FastRetransmit);
+        let before = sender.snapshot();
+        assert!(before.cwnd >= before.ssthresh.unwrap());
+        drain(&mut sender, at(0));
+        for next in 1..=packets {
+            sender.on_ack(at(100), &ack(next, &[]));
+            drain(&mut sender, at(100));
+        }
+        sender.snapshot().cwnd > before.cwnd
+    });
+    assert_eq!(grown, [false, true]);
 }
 
 #[test]

@@ -133,6 +133,7 @@ impl Sender {
         entry.transmissions += 1;
         entry.sent = now;
         entry.retransmitted = true;
+        entry.turn = 0;
         self.pipe += entry.in_pipe();
         let copy = entry.transmissions;
         self.note_transmission(now, packet, copy);
@@ -166,7 +167,10 @@ impl Sender {
             }
         }
         if let Some(rack) = &mut self.rack {
-            rack.on_sent(now, packet, copy, self.quiet);
+            let turn = rack.on_sent(now, packet, copy, self.quiet);
+            if turn > 0 {
+                self.outstanding.entry_mut(packet).turn = turn;
+            }
         }
         if self.rates.is_some() {
             self.note_rate(now, packet);
