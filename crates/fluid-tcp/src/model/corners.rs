@@ -1,6 +1,7 @@
 //! Every model with its keys at the ends of their domains, in random combinations.
 
 use proptest::prelude::*;
+use test_support::depth;
 use tmt_core::model::{Domain, Key, Model, ModelError, Value};
 
 use super::*;
@@ -75,7 +76,7 @@ proptest! {
 
 proptest! {
     // Up to 1e8 cycles each.
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(ProptestConfig { cases: depth(2, 8), ..ProptestConfig::default() })]
 
     #[test]
     fn corners_of_drawn_models_have_an_answer_or_a_reason(
