@@ -391,3 +391,48 @@ fn what_cannot_be_compared_is_refused() {
         ran.fails(code, &words);
     }
 }
+
+#[test]
+fn the_services_of_a_log_of_real_hosts_are_repeated_packet_by_packet() {
+    let folder = folder();
+    bash(
+        &folder,
+        "tmt inject --channel bernoulli:0.3 --seed 9 phy.csv > other.csv",
+    )
+    .ok();
+    let coupled = RUNS
+        .iter()
+        .filter(|(of_head, _)| of_head.contains("coupled"));
+    for (of_head, others) in coupled {
+        tmt(&format!("tcp {of_head} {others} --packets log.csv"))
+            .within(&folder)
+            .run()
+            .ok();
+        let real = of_real_hosts(&folder.read("log.csv"));
+        // With other erasures the model repeats the log only if it takes no slots of its own.
+        let lines = real
+            .lines()
+            .filter(|line| !line.starts_with("# trace_digest"));
+        let real = lines.collect::<Vec<_>>().join("\n") + "\n";
+        folder.write("real.csv", real.replace("bernoulli:0.1", "bernoulli:0.3"));
+        let others = others.replace("phy.csv", "other.csv");
+        tmt(&format!(
+            "tcp {others} --compare-log real.csv --packets model.csv"
+        ))
+        .within(&folder)
+        .run()
+        .ok();
+        // What is under way at the end has no service to repeat.
+        let [recorded, model] = ["log.csv", "model.csv"].map(|name| {
+            let rows = rows(&folder, name);
+            let sent = |row: &str| row.split(',').nth(3)?.parse::<f64>().ok();
+            let end = rows.lines().filter_map(sent).fold(0.0, f64::max) - 0.5;
+            let ended = rows
+                .lines()
+                .filter(|row| sent(row).is_some_and(|sent| sent < end));
+            ended.map(String::from).collect::<Vec<_>>()
+        });
+        assert!(recorded.len() > 100);
+        assert_eq!(recorded, model, "{of_head}");
+    }
+}
