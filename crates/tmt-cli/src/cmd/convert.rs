@@ -52,7 +52,7 @@ struct Common {
     /// Format of the output; `tmt convert --to FORMAT --help` shows its options [default: a trace of tmt]
     #[arg(long, value_name = "FORMAT", value_parser = TargetParser, hide_possible_values = true)]
     to: Option<String>,
-    /// What a row is: a delivery opportunity of the link (capacity), or a sample of its delay and loss (probe) [default: by
+    /// Meaning of a row: a delivery opportunity of the link (capacity), or a sample of its delay and loss (probe) [default: by
     /// the format]
     #[arg(
         long,

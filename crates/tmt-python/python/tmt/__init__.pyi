@@ -1160,8 +1160,8 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
     to: Format of the output; `tmt convert --to FORMAT --help` shows its options [default: a trace
         of tmt]
         FORMAT
-    kind: What a row is: a delivery opportunity of the link (capacity), or a sample of its delay and
-        loss (probe) [default: by the format]
+    kind: Meaning of a row: a delivery opportunity of the link (capacity), or a sample of its delay
+        and loss (probe) [default: by the format]
     strict: Refuse to convert if anything has to be assumed, or cannot be carried; reads the input
         twice
     delay: delay-loss, leocc, leoreplayer, linkem: file of delays, `-` for stdin
@@ -1331,8 +1331,8 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
     to: Format of the output; `tmt convert --to FORMAT --help` shows its options [default: a trace
         of tmt]
         FORMAT
-    kind: What a row is: a delivery opportunity of the link (capacity), or a sample of its delay and
-        loss (probe) [default: by the format]
+    kind: Meaning of a row: a delivery opportunity of the link (capacity), or a sample of its delay
+        and loss (probe) [default: by the format]
     strict: Refuse to convert if anything has to be assumed, or cannot be carried; reads the input
         twice
     delay: delay-loss, leocc, leoreplayer, linkem: file of delays, `-` for stdin

@@ -85,7 +85,7 @@ pub(crate) struct Args {
     pub(super) seeds: Option<u32>,
     /// Runs of the best schemes on seeds or starts that the search has not seen, at least
     ///
-    /// What is printed comes from these runs alone. Over a channel, seeds are added until the interval is stable, up to four
+    /// Only these runs are printed. Over a channel, seeds are added until the interval is stable, up to four
     /// times as many.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<u32>(1, 100_000))]
     pub(super) fresh: u32,
