@@ -103,9 +103,10 @@ impl RttEstimator {
     /// acknowledged, and those below `sent` were sent.
     pub fn sample(&mut self, rtt: Span, acked: u64, sent: u64) {
         self.latest = Some(rtt);
-        // A quarter of the largest leaves room for the deviations.
-        let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX / 4);
-        let margin = i64::try_from(self.settings.margin.as_nanos()).unwrap_or(i64::MAX / 4);
+        // Four deviations are at most half of the largest number.
+        let most = i64::MAX / 8;
+        let [rtt, margin] = [self.on_clock(rtt), self.settings.margin]
+            .map(|span| i64::try_from(span.as_nanos()).map_or(most, |nanos| nanos.min(most)));
         self.estimate = Some(match self.estimate {
             None => {
                 self.peak = Peak::first(rtt, margin, sent);
@@ -278,6 +279,21 @@ mod tests {
         for (sample, acked, sent, rto) in steps {
             rtt.sample(Span::from_micros(sample), acked, sent);
             assert_eq!(rtt.rto().as_nanos() / 1000, rto, "{sample}");
+        }
+    }
+
+    #[test]
+    fn the_longest_spans_do_not_overflow() {
+        let mut rtt = estimator(Span::ZERO);
+        rtt.settings.margin = Span::MAX;
+        for packet in 0..100 {
+            let sample = if packet % 2 == 0 {
+                Span::MAX
+            } else {
+                Span::ZERO
+            };
+            rtt.sample(sample, packet, packet);
+            assert_eq!(rtt.rto(), rtt.settings.max);
         }
     }
 
