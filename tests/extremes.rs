@@ -198,7 +198,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
 fn a_run_that_begins_at_the_largest_time_ends() {
     let folder = Folder::new();
     folder.write("last.csv", "9223372036.854775807,0\n");
-    let tcp = "timeout 5 tmt tcp --lldu 1500B --lldu-header 0B --buffer 2pkt --json last.csv";
+    let tcp = "timeout 60 tmt tcp --lldu 1500B --lldu-header 0B --buffer 2pkt --json last.csv";
     let report = bash(&folder, tcp).ok().json();
     let run = &report["results"]["runs"][0];
     assert_eq!(run["duration_s"], 0.0);
