@@ -26,7 +26,8 @@ function study() {
     const key = keys[state.x];
     if (!key) return [];
     const used = [...new Set(found.map((row) => key.index[row]))].sort((a, b) => a - b);
-    const names = key.numbers ? null : used.map((value) => key.values[value]);
+    // One number alone has no scale.
+    const names = key.numbers && used.length > 1 ? null : used.map((value) => key.values[value]);
     const others = varied.filter((place) => place !== state.x && new Set(found.map((row) => keys[place].index[row])).size > 1);
     const groups = new Map();
     for (const row of found) {
