@@ -21,7 +21,8 @@ pub struct Source {
     pub schema: String,
     /// Notes on how it was read, which the picture has.
     pub notes: Vec<String>,
-    /// Head of a log in CSV: names and values of its `# NAME: VALUE` lines; empty for others.
+    /// Head of a log in CSV, names and values of its `# NAME: VALUE` lines, or the key-value pairs of Parquet; of a document its `tool`;
+    /// empty for others.
     pub head: Vec<(String, String)>,
     /// Settings of the document.
     params: Json,
@@ -185,6 +186,12 @@ impl Source {
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
             results: beside_rows(results),
+            head: document
+                .get("tool")
+                .and_then(Json::as_str)
+                .map(|tool| ("tool".to_owned(), tool.to_owned()))
+                .into_iter()
+                .collect(),
             ..Self::default()
         })
     }

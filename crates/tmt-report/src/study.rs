@@ -54,10 +54,48 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
         of_rows(name, source)?
     };
     page.notes.extend(source.notes.iter().cloned());
+    page.commands.splice(0..0, asked(name, source));
     page.commands
         .push(format!("tmt report {} -o report.html", quoted(name)));
+    if page.versions.is_empty() {
+        let tool = source.head.iter().find(|(key, _)| key == "tool");
+        page.versions
+            .extend(tool.map(|(_, tool)| format!("Results by {tool}")));
+    }
     page.versions.push(own_version());
     Ok(page)
+}
+
+/// The commands that make the table again, from what its footer in Parquet says was asked. Of a sweep without such a footer a line
+/// that says so.
+fn asked(name: &str, source: &Source) -> Vec<String> {
+    let kinds = [
+        ("plan", "plan.toml", "tmt sweep plan.toml -o"),
+        ("params", "run.toml", "tmt tcp --params run.toml --results"),
+    ];
+    let mut found = kinds.iter().filter_map(|(key, file, command)| {
+        let (_, file_text) = source.head.iter().find(|(known, _)| known == key)?;
+        let text: String = serde_json::from_str(file_text).ok()?;
+        // No line of the text can end it.
+        let mut end = "END".to_owned();
+        while text.lines().any(|line| line == end) {
+            end.push('_');
+        }
+        let text = text.trim_end();
+        Some(vec![
+            format!("cat > {file} <<'{end}'\n{text}\n{end}"),
+            format!("{command} {}", quoted(name)),
+        ])
+    });
+    let is_sweep = is_results(source) && !source.has("scope") && source.schema.is_empty();
+    let lacking = || {
+        is_sweep.then(|| {
+            "# CSV has no place for the plan of a sweep: a table in Parquet has it.".to_owned()
+        })
+    };
+    found
+        .next()
+        .unwrap_or_else(|| lacking().into_iter().collect())
 }
 
 /// A word of a command line.
@@ -78,7 +116,13 @@ pub(crate) fn named_axes(table: &Records, most: usize) -> (Vec<String>, Option<S
         let mut places: BTreeMap<(usize, Option<String>), usize> = BTreeMap::new();
         let mut next = Vec::with_capacity(groups.len());
         for (row, group) in groups.iter().enumerate() {
-            let key = (*group, table.value(row, &axis).map(Value::text));
+            let value = |row: usize| table.value(row, &axis);
+            // Rows of a cell are neighbours.
+            if row > 0 && groups[row - 1] == *group && value(row - 1) == value(row) {
+                next.push(next[row - 1]);
+                continue;
+            }
+            let key = (*group, value(row).map(Value::text));
             let count = places.len();
             next.push(*places.entry(key).or_insert(count));
             if places.len() > most {
@@ -373,7 +417,11 @@ pub(crate) fn plan(table: &Records) -> Table {
     for axis in axes(table).map(str::to_owned).chain(seeds) {
         let mut values: Vec<String> = Vec::new();
         let mut known = BTreeSet::new();
+        let mut last = None;
         for value in (0..table.len()).filter_map(|row| table.value(row, &axis)) {
+            if last.replace(value) == Some(value) {
+                continue;
+            }
             if known.insert(value.text()) && values.len() < SHOWN {
                 values.push(shown(&axis, value));
             }

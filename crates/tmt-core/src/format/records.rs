@@ -126,6 +126,8 @@ pub struct Records {
     /// Places of the columns by name.
     places: HashMap<String, usize>,
     rows: usize,
+    /// Key-value pairs of the footer of Parquet that the table was read from.
+    metadata: Vec<(String, String)>,
 }
 
 impl Records {
@@ -189,6 +191,12 @@ impl Records {
     #[must_use]
     pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
         self.columns[*self.places.get(name)?].value(row)
+    }
+
+    /// The key-value pairs of the footer of Parquet that the table was read from; none of any other table.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
     }
 
     /// Writes the table and returns the output. `metadata` are key-value pairs of the footer of Parquet; text has none.

@@ -61,7 +61,10 @@ impl Records {
 
     fn from_parquet<T: ChunkReader + 'static>(input: T) -> Result<Self> {
         let mut batches = ColumnBatches::new(input, BATCH)?;
-        let mut table = Self::default();
+        let mut table = Self {
+            metadata: batches.pairs().to_vec(),
+            ..Self::default()
+        };
         for name in batches.names() {
             table.column(name);
         }
