@@ -263,8 +263,9 @@ impl Source {
             values: Vec::with_capacity(self.table.len()),
             odd: 0,
         };
+        let column = self.table.column(&quantity.column);
         for row in 0..self.table.len() {
-            let value = match self.table.value(row, &quantity.column) {
+            let value = match column.and_then(|column| column.value(row)) {
                 None => f64::NAN,
                 Some(Value::Real(real)) if !real.is_finite() => {
                     numbers.odd += 1;
@@ -293,7 +294,9 @@ impl Source {
     /// Whether all values of a column are numbers.
     #[must_use]
     pub fn is_number(&self, column: &str) -> bool {
-        let mut values = (0..self.table.len()).filter_map(|row| self.table.value(row, column));
+        let column = self.table.column(column);
+        let mut values =
+            (0..self.table.len()).filter_map(|row| column.and_then(|column| column.value(row)));
         values.all(|value| !matches!(value, Value::Text(_) | Value::Truth(_)))
     }
 
