@@ -120,7 +120,7 @@ fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
         "Worse, of 2 groups: goodput in 2. First: arq, goodput -50 ± 0 kbps. No verdict on 1 group, without a difference that has an interval."
     );
     assert!(paired.contains("Paired: runs with the same seed"));
-    assert!(paired.contains("differ in their conditions: rtt_ns 500 ms and 600 ms"));
+    assert!(paired.contains("differ in their conditions: rtt 500 ms and 600 ms"));
     let unpaired = page(&folder, "--compare before.csv other.csv");
     assert!(unpaired.contains("Unpaired: the tables have no common seeds"));
     let same = page(&folder, "--compare before.csv same.csv");

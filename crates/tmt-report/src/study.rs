@@ -13,8 +13,8 @@ use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::{Summary, summarise};
 
 use crate::ReportError;
-use crate::answer::{constants, has_error, of_sweep};
-use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::answer::{constants, of_sweep};
+use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use rows::of_rows;
 
@@ -115,8 +115,9 @@ pub(crate) fn named_axes(table: &Records, most: usize) -> (Vec<String>, Option<S
     for axis in all {
         let mut places: BTreeMap<(usize, Option<String>), usize> = BTreeMap::new();
         let mut next = Vec::with_capacity(groups.len());
+        let column = table.column(&axis);
         for (row, group) in groups.iter().enumerate() {
-            let value = |row: usize| table.value(row, &axis);
+            let value = |row: usize| column.and_then(|column| column.value(row));
             // Rows of a cell are neighbours.
             if row > 0 && groups[row - 1] == *group && value(row - 1) == value(row) {
                 next.push(next[row - 1]);
@@ -160,7 +161,7 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
         return usual;
     }
     let varies = |name: &&str| {
-        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let mut values = values_of(table, name);
         let first = values.next();
         let is_number = |value: &Value| value.number().is_some();
         first.is_some_and(is_number)
@@ -173,6 +174,12 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
     });
     let others: Vec<String> = others.filter(varies).map(str::to_owned).collect();
     usual.iter().cloned().chain(others).take(METRICS).collect()
+}
+
+/// The values of a column, of the rows that have one.
+fn values_of<'a>(table: &'a Records, name: &str) -> impl Iterator<Item = &'a Value> + Clone {
+    let column = table.column(name).into_iter();
+    column.flat_map(move |column| (0..table.len()).filter_map(move |row| column.value(row)))
 }
 
 /// Numbers of a column by the texts of groups, if all are numbers.
@@ -200,6 +207,7 @@ pub(crate) fn dataset(summary: &Summary) -> Dataset {
                 .map(|group| group.labels[place].clone())
                 .collect(),
             numbers: numbers(&texts, Quantity::of(column).factor),
+            ordinal: ORDINALS.contains(&column.as_str()),
         }
     });
     let metrics = summary.metrics.iter().enumerate().map(|(place, column)| {
@@ -298,7 +306,7 @@ pub(crate) fn by_flag(by: &[String]) -> String {
 fn of_draws(table: &Records) -> Vec<String> {
     let of_run = ["offset_s", "seed", "run"].into_iter();
     let mut varied = of_run.filter(|name| {
-        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let mut values = values_of(table, name);
         let first = values.next();
         first.is_some() && values.any(|value| Some(value) != first)
     });
@@ -358,9 +366,10 @@ pub(crate) fn runs(summary: &Summary) -> String {
 pub(crate) fn refused(table: &Records) -> Option<String> {
     let mut cells = BTreeSet::new();
     let mut reason = None;
-    for row in (0..table.len()).filter(|row| has_error(table, *row)) {
+    let errors = table.column("error")?;
+    for (row, error) in (0..table.len()).filter_map(|row| Some((row, errors.value(row)?))) {
         cells.insert(table.value(row, "cell").map(Value::text));
-        reason = reason.or_else(|| table.value(row, "error").map(Value::text));
+        reason = reason.or_else(|| Some(error.text()));
     }
     let text = reason?;
     Some(format!(
@@ -418,7 +427,7 @@ pub(crate) fn plan(table: &Records) -> Table {
         let mut values: Vec<String> = Vec::new();
         let mut known = BTreeSet::new();
         let mut last = None;
-        for value in (0..table.len()).filter_map(|row| table.value(row, &axis)) {
+        for value in values_of(table, &axis) {
             if last.replace(value) == Some(value) {
                 continue;
             }
