@@ -222,7 +222,9 @@ class Terminal:
 WORK = {
     "simulated seconds": lambda: tmt.tcp(**{**SYNTHETIC, "rate": "100Mbps", "duration": "500000s"}),
     "runs": lambda: tmt.sweep({**SYNTHETIC, "duration": "60s", "cc": ["reno", "cubic"], "seeds": 10_000, "loss": "bernoulli:0.01"}),
-    "runs at most": lambda: tmt.advise(channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", duration="60s", seeds=1000),
+    "runs at most": lambda: tmt.advise(
+        channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", duration="20s", seeds=1000, candidates="arq,harq:10/12,fec:10/12"
+    ),
 }
 
 
