@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Folder, project, tmt};
+use crate::common::{Folder, bash, project, tmt};
 
 /// A table of a sweep: two schemes with a gap, three seeds.
 fn sweep(rtt_ns: u64, seeds: [u64; 3], lead_bps: u64) -> String {
@@ -120,7 +120,7 @@ fn a_comparison_puts_regressions_first_and_says_whether_it_pairs() {
         "Worse, of 2 groups: goodput in 2. First: arq, goodput -50 ± 0 kbps. No verdict on 1 group, without a difference that has an interval."
     );
     assert!(paired.contains("Paired: runs with the same seed"));
-    assert!(paired.contains("differ in their conditions: rtt_ns 500 ms and 600 ms"));
+    assert!(paired.contains("differ in their conditions: rtt 500 ms and 600 ms"));
     let unpaired = page(&folder, "--compare before.csv other.csv");
     assert!(unpaired.contains("Unpaired: the tables have no common seeds"));
     let same = page(&folder, "--compare before.csv same.csv");
@@ -170,6 +170,48 @@ fn results_of_tcp_are_compared_as_those_of_a_sweep_with_one_cell() {
         let mixed = compared("before-sweep.parquet", &format!("{after}-tcp.csv"));
         assert_eq!(data(&mixed), data(&ours));
     }
+}
+
+#[test]
+fn commands_of_a_page_make_its_table_again() {
+    let folder = Folder::new();
+    let link =
+        "--link synthetic --rate 2Mbps --rtt 200ms --duration 5s --loss bernoulli:0.02 --seeds 2";
+    for (run, name) in [
+        (
+            format!("-q sweep {link} --cc reno,cubic:beta=0.6..0.8:2 -o"),
+            "swept.parquet",
+        ),
+        (format!("-q tcp {link} --cc reno --results"), "run.parquet"),
+    ] {
+        tmt(&run).arg(name).within(&folder).run().ok();
+        let first = fs::read(folder.path(name)).unwrap();
+        let page = page(&folder, name);
+        let (_, commands) = page.split_once("aria-label=\"Commands\">").unwrap();
+        let (commands, _) = commands.split_once("</pre>").unwrap();
+        let commands = [
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&quot;", "\""),
+            ("&#39;", "'"),
+            ("&amp;", "&"),
+        ]
+        .iter()
+        .fold(commands.to_owned(), |text, (from, to)| {
+            text.replace(from, to)
+        });
+        fs::remove_file(folder.path(name)).unwrap();
+        bash(&folder, &commands).ok();
+        assert!(first == fs::read(folder.path(name)).unwrap(), "{name}");
+        assert!(folder.read("report.html").contains("END"), "{name}");
+    }
+    // CSV has no place for the plan.
+    tmt(&format!("-q sweep {link} --cc reno,cubic -o swept.csv"))
+        .within(&folder)
+        .run()
+        .ok();
+    let page = page(&folder, "swept.csv");
+    assert!(page.contains("CSV has no place for the plan") && !page.contains("tmt sweep"));
 }
 
 #[test]

@@ -10,8 +10,8 @@ import sys
 
 # First among all processes, where that is allowed.
 REALTIME = ["chrt", "-f", "10"] if os.geteuid() == 0 and shutil.which("chrt") else []
-# Before a command of a run, which gets what the link leaves: iperf3 spins once its sockets are full, and would stop all else.
-USUAL = "chrt -o 0 " if REALTIME else ""
+# Before a command of a run: before others, so that its socket does not run empty, but not before the link, where it may spin and stop all.
+USUAL = "chrt -o 0 nice -n -15 " if REALTIME else ""
 # Time for all that a run does beside its transfers, and for a run of the model.
 MARGIN_S, MODEL_S = 120, 1200
 LATE = re.compile(r"^tmt replay: (?:down|up): .*p99\.9 ([0-9.]+)(ns|us|ms|s),", re.M)

@@ -21,7 +21,8 @@ pub struct Source {
     pub schema: String,
     /// Notes on how it was read, which the picture has.
     pub notes: Vec<String>,
-    /// Head of a log in CSV: names and values of its `# NAME: VALUE` lines; empty for others.
+    /// Head of a log in CSV, names and values of its `# NAME: VALUE` lines, or the key-value pairs of Parquet; of a document its `tool`;
+    /// empty for others.
     pub head: Vec<(String, String)>,
     /// Settings of the document.
     params: Json,
@@ -185,6 +186,12 @@ impl Source {
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
             results: beside_rows(results),
+            head: document
+                .get("tool")
+                .and_then(Json::as_str)
+                .map(|tool| ("tool".to_owned(), tool.to_owned()))
+                .into_iter()
+                .collect(),
             ..Self::default()
         })
     }
@@ -256,8 +263,9 @@ impl Source {
             values: Vec::with_capacity(self.table.len()),
             odd: 0,
         };
+        let column = self.table.column(&quantity.column);
         for row in 0..self.table.len() {
-            let value = match self.table.value(row, &quantity.column) {
+            let value = match column.and_then(|column| column.value(row)) {
                 None => f64::NAN,
                 Some(Value::Real(real)) if !real.is_finite() => {
                     numbers.odd += 1;
@@ -286,7 +294,9 @@ impl Source {
     /// Whether all values of a column are numbers.
     #[must_use]
     pub fn is_number(&self, column: &str) -> bool {
-        let mut values = (0..self.table.len()).filter_map(|row| self.table.value(row, column));
+        let column = self.table.column(column);
+        let mut values =
+            (0..self.table.len()).filter_map(|row| column.and_then(|column| column.value(row)));
         values.all(|value| !matches!(value, Value::Text(_) | Value::Truth(_)))
     }
 

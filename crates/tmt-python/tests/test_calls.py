@@ -1,9 +1,11 @@
 """Behaviour that all functions share: Ctrl-C, progress, errors, and output in a notebook."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -52,6 +54,8 @@ CALLS = {
     "a trace": 'tmt.synth(rate="1Gbps", lldu="33B", duration="1000s", decode_delay="36ms")',
     "points": 'tmt.model("barakat", p="0.001..0.1:300", N="10..200")',
     "a figure": 'tmt.reproduce("kuhn-table3")',
+    "a figure of schemes": 'tmt.reproduce("kuhn-fig5", duration="20000s")',
+    "a figure of overflows": 'tmt.reproduce("zhu-fig17")',
 }
 
 # Time that 0.2 s may take on a machine that is busy, s.
@@ -215,41 +219,78 @@ class Terminal:
         self.cleared += 1
 
 
+WORK = {
+    "simulated seconds": lambda: tmt.tcp(**{**SYNTHETIC, "rate": "100Mbps", "duration": "500000s"}),
+    "runs": lambda: tmt.sweep({**SYNTHETIC, "duration": "60s", "cc": ["reno", "cubic"], "seeds": 10_000, "loss": "bernoulli:0.01"}),
+    "runs at most": lambda: tmt.advise(
+        channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", duration="20s", seeds=1000, candidates="arq,harq:10/12,fec:10/12"
+    ),
+}
+
+
+@pytest.mark.parametrize("unit", WORK)
 @pytest.mark.filterwarnings("ignore")
-def test_progress_is_shown_and_goes(monkeypatch):
-    terminal = Terminal()
+def test_progress_is_shown_and_goes(monkeypatch, unit):
+    """Work of minutes, which the terminal ends once it has seen three steps."""
+
+    class Impatient(Terminal):
+        def show(self, text, share):
+            super().show(text, share)
+            if len({share for _, share in self.lines}) == 3:
+                raise KeyboardInterrupt
+
+    terminal = Impatient()
     monkeypatch.setattr(_watch, "PATIENCE_S", 0.0)
     monkeypatch.setattr(_watch, "_shown", lambda: terminal)
-    for duration_s in (500, 5_000, 50_000):
-        tmt.tcp(**{**SYNTHETIC, "rate": "20Mbps", "duration": f"{duration_s}s"})
-        if len(terminal.lines) > 1:
-            break
+    with pytest.raises(KeyboardInterrupt):
+        WORK[unit]()
     shares = [share for _, share in terminal.lines]
-    assert shares == sorted(shares) and 0 < shares[-1] <= 1
-    assert f"of {duration_s} simulated seconds" in terminal.lines[-1][0] and terminal.lines[-1][0].endswith(" left")
+    assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] < 1
+    for text, share in terminal.lines:
+        done, total = re.fullmatch(rf"(\d+) of (\d+) {unit}(?:, .* left)?", text).groups()
+        assert int(done) / int(total) == share
+        assert text.endswith(" left") == (share > 0)
     assert terminal.cleared == 1
-    tmt.show_progress(False)
-    assert tmt.tcp(**SYNTHETIC).num_rows == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nobody_is_shown_progress_who_does_not_wait_for_it(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(_watch, "_place", lambda: terminal)
     tmt.show_progress()
+    monkeypatch.setattr(_watch, "PATIENCE_S", 3600.0)
+    tmt.tcp(**{**SYNTHETIC, "rate": "20Mbps", "duration": "500s"})
+    monkeypatch.setattr(_watch, "PATIENCE_S", 0.0)
+    tmt.show_progress(False)
+    tmt.tcp(**{**SYNTHETIC, "rate": "20Mbps", "duration": "500s"})
+    tmt.show_progress()
+    assert terminal.lines == [] and terminal.cleared == 0
 
 
 def test_progress_on_a_terminal_is_one_line(tmp_path):
     pty = pytest.importorskip("pty")
-    script = f"import tmt\ntmt.tcp(duration={LONG.replace('2000s', '60s')})"
+    script = f"import tmt\ntmt.tcp(duration={LONG})"
     end, other = pty.openpty()
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stderr=other, stdout=subprocess.PIPE)
     os.close(other)
-    seen = b""
+    # Without progress the test would wait for the end of the run.
+    deadline = threading.Timer(60, process.kill)
+    deadline.start()
+    seen, is_pressed = b"", False
     try:
         while part := os.read(end, 4096):
             seen += part
-            if seen.count(b"simulated seconds") > 2:
+            if not is_pressed and seen.count(b"simulated seconds") > 2:
                 process.send_signal(signal.SIGINT)
-                break
+                is_pressed = True
     except OSError:
         pass  # Linux reports the end of the other side as an error.
     process.communicate(timeout=60)
-    if b"simulated" in seen:
-        assert b"\r\x1b[K" in seen and b" of 60 simulated seconds" in seen
-    assert b"\n" not in seen.split(b"Traceback")[0]
+    deadline.cancel()
+    line, traceback, _ = seen.partition(b"Traceback")
+    assert traceback and b"\n" not in line
+    first, *shown, last = line.split(b"\r\x1b[K")
+    assert first == last == b"", "the line is not removed"
+    done = [int(re.fullmatch(rb"(\d+) of 2000 simulated seconds.*", text)[1]) for text in shown]
+    assert len(done) > 2 and done == sorted(done) and done[0] < done[-1] < 2000
 

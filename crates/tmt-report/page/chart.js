@@ -48,7 +48,9 @@ const marks = {
     for (const [place, set] of chart.data.datasets.entries()) {
       if (!chart.isDatasetVisible(place)) continue;
       ctx.strokeStyle = set.borderColor;
-      ctx.lineWidth = 1.25;
+      // Where bars are dense, the values stay in front.
+      ctx.lineWidth = set.data.length > 60 ? 0.75 : 1.25;
+      ctx.globalAlpha = set.data.length > 60 ? 0.25 : 1;
       for (const point of set.data) {
         if (!point.half || point.y === null) continue;
         const x = scales.x.getPixelForValue(point.x);
@@ -60,6 +62,7 @@ const marks = {
         ctx.stroke();
       }
     }
+    ctx.globalAlpha = 1;
     if (cross !== null) {
       const x = scales.x.getPixelForValue(cross);
       ctx.strokeStyle = tone("--soft");

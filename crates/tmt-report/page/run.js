@@ -41,17 +41,18 @@ function run() {
     const shares = parts.names.map((name, place) => [name, packets.parts_ms[place][row], place]).filter(([, share]) => share !== null);
     const total = shares.reduce((sum, [, share]) => sum + share, 0);
     const title = `Packet ${packets.packet[row]} of flow ${packets.flow[row]}, copy ${packets.copy[row]}: ${fates[packets.fate[row]] || packets.fate[row]}${total ? ` after ${show(total)} ms` : ""}`;
-    const picture = drawn("svg", { class: "way", role: "img", "aria-label": title, viewBox: `0 0 800 ${40 + 22 * shares.length}`, width: "800" });
+    const picture = drawn("svg", { class: "way", role: "img", "aria-label": title, viewBox: "0 0 100 4", preserveAspectRatio: "none" });
     let left = 0;
     const order = [1, 2, 3, 0];
-    for (const [turn, [name, share, place]] of [...shares].sort((a, b) => order.indexOf(a[2]) - order.indexOf(b[2])).entries()) {
-      const width = total ? (share / total) * 800 : 0;
-      picture.append(drawn("rect", { x: left, y: 0, width, height: 26, fill: colour(place) }),
-        drawn("rect", { x: 0, y: 36 + turn * 22, width: 14, height: 14, fill: colour(place) }),
-        drawn("text", { x: 22, y: 48 + turn * 22, fill: tone("--ink"), "font-size": 15 }, `${name}: ${show(share)} ms, ${total ? Math.round((share / total) * 100) : 0} %`));
+    const legend = [];
+    for (const [name, share, place] of [...shares].sort((a, b) => order.indexOf(a[2]) - order.indexOf(b[2]))) {
+      const width = total ? (share / total) * 100 : 0;
+      picture.append(drawn("rect", { x: left, y: 0, width, height: 4, fill: colour(place) }));
+      const tint = drawn("svg", { class: "tint", viewBox: "0 0 1 1", "aria-hidden": "true" }, drawn("rect", { width: 1, height: 1, fill: colour(place) }));
+      legend.push(el("li", {}, tint, ` ${name}: ${show(share)} ms, ${Math.round(width)} %`));
       left += width;
     }
-    byId("way").replaceChildren(el("h3", {}, title), ...(total ? [picture] : []), el("ol", {}, ...lines.map((line) => el("li", {}, line))));
+    byId("way").replaceChildren(el("h3", {}, title), ...(total ? [picture, el("ul", { class: "legend" }, ...legend)] : []), el("ol", {}, ...lines.map((line) => el("li", {}, line))));
     byId("packet").value = several ? `${packets.flow[row]}:${packets.packet[row]}` : packets.packet[row];
     say(title);
   }

@@ -2,13 +2,17 @@
 
 function study() {
   const { keys, metrics, rows } = data;
+  // Numbers of runs and ranks are names.
+  const isScale = (key) => key.numbers && !key.ordinal;
   const varied = keys.map((key, place) => place).filter((place) => keys[place].values.length > 1);
   const state = {
     metrics: new Set(metrics.map((_, place) => place).filter((place) => (data.compare ? place === 0 || metrics[place].verdicts?.some((verdict) => verdict !== 0) : place < 2)).slice(0, 4)),
-    x: varied.find((place) => keys[place].numbers && keys[place].values.length > 2) ?? varied.find((place) => keys[place].numbers) ?? varied[0] ?? 0,
+    x: varied.find((place) => isScale(keys[place]) && keys[place].values.length > 2) ?? varied.find((place) => isScale(keys[place]))
+      ?? varied.find((place) => !keys[place].ordinal) ?? varied[0] ?? 0,
     kept: keys.map((key) => new Set(key.values.keys())), word: "", sort: null, all: false, log: false,
   };
   const most = 200;
+  const mostNames = 40;
 
   // Rows that the choice leaves, in their order.
   function visible() {
@@ -22,12 +26,58 @@ function study() {
     return found;
   }
 
+  // As many keys, the most telling first, as tell rows of one group of `groups` apart: further keys would only lengthen the names.
+  function telling(found, groups) {
+    const kept = [];
+    let left = varied.filter((place) => keys[place].values.every((value) => value.length <= 40));
+    let ids = groups;
+    const distinct = (some) => new Set(some).size;
+    while (left.length && distinct(ids) < found.length) {
+      const split = (place) => ids.map((id, at) => `${id}|${keys[place].index[found[at]]}`);
+      const best = left.reduce((best, place) => { const count = distinct(split(place)); return count > best.count ? { place, count } : best; }, { count: distinct(ids) });
+      if (best.place === undefined) break;
+      ids = split(best.place);
+      kept.push(best.place);
+      left = left.filter((place) => place !== best.place);
+    }
+    return kept.sort((a, b) => a - b);
+  }
+  const nameOf = (row, places) => places.map((place) => {
+    const text = keys[place].values[keys[place].index[row]];
+    return /^[\d.-]/.test(text) || text === "" ? `${keys[place].label} ${text || "–"}` : text;
+  }).join(", ");
+
+  // Published values beside ours: a chart for each quantity, as their units differ.
+  function pairs(found) {
+    const { quantity, order } = data.pair;
+    const textOf = (place, row) => (place === null ? "" : keys[place].values[keys[place].index[row]]);
+    const groups = new Map();
+    for (const row of found) {
+      const id = unit(textOf(quantity, row) || "published and ours", textOf(data.pair.unit, row));
+      if (!groups.has(id)) groups.set(id, []);
+      groups.get(id).push(row);
+    }
+    return [...groups].map(([title, all]) => {
+      const rows = all.slice(0, mostNames);
+      const places = telling(rows, rows.map(() => ""));
+      const numbers = order.filter((number) => state.metrics.has(number));
+      const series = numbers.map((number, place) => ({ label: metrics[number].label, line: false, radius: place ? 3 : 5,
+        points: rows.map((row, at) => ({ x: at + 1 + (place - (numbers.length - 1) / 2) * 0.12, y: metrics[number].values[row], half: metrics[number].halves ? metrics[number].halves[row] : null, row })) }));
+      const more = all.length - rows.length;
+      const note = [numbers.some((number) => metrics[number].halves) ? "Bars: intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
+      return { title, unit: "", series, wide: true, legend: true, log: false, note: note.filter(Boolean).join(" "),
+        x: { label: places.map((place) => keys[place].label).join(", "), unit: "", names: rows.map((row) => nameOf(row, places)), log: false } };
+    });
+  }
+
   function specs(found) {
+    if (data.pair) return pairs(found);
     const key = keys[state.x];
     if (!key) return [];
-    const used = [...new Set(found.map((row) => key.index[row]))].sort((a, b) => a - b);
-    const names = key.numbers ? null : used.map((value) => key.values[value]);
-    const others = varied.filter((place) => place !== state.x && new Set(found.map((row) => keys[place].index[row])).size > 1);
+    const used = [...new Set(found.map((row) => key.index[row]))].sort((a, b) => (key.numbers ? key.numbers[a] - key.numbers[b] : a - b));
+    // One number alone has no scale.
+    const names = isScale(key) && used.length > 1 ? null : used.map((value) => key.values[value]);
+    const others = telling(found, found.map((row) => key.index[row])).filter((place) => place !== state.x);
     const groups = new Map();
     for (const row of found) {
       const id = others.map((place) => keys[place].index[row]).join("|");
@@ -35,10 +85,6 @@ function study() {
       groups.get(id).push(row);
     }
     const shown = [...groups.values()].slice(0, mostSeries);
-    const label = (row) => others.map((place) => {
-      const text = keys[place].values[keys[place].index[row]];
-      return /^[\d.-]/.test(text) || text === "" ? `${keys[place].label} ${text || "–"}` : text;
-    }).join(", ") || "all";
     const left = groups.size - shown.length;
     return [...state.metrics].sort((a, b) => a - b).map((number) => {
       const metric = metrics[number];
@@ -49,7 +95,7 @@ function study() {
           y: metric.values[row], half: metric.halves ? metric.halves[row] : null, row }));
         if (!names) points.sort((a, b) => a.x - b.x);
         // Many points need no dots.
-        return { label: label(members[0]), points, line: !names, dots: points.length <= 200, radius: 4 };
+        return { label: nameOf(members[0], others) || "all", points, line: !names, dots: points.length <= 60, radius: 4 };
       });
       const note = [metric.halves ? "Bars: 95 % intervals." : "No intervals.", left > 0 ? `${left} more series are not drawn: choose fewer.` : "",
         metric.better > 0 ? "More is better." : metric.better < 0 ? "Less is better." : ""].filter(Boolean).join(" ");
@@ -147,10 +193,11 @@ function study() {
     return el("label", {}, box, text);
   });
   byId("controls").append(el("div", { class: "row" },
-    ...varied.map((place) => chooser(keys[place], place)),
+    // Sentences are found by their words.
+    ...varied.filter((place) => keys[place].values.every((value) => value.length <= 60)).map((place) => chooser(keys[place], place)),
     el("fieldset", {}, el("legend", {}, "metrics"), ...metricBoxes),
-    ...(keys.length ? [el("div", {}, el("label", { class: "label", for: "axis" }, "along the axis"), axis)] : []),
-    el("fieldset", {}, el("legend", {}, "scales"), ...logs),
+    ...(keys.length && !data.pair ? [el("div", {}, el("label", { class: "label", for: "axis" }, "along the axis"), axis),
+      el("fieldset", {}, el("legend", {}, "scales"), ...logs)] : []),
     el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));
   const search = el("input", { type: "search", id: "search", oninput: () => { state.word = search.value; update(); } });
   byId("table-tools").append(el("div", { class: "row" },

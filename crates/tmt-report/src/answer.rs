@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Column, Records, Value};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
 use tmt_study::conditions::{axes, heading, shown};
@@ -40,37 +40,57 @@ pub fn split(table: &Records) -> (Vec<String>, Vec<String>) {
         .partition(|axis| CHOSEN.contains(&axis.as_str()))
 }
 
-/// The choice of a row, for people.
-fn choice_of(table: &Records, chosen: &[String], row: usize) -> String {
-    let texts: Vec<String> = chosen
-        .iter()
-        .filter_map(|axis| table.value(row, axis).map(|value| shown(axis, value)))
-        .collect();
-    texts.join(", ")
+/// A column with its name.
+type Named<'a> = (&'a str, &'a Column);
+
+/// Makes the texts of a row.
+type Make<'a> = fn(&[Named<'a>], usize) -> Vec<String>;
+
+/// The texts of a row in some columns, each made once for neighbouring rows that agree in them.
+struct Texts<'a> {
+    columns: Vec<Named<'a>>,
+    make: Make<'a>,
+    last: Option<(usize, Vec<String>)>,
 }
 
-/// Values of the circumstances of a row.
-fn circumstances_of(table: &Records, around: &[String], row: usize) -> Vec<String> {
-    let text = |axis: &String| table.value(row, axis).map_or_else(String::new, Value::text);
-    around.iter().map(text).collect()
-}
+impl<'a> Texts<'a> {
+    /// Choices, for people.
+    fn chosen(table: &'a Records, names: &'a [String]) -> Self {
+        Self::of(table, names, |columns, row| {
+            let texts = columns
+                .iter()
+                .filter_map(|(name, column)| Some(shown(name, column.value(row)?)));
+            vec![texts.collect::<Vec<_>>().join(", ")]
+        })
+    }
 
-/// A function like `make` that computes its value once for neighbouring rows that agree in these columns.
-fn of_neighbours<T: Clone>(
-    table: &Records,
-    columns: &[String],
-    make: impl Fn(usize) -> T,
-) -> impl FnMut(usize) -> T {
-    let mut last: Option<(usize, T)> = None;
-    move |row| {
-        let is_alike = |before: usize| {
-            let mut columns = columns.iter();
-            columns.all(|name| table.value(before, name) == table.value(row, name))
-        };
-        match &last {
-            Some((before, known)) if is_alike(*before) => known.clone(),
-            _ => last.insert((row, make(row))).1.clone(),
+    /// Values of circumstances.
+    fn around(table: &'a Records, names: &'a [String]) -> Self {
+        Self::of(table, names, |columns, row| {
+            let text = |column: &Column| column.value(row).map_or_else(String::new, Value::text);
+            columns.iter().map(|(_, column)| text(column)).collect()
+        })
+    }
+
+    fn of(table: &'a Records, names: &'a [String], make: Make<'a>) -> Self {
+        let column = |name: &'a String| Some((name.as_str(), table.column(name)?));
+        Self {
+            columns: names.iter().filter_map(column).collect(),
+            make,
+            last: None,
         }
+    }
+
+    fn row(&mut self, row: usize) -> &[String] {
+        let is_alike = |before: usize| {
+            let mut columns = self.columns.iter();
+            columns.all(|(_, column)| column.value(before) == column.value(row))
+        };
+        let texts = match self.last.take() {
+            Some((before, known)) if is_alike(before) => known,
+            _ => (self.make)(&self.columns, row),
+        };
+        &self.last.insert((row, texts)).1
     }
 }
 
@@ -83,22 +103,24 @@ fn common(
 ) -> (BTreeSet<Vec<String>>, usize) {
     let mut all = BTreeSet::new();
     let mut of_choice: BTreeMap<String, BTreeSet<Vec<String>>> = BTreeMap::new();
-    let mut circumstances =
-        of_neighbours(table, around, |row| circumstances_of(table, around, row));
-    let mut choice = of_neighbours(table, chosen, |row| choice_of(table, chosen, row));
+    let mut circumstances = Texts::around(table, around);
+    let mut choices = Texts::chosen(table, chosen);
+    let measured = table.column(metric);
     for row in 0..table.len() {
-        let place = circumstances(row);
-        if table
-            .value(row, metric)
-            .and_then(Value::number)
-            .is_some_and(f64::is_finite)
-        {
-            of_choice
-                .entry(choice(row))
-                .or_default()
-                .insert(place.clone());
+        let place = circumstances.row(row);
+        if !all.contains(place) {
+            all.insert(place.to_vec());
         }
-        all.insert(place);
+        let value = measured.and_then(|measured| measured.value(row));
+        if !value.and_then(Value::number).is_some_and(f64::is_finite) {
+            continue;
+        }
+        let [choice] = choices.row(row) else { continue };
+        match of_choice.get_mut(choice) {
+            Some(places) if places.contains(place) => {}
+            Some(places) => _ = places.insert(place.to_vec()),
+            None => _ = of_choice.insert(choice.clone(), BTreeSet::from([place.to_vec()])),
+        }
     }
     let mut shared = all.clone();
     shared.retain(|place| of_choice.values().all(|places| places.contains(place)));
@@ -106,8 +128,14 @@ fn common(
     (shared, left)
 }
 
-/// Rows of `table` with the values of `chosen` in one column, and of other columns only `metric`; of the choices `only`, if any.
-fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) -> Records {
+/// Rows of `table` that `keeps` takes by their circumstances and choice, with the values of `chosen` in one column, and of other
+/// columns only `metric`.
+fn by_choice(
+    table: &Records,
+    [chosen, around]: [&[String]; 2],
+    metric: &str,
+    keeps: impl Fn(&[String], &str) -> bool,
+) -> Records {
     let mut all = Records::default();
     let names = [
         "cell",
@@ -118,20 +146,22 @@ fn by_choice(table: &Records, chosen: &[String], metric: &str, only: &[&str]) ->
         "flow",
         metric,
     ];
-    let present: Vec<&str> = names
+    let present: Vec<&Column> = names
         .into_iter()
-        .filter(|name| table.names().any(|known| known == *name))
+        .filter_map(|name| table.column(name))
         .collect();
-    let mut choice = of_neighbours(table, chosen, |row| choice_of(table, chosen, row));
+    let mut circumstances = Texts::around(table, around);
+    let mut choices = Texts::chosen(table, chosen);
     for row in 0..table.len() {
-        let text = choice(row);
-        if !only.is_empty() && !only.contains(&text.as_str()) {
+        let [choice] = choices.row(row) else { continue };
+        if !keeps(circumstances.row(row), choice) {
             continue;
         }
+        let choice = Some(Value::Text(choice.clone()));
         let cells = present
             .iter()
-            .map(|name| (*name, table.value(row, name).cloned()));
-        all.row(cells.chain([(CHOICE, Some(Value::Text(text)))]));
+            .map(|column| (column.name(), column.value(row).cloned()));
+        all.row(cells.chain([(CHOICE, choice)]));
     }
     all
 }
@@ -147,22 +177,14 @@ pub fn of_sweep(table: &Records, summary: &Summary) -> Option<String> {
         return trend(summary);
     }
     let (shared, left) = common(table, &chosen, &around, metric);
-    let mut compared = Records::default();
-    for row in 0..table.len() {
-        if shared.contains(&circumstances_of(table, &around, row)) {
-            compared.row(
-                table
-                    .names()
-                    .map(|name| (name, table.value(row, name).cloned())),
-            );
-        }
-    }
-    if compared.is_empty() {
-        return trend(summary);
-    }
-    match ranked(&by_choice(&compared, &chosen, metric, &[]), metric).as_deref() {
+    let compared = |only: &[&str]| {
+        by_choice(table, [&chosen, &around], metric, |place, choice| {
+            shared.contains(place) && (only.is_empty() || only.contains(&choice))
+        })
+    };
+    match ranked(&compared(&[]), metric).as_deref() {
         Some([first, second, ..]) => {
-            let two = by_choice(&compared, &chosen, metric, &[first, second]);
+            let two = compared(&[first, second]);
             best(&two, metric, [first, second], &over(&around, left))
         }
         _ => trend(summary),
@@ -337,10 +359,13 @@ fn trend(summary: &Summary) -> Option<String> {
 /// Values by name of the columns that have one value only.
 #[must_use]
 pub fn constants(table: &Records) -> BTreeMap<String, String> {
+    let errors = table.column("error");
+    let is_refused = |row: usize| errors.is_some_and(|errors| errors.value(row).is_some());
     let one = |name: &str| {
+        let column = table.column(name)?;
         let mut values = (0..table.len())
-            .filter(|row| !has_error(table, *row))
-            .map(|row| table.value(row, name));
+            .filter(|row| !is_refused(*row))
+            .map(|row| column.value(row));
         let first = values.next()??;
         values
             .all(|value| value == Some(first))
@@ -350,10 +375,4 @@ pub fn constants(table: &Records) -> BTreeMap<String, String> {
         .names()
         .filter_map(|name| Some((name.to_owned(), one(name)?)))
         .collect()
-}
-
-/// Whether a row is that of a cell without results.
-#[must_use]
-pub fn has_error(table: &Records, row: usize) -> bool {
-    table.value(row, "error").is_some()
 }

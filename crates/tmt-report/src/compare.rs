@@ -12,7 +12,7 @@ use tmt_study::summary::{Group, Summary, summarise};
 
 use crate::ReportError;
 use crate::answer::constants;
-use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use crate::study::{main_table, metrics, named_axes, own_version, quoted, refused, runs, version};
 use crate::text::with_half;
@@ -529,6 +529,7 @@ fn dataset(summary: &Summary, changes: &[Change<'_>]) -> Dataset {
                         .map(|number| number * factor)
                 })
                 .collect(),
+            ordinal: ORDINALS.contains(&summary.by[place].as_str()),
         }
     });
     // The only group has a name, too: charts have places by names.
@@ -536,6 +537,7 @@ fn dataset(summary: &Summary, changes: &[Change<'_>]) -> Dataset {
         label: "group".to_owned(),
         texts: changes.iter().map(Change::name).collect(),
         numbers: None,
+        ordinal: false,
     });
     let mut metrics = Vec::new();
     let of =
@@ -695,7 +697,7 @@ fn different(names: [&str; 2], tables: [&Records; 2]) -> Option<String> {
         .iter()
         .filter_map(|(name, value)| Some((name, value, second.get(name)?)))
         .filter(|(_, value, other)| value != other)
-        .map(|(name, value, other)| format!("{name} {value} and {other}"))
+        .map(|(name, value, other)| format!("{} {value} and {other}", heading(name)))
         .collect();
     let more = if texts.len() > SHOWN { "; …" } else { "" };
     (!texts.is_empty()).then(|| {

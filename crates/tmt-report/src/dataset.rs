@@ -40,7 +40,12 @@ pub struct Key {
     pub texts: Vec<String>,
     /// The same as numbers, if all are.
     pub numbers: Option<Vec<f64>>,
+    /// Whether its numbers only name rows, as those of runs and ranks do.
+    pub ordinal: bool,
 }
+
+/// Columns of numbers that name rows.
+pub(crate) const ORDINALS: [&str; 7] = ["seed", "flow", "run", "cell", "row", "rank", "figure"];
 
 /// A column that is measured.
 #[derive(Debug, Clone)]
@@ -128,6 +133,7 @@ impl Key {
             "label": self.label,
             "values": values.iter().map(|(text, _)| text).collect::<Vec<_>>(),
             "numbers": self.numbers.is_some().then_some(numbers),
+            "ordinal": self.ordinal,
             "index": index,
         })
     }

@@ -13,8 +13,8 @@ use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::{Summary, summarise};
 
 use crate::ReportError;
-use crate::answer::{constants, has_error, of_sweep};
-use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::answer::{constants, of_sweep};
+use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use rows::of_rows;
 
@@ -54,10 +54,48 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
         of_rows(name, source)?
     };
     page.notes.extend(source.notes.iter().cloned());
+    page.commands.splice(0..0, asked(name, source));
     page.commands
         .push(format!("tmt report {} -o report.html", quoted(name)));
+    if page.versions.is_empty() {
+        let tool = source.head.iter().find(|(key, _)| key == "tool");
+        page.versions
+            .extend(tool.map(|(_, tool)| format!("Results by {tool}")));
+    }
     page.versions.push(own_version());
     Ok(page)
+}
+
+/// The commands that make the table again, from what its footer in Parquet says was asked. Of a sweep without such a footer a line
+/// that says so.
+fn asked(name: &str, source: &Source) -> Vec<String> {
+    let kinds = [
+        ("plan", "plan.toml", "tmt sweep plan.toml -o"),
+        ("params", "run.toml", "tmt tcp --params run.toml --results"),
+    ];
+    let mut found = kinds.iter().filter_map(|(key, file, command)| {
+        let (_, file_text) = source.head.iter().find(|(known, _)| known == key)?;
+        let text: String = serde_json::from_str(file_text).ok()?;
+        // No line of the text can end it.
+        let mut end = "END".to_owned();
+        while text.lines().any(|line| line == end) {
+            end.push('_');
+        }
+        let text = text.trim_end();
+        Some(vec![
+            format!("cat > {file} <<'{end}'\n{text}\n{end}"),
+            format!("{command} {}", quoted(name)),
+        ])
+    });
+    let is_sweep = is_results(source) && !source.has("scope") && source.schema.is_empty();
+    let lacking = || {
+        is_sweep.then(|| {
+            "# CSV has no place for the plan of a sweep: a table in Parquet has it.".to_owned()
+        })
+    };
+    found
+        .next()
+        .unwrap_or_else(|| lacking().into_iter().collect())
 }
 
 /// A word of a command line.
@@ -77,8 +115,15 @@ pub(crate) fn named_axes(table: &Records, most: usize) -> (Vec<String>, Option<S
     for axis in all {
         let mut places: BTreeMap<(usize, Option<String>), usize> = BTreeMap::new();
         let mut next = Vec::with_capacity(groups.len());
+        let column = table.column(&axis);
         for (row, group) in groups.iter().enumerate() {
-            let key = (*group, table.value(row, &axis).map(Value::text));
+            let value = |row: usize| column.and_then(|column| column.value(row));
+            // Rows of a cell are neighbours.
+            if row > 0 && groups[row - 1] == *group && value(row - 1) == value(row) {
+                next.push(next[row - 1]);
+                continue;
+            }
+            let key = (*group, value(row).map(Value::text));
             let count = places.len();
             next.push(*places.entry(key).or_insert(count));
             if places.len() > most {
@@ -116,7 +161,7 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
         return usual;
     }
     let varies = |name: &&str| {
-        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let mut values = values_of(table, name);
         let first = values.next();
         let is_number = |value: &Value| value.number().is_some();
         first.is_some_and(is_number)
@@ -129,6 +174,12 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
     });
     let others: Vec<String> = others.filter(varies).map(str::to_owned).collect();
     usual.iter().cloned().chain(others).take(METRICS).collect()
+}
+
+/// The values of a column, of the rows that have one.
+fn values_of<'a>(table: &'a Records, name: &str) -> impl Iterator<Item = &'a Value> + Clone {
+    let column = table.column(name).into_iter();
+    column.flat_map(move |column| (0..table.len()).filter_map(move |row| column.value(row)))
 }
 
 /// Numbers of a column by the texts of groups, if all are numbers.
@@ -156,6 +207,7 @@ pub(crate) fn dataset(summary: &Summary) -> Dataset {
                 .map(|group| group.labels[place].clone())
                 .collect(),
             numbers: numbers(&texts, Quantity::of(column).factor),
+            ordinal: ORDINALS.contains(&column.as_str()),
         }
     });
     let metrics = summary.metrics.iter().enumerate().map(|(place, column)| {
@@ -254,7 +306,7 @@ pub(crate) fn by_flag(by: &[String]) -> String {
 fn of_draws(table: &Records) -> Vec<String> {
     let of_run = ["offset_s", "seed", "run"].into_iter();
     let mut varied = of_run.filter(|name| {
-        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let mut values = values_of(table, name);
         let first = values.next();
         first.is_some() && values.any(|value| Some(value) != first)
     });
@@ -314,9 +366,10 @@ pub(crate) fn runs(summary: &Summary) -> String {
 pub(crate) fn refused(table: &Records) -> Option<String> {
     let mut cells = BTreeSet::new();
     let mut reason = None;
-    for row in (0..table.len()).filter(|row| has_error(table, *row)) {
+    let errors = table.column("error")?;
+    for (row, error) in (0..table.len()).filter_map(|row| Some((row, errors.value(row)?))) {
         cells.insert(table.value(row, "cell").map(Value::text));
-        reason = reason.or_else(|| table.value(row, "error").map(Value::text));
+        reason = reason.or_else(|| Some(error.text()));
     }
     let text = reason?;
     Some(format!(
@@ -373,7 +426,11 @@ pub(crate) fn plan(table: &Records) -> Table {
     for axis in axes(table).map(str::to_owned).chain(seeds) {
         let mut values: Vec<String> = Vec::new();
         let mut known = BTreeSet::new();
-        for value in (0..table.len()).filter_map(|row| table.value(row, &axis)) {
+        let mut last = None;
+        for value in values_of(table, &axis) {
+            if last.replace(value) == Some(value) {
+                continue;
+            }
             if known.insert(value.text()) && values.len() < SHOWN {
                 values.push(shown(&axis, value));
             }

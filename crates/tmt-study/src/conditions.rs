@@ -138,17 +138,17 @@ pub fn axes(table: &Table) -> impl Iterator<Item = &str> {
 /// The different values of a column in each cell, for people, in the order of the rows. Rows without results do not count.
 fn values_by_cell(table: &Table, column: &str) -> Vec<Vec<String>> {
     let mut cells: Vec<(Option<i64>, Vec<String>)> = Vec::new();
-    let has_runs = table.names().any(|name| name == "run");
+    let [runs, numbers, all] = ["run", "cell", column].map(|name| table.column(name));
     let mut before = None;
     for row in 0..table.len() {
-        if has_runs && table.value(row, "run").is_none() {
+        if runs.is_some_and(|runs| runs.value(row).is_none()) {
             continue;
         }
-        let number = match table.value(row, "cell") {
+        let number = match numbers.and_then(|numbers| numbers.value(row)) {
             Some(Value::Whole(number)) => Some(*number),
             _ => None,
         };
-        let value = table.value(row, column);
+        let value = all.and_then(|all| all.value(row));
         // The same as the row before says nothing new.
         if before.replace((number, value)) == Some((number, value)) {
             continue;

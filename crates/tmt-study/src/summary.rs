@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fluid_tcp::simulation::replications::{Estimate, bootstrap, estimate, holm, overlap, welch};
 use serde::Serialize;
-use tmt_core::format::records::{Records as Table, Value};
+use tmt_core::format::records::{Column, Records as Table, Value};
 use tmt_core::named::suggestion;
 use tmt_core::types::to_f64;
 
@@ -145,7 +145,7 @@ pub fn summarise(
         metrics.to_vec()
     };
     for name in &metrics {
-        let mut values = (0..table.len()).filter_map(|row| table.value(row, name));
+        let mut values = values_of(table, name);
         if let Some(text) = values.find(|value| matches!(value, Value::Text(_) | Value::Truth(_))) {
             return Err(SummaryError(format!(
                 "{name}: found '{}', expected a column of numbers",
@@ -158,34 +158,10 @@ pub fn summarise(
         _ => Vec::new(),
     };
     let by = if of_axes.is_empty() { by } else { &of_axes[..] };
-    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    let mut members: Vec<(Vec<String>, Vec<Numbered>)> = Vec::new();
-    let mut before: Option<(usize, usize)> = None;
-    for row in rows {
-        let value = |row: usize, name: &String| table.value(row, name);
-        let is_alike = |other: usize| {
-            by.iter()
-                .all(|name| value(other, name) == value(row.row, name))
-        };
-        // Rows of a group are neighbours, mostly.
-        let known = before.filter(|(other, _)| is_alike(*other));
-        let place = known.map_or_else(
-            || {
-                let text = |name| value(row.row, name).map_or_else(String::new, Value::text);
-                let key: Vec<String> = by.iter().map(text).collect();
-                *places.entry(key.clone()).or_insert_with(|| {
-                    members.push((key, Vec::new()));
-                    members.len() - 1
-                })
-            },
-            |(_, place)| place,
-        );
-        members[place].1.push(row);
-        before = Some((row.row, place));
-    }
-    let all = members
+    let gathered = gather(table, by, &metrics, rows);
+    let all = gathered
         .into_iter()
-        .map(|(values, rows)| group(table, by, &metrics, &rows, values));
+        .map(|gathered| gathered.group(table, by, metrics.len()));
     let (mut groups, runs): (Vec<Group>, Vec<Runs>) = all.unzip();
     let against = against
         .map(|text| reference(by, &groups, text))
@@ -201,7 +177,7 @@ pub fn summarise(
         } else {
             name.strip_prefix(TOTAL).unwrap_or(name)
         };
-        let values = (0..table.len()).filter_map(|row| table.value(row, column));
+        let values = values_of(table, column);
         let beyond = values.filter(|value| usable(value).is_none()).count();
         if beyond > 0 {
             conditions.warnings.push(format!(
@@ -218,6 +194,40 @@ pub fn summarise(
     })
 }
 
+/// The groups of rows that agree in the columns `by`, in the order of their first rows.
+fn gather(table: &Table, by: &[String], metrics: &[String], rows: Vec<Numbered>) -> Vec<Gathered> {
+    let columns = Columns::of(table, metrics);
+    let by: Vec<Option<&Column>> = by.iter().map(|name| table.column(name)).collect();
+    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let mut gathered: Vec<Gathered> = Vec::new();
+    let mut before: Option<(usize, usize)> = None;
+    for row in rows {
+        let is_alike = |other: usize| {
+            let mut columns = by.iter().flatten();
+            columns.all(|column| column.value(other) == column.value(row.row))
+        };
+        // Rows of a group are neighbours, mostly.
+        let known = before.filter(|(other, _)| is_alike(*other));
+        let place = known.map_or_else(
+            || {
+                let text = |column: Option<&Column>| {
+                    let value = column.and_then(|column| column.value(row.row));
+                    value.map_or_else(String::new, Value::text)
+                };
+                let key: Vec<String> = by.iter().copied().map(text).collect();
+                *places.entry(key.clone()).or_insert_with(|| {
+                    gathered.push(Gathered::new(key, row.row));
+                    gathered.len() - 1
+                })
+            },
+            |(_, place)| place,
+        );
+        gathered[place].add(&columns, row);
+        before = Some((row.row, place));
+    }
+    gathered
+}
+
 /// A row with the numbers of its cell and run; `None` for the run of a cell that was refused.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
@@ -225,6 +235,9 @@ struct Numbered {
     cell: i64,
     run: Option<i64>,
 }
+
+/// Cell, run and flow of a row.
+type Number = (i64, i64, Option<i64>);
 
 /// Whether the rows of all flows together are rows of their own, as TCP alone writes them.
 fn is_scoped(table: &Table) -> bool {
@@ -240,52 +253,59 @@ fn numbered(table: &Table) -> Result<Vec<Numbered>, SummaryError> {
         ));
     }
     let scoped = is_scoped(table);
+    let [cells, runs, flows] = ["cell", "run", "flow"].map(|name| table.column(name));
+    let draw_of = Draws::of(table);
     let mut draws: BTreeMap<Draw, i64> = BTreeMap::new();
-    let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
+    let mut rows: Vec<Numbered> = Vec::with_capacity(table.len());
+    // Rows in the order of their numbers are no repeats; only others need the numbers of all rows.
+    let mut last = None;
+    let mut known: Option<BTreeSet<Number>> = None;
     for row in 0..table.len() {
         let (cell, run) = if scoped {
             let next = i64::try_from(draws.len()).unwrap_or(i64::MAX);
             (
                 Some(0),
-                Some(*draws.entry(draw(table, row)).or_insert(next)),
+                Some(*draws.entry(draw_of.draw(row)).or_insert(next)),
             )
         } else {
-            (whole(table, row, "cell"), whole(table, row, "run"))
+            (whole(cells, row), whole(runs, row))
         };
         let Some(cell) = cell else {
-            let found = table.value(row, "cell");
+            let found = cells.and_then(|cells| cells.value(row));
             return Err(SummaryError(format!(
                 "row {}: found cell '{}', expected the whole number of a cell",
                 row + 1,
                 found.map_or_else(String::new, Value::text)
             )));
         };
-        let flow = whole(table, row, "flow");
-        if let Some(run) = run
-            && !known.insert((cell, run, flow))
-        {
-            let of = flow.map_or_else(String::new, |flow| format!(", flow {flow}"));
-            return Err(SummaryError(format!(
-                "row {}: found cell {cell}, run {run}{of} for the second time, expected the results of one sweep",
-                row + 1
-            )));
+        let flow = whole(flows, row);
+        if let Some(run) = run {
+            let number = (cell, run, flow);
+            if known.is_none() && last.is_some_and(|last| last >= number) {
+                let of_row = |row: &Numbered| Some((row.cell, row.run?, whole(flows, row.row)));
+                known = Some(rows.iter().filter_map(of_row).collect());
+            }
+            if known.as_mut().is_some_and(|known| !known.insert(number)) {
+                let of = flow.map_or_else(String::new, |flow| format!(", flow {flow}"));
+                return Err(SummaryError(format!(
+                    "row {}: found cell {cell}, run {run}{of} for the second time, expected the results of one sweep",
+                    row + 1
+                )));
+            }
+            last = Some(number);
         }
         rows.push(Numbered { row, cell, run });
     }
     Ok(rows)
 }
 
-/// Seed and start of the run of a row.
-fn draw(table: &Table, row: usize) -> Draw {
-    let start = number(table, row, "offset_s").map(f64::to_bits);
-    (whole(table, row, "seed"), start)
-}
-
 /// The usual metrics that have values; of closed forms all results.
 fn usual(table: &Table) -> Vec<String> {
-    let has_values = |name: &&str| (0..table.len()).any(|row| metric(table, row, name).is_some());
-    let model = (0..table.len()).filter_map(|row| table.value(row, "model"));
-    let chosen: BTreeSet<String> = model.map(Value::text).collect();
+    let has_values = |name: &&str| {
+        let measured = Measured::of(table, name);
+        (0..table.len()).any(|row| measured.value(row).is_some())
+    };
+    let chosen: BTreeSet<String> = values_of(table, "model").map(Value::text).collect();
     let chosen = models().filter(|model| chosen.contains(model.name));
     let mut names: Vec<&str> = Vec::new();
     for field in chosen.flat_map(|model| model.results) {
@@ -300,8 +320,14 @@ fn usual(table: &Table) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-fn number(table: &Table, row: usize, name: &str) -> Option<f64> {
-    usable(table.value(row, name)?)
+/// The values of a column, of the rows that have one.
+fn values_of<'a>(table: &'a Table, name: &str) -> impl Iterator<Item = &'a Value> {
+    let column = table.column(name).into_iter();
+    column.flat_map(move |column| (0..table.len()).filter_map(move |row| column.value(row)))
+}
+
+fn number(column: Option<&Column>, row: usize) -> Option<f64> {
+    usable(column?.value(row)?)
 }
 
 /// Largest number that counts: squares of larger ones and their sums may not be finite.
@@ -311,77 +337,158 @@ fn usable(value: &Value) -> Option<f64> {
     value.number().filter(|number| number.abs() <= LARGEST)
 }
 
-/// A metric of the run or flow of a row. Where all flows together have a row of their own, it has no metric of a flow.
-fn metric(table: &Table, row: usize, name: &str) -> Option<f64> {
-    match table.value(row, "scope").map(Value::text).as_deref() {
-        Some("total") => number(table, row, name.strip_prefix(TOTAL)?),
-        // The row of the total has it.
-        Some("flow") if name.starts_with(TOTAL) => None,
-        _ => number(table, row, name),
+/// The columns of a metric of the run or flow of a row. Where all flows together have a row of their own, it has no metric of a flow.
+#[derive(Debug)]
+struct Measured<'a> {
+    scope: Option<&'a Column>,
+    own: Option<&'a Column>,
+    /// Column of the metric in a row of all flows together.
+    of_total: Option<&'a Column>,
+    is_total: bool,
+}
+
+impl<'a> Measured<'a> {
+    fn of(table: &'a Table, name: &str) -> Self {
+        let bare = name.strip_prefix(TOTAL);
+        Self {
+            scope: table.column("scope"),
+            own: table.column(name),
+            of_total: bare.and_then(|bare| table.column(bare)),
+            is_total: bare.is_some(),
+        }
+    }
+
+    fn value(&self, row: usize) -> Option<f64> {
+        match self.scope.and_then(|scope| scope.value(row)) {
+            Some(Value::Text(scope)) if scope == "total" => number(self.of_total, row),
+            // The row of the total has it.
+            Some(Value::Text(scope)) if scope == "flow" && self.is_total => None,
+            _ => number(self.own, row),
+        }
     }
 }
 
-fn whole(table: &Table, row: usize, name: &str) -> Option<i64> {
-    match table.value(row, name) {
+/// The columns of the seed and the start of a run.
+#[derive(Debug)]
+struct Draws<'a>([Option<&'a Column>; 2]);
+
+impl<'a> Draws<'a> {
+    fn of(table: &'a Table) -> Self {
+        Self(["seed", "offset_s"].map(|name| table.column(name)))
+    }
+
+    /// Seed and start of the run of a row.
+    fn draw(&self, row: usize) -> Draw {
+        let [seeds, starts] = self.0;
+        (whole(seeds, row), number(starts, row).map(f64::to_bits))
+    }
+}
+
+/// The columns that a group is made from.
+#[derive(Debug)]
+struct Columns<'a> {
+    metrics: Vec<Measured<'a>>,
+    draws: Draws<'a>,
+    starts: Option<&'a Column>,
+    lengths: Option<&'a Column>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(table: &'a Table, metrics: &[String]) -> Self {
+        Self {
+            metrics: metrics
+                .iter()
+                .map(|name| Measured::of(table, name))
+                .collect(),
+            draws: Draws::of(table),
+            starts: table.column("offset_s"),
+            lengths: table.column("duration_s"),
+        }
+    }
+}
+
+fn whole(column: Option<&Column>, row: usize) -> Option<i64> {
+    match column?.value(row) {
         Some(Value::Whole(whole)) => Some(*whole),
         _ => None,
     }
 }
 
-fn group(
-    table: &Table,
-    by: &[String],
-    metrics: &[String],
-    rows: &[Numbered],
+/// A group while its rows come in.
+#[derive(Debug)]
+struct Gathered {
     values: Vec<String>,
-) -> (Group, Runs) {
-    let (mut refused, mut all) = (BTreeSet::new(), BTreeSet::new());
-    let mut runs = Runs::default();
-    for &Numbered { row, cell, run } in rows {
-        all.insert(cell);
+    first: usize,
+    cells: BTreeSet<i64>,
+    refused: BTreeSet<i64>,
+    runs: Runs,
+}
+
+impl Gathered {
+    /// The group with these values, whose first row is `first`.
+    fn new(values: Vec<String>, first: usize) -> Self {
+        Self {
+            values,
+            first,
+            cells: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            runs: Runs::default(),
+        }
+    }
+
+    fn add(&mut self, columns: &Columns<'_>, Numbered { row, cell, run }: Numbered) {
+        self.cells.insert(cell);
         // A row without a run has the reason for it.
         let Some(run) = run else {
-            refused.insert(cell);
-            continue;
+            self.refused.insert(cell);
+            return;
         };
-        runs.draws.entry(run).or_default().insert(draw(table, row));
-        if let Some(start) = number(table, row, "offset_s") {
-            let length = number(table, row, "duration_s").unwrap_or(0.0);
+        let runs = &mut self.runs;
+        runs.draws
+            .entry(run)
+            .or_default()
+            .insert(columns.draws.draw(row));
+        if let Some(start) = number(columns.starts, row) {
+            let length = number(columns.lengths, row).unwrap_or(0.0);
             runs.starts
                 .entry(cell)
                 .or_default()
                 .insert(run, (start, length));
         }
         let known = runs.cells.entry(cell).or_default().entry(run);
-        let sums = known.or_insert_with(|| vec![(0.0, 0); metrics.len()]);
-        for (sum, name) in sums.iter_mut().zip(metrics) {
-            if let Some(value) = metric(table, row, name) {
+        let sums = known.or_insert_with(|| vec![(0.0, 0); columns.metrics.len()]);
+        for (sum, metric) in sums.iter_mut().zip(&columns.metrics) {
+            if let Some(value) = metric.value(row) {
                 *sum = (sum.0 + value, sum.1 + 1);
             }
         }
     }
-    let means = (0..metrics.len()).map(|metric| runs.mean(metric));
-    let lacking = (0..metrics.len()).map(|metric| {
-        let runs = runs.cells.values().flat_map(BTreeMap::values);
-        runs.filter(|sums| sums[metric].1 == 0).count()
-    });
-    let first = rows.first().map_or(0, |first| first.row);
-    let label = |name: &String| {
-        table
-            .value(first, name)
-            .map_or_else(String::new, |value| shown(name, value))
-    };
-    let group = Group {
-        by: values,
-        labels: by.iter().map(label).collect(),
-        cells: all.len(),
-        refused: refused.len(),
-        runs: runs.cells.values().map(BTreeMap::len).sum(),
-        means: means.collect(),
-        lacking: lacking.collect(),
-        differences: Vec::new(),
-    };
-    (group, runs)
+
+    /// The group of the rows so far.
+    fn group(self, table: &Table, by: &[String], metrics: usize) -> (Group, Runs) {
+        let runs = self.runs;
+        let means = (0..metrics).map(|metric| runs.mean(metric));
+        let lacking = (0..metrics).map(|metric| {
+            let runs = runs.cells.values().flat_map(BTreeMap::values);
+            runs.filter(|sums| sums[metric].1 == 0).count()
+        });
+        let label = |name: &String| {
+            table
+                .value(self.first, name)
+                .map_or_else(String::new, |value| shown(name, value))
+        };
+        let group = Group {
+            by: self.values,
+            labels: by.iter().map(label).collect(),
+            cells: self.cells.len(),
+            refused: self.refused.len(),
+            runs: runs.cells.values().map(BTreeMap::len).sum(),
+            means: means.collect(),
+            lacking: lacking.collect(),
+            differences: Vec::new(),
+        };
+        (group, runs)
+    }
 }
 
 impl Runs {

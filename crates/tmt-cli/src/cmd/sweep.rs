@@ -212,7 +212,8 @@ fn stopped(error: Error<Failure>, file: Option<&str>) -> Failure {
 fn finish(read: &Read, records: &Records, mut output: Output, form: TableForm) -> Outcome {
     let table = table::table(&read.plan, records, TOOL)
         .map_err(|error| refusal(&error, read.file.as_deref()))?;
-    document::write(&table, &mut output, form, SCHEMA)?;
+    let plan = read.plan.to_file();
+    document::write(&table, &mut output, form, SCHEMA, &[("plan", &plan)])?;
     let name = output.name().to_owned();
     output.finish()?;
     report(records);

@@ -20,7 +20,7 @@ use report::Report;
 use simulated::Simulated;
 pub(crate) use spool::{Files, unescaped};
 
-use fluid_tcp::experiment::{self, Plan, RunId, SCHEMA};
+use fluid_tcp::experiment::{self, Experiment, Plan, RunId, SCHEMA};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, NoProbe};
@@ -80,7 +80,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let document = Document::new(SCHEMA, report.params(), &report.results);
     write(&mut output, args.json, &document, |_| report.text())?;
     logs.extend(saved);
-    logs.extend(rows.map(|rows| rows.write(&[&report])).transpose()?);
+    logs.extend(
+        rows.map(|rows| rows.write(&[&report], &plan.resolved))
+            .transpose()?,
+    );
     // Files get their final names only after everything is written.
     logs.push(output);
     logs.iter_mut().try_for_each(Output::close)?;
@@ -103,13 +106,20 @@ impl Rows {
         Ok(Some(Self { output, form }))
     }
 
-    /// Writes the rows of all runs. The file still has a temporary name.
-    fn write(mut self, reports: &[&Report<'_>]) -> Outcome<Output> {
+    /// Writes the rows of all runs of `resolved`. The file still has a temporary name.
+    fn write(mut self, reports: &[&Report<'_>], resolved: &Experiment) -> Outcome<Output> {
         let mut table = Records::default();
         for report in reports {
             report.add_rows(&mut table);
         }
-        document::write(&table, &mut self.output, self.form, SCHEMA)?;
+        let params = given::file(resolved);
+        document::write(
+            &table,
+            &mut self.output,
+            self.form,
+            SCHEMA,
+            &[("params", &params)],
+        )?;
         Ok(self.output)
     }
 }

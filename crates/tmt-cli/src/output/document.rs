@@ -49,7 +49,7 @@ impl<P: Serialize, R: Serialize> Document<P, R> {
         for row in results.iter().filter_map(Value::as_object) {
             table.row(cells(row).chain(cells(&params)));
         }
-        write(&table, output, form, self.schema)
+        write(&table, output, form, self.schema, &[])
     }
 }
 
@@ -68,14 +68,22 @@ pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
     }
 }
 
-/// Writes a tidy table.
+/// Writes a tidy table. `asked` are files that repeat it: further pairs of the footer of Parquet, each a string of JSON, since a value
+/// has one line.
 pub(crate) fn write(
     table: &Records,
     output: &mut Output,
     form: TableForm,
     schema: &'static str,
+    asked: &[(&str, &str)],
 ) -> Outcome {
-    let bytes = table.write(Vec::new(), form, &[("tool", TOOL), ("schema", schema)]);
+    let asked: Vec<(&str, String)> = asked
+        .iter()
+        .map(|(key, file)| (*key, Value::from(*file).to_string()))
+        .collect();
+    let mut pairs = vec![("tool", TOOL), ("schema", schema)];
+    pairs.extend(asked.iter().map(|(key, file)| (*key, file.as_str())));
+    let bytes = table.write(Vec::new(), form, &pairs);
     output.write(&bytes.map_err(Failure::failed)?)
 }
 

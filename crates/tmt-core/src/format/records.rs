@@ -4,29 +4,29 @@
 //! Unlike a [`super::table`], such a table has no head and no end line: every reader of CSV opens it, and what the rows
 //! have in common is repeated in columns.
 
+mod column;
 mod read;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray,
-};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
 use serde_json::Map;
 
 use crate::format::compression::Block;
 use crate::format::parquet::ColumnFile;
-use crate::format::table::{TableForm, array_of};
+use crate::format::table::TableForm;
 use crate::types::{Metadata, to_f64};
+
+pub use column::Column;
 
 /// Rows per row group of Parquet.
 const ROW_GROUP: usize = 1 << 16;
 
 /// Type of the values of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Truth,
     Whole,
@@ -97,16 +97,6 @@ impl Value {
     }
 }
 
-/// A column: its name, its type, and the values of the rows that have one.
-#[derive(Debug)]
-struct Column {
-    name: String,
-    /// `None` before the first value.
-    kind: Option<Kind>,
-    /// By row; the rows after the last value have none.
-    values: Vec<Option<Value>>,
-}
-
 /// A tidy table in memory.
 ///
 /// ```
@@ -126,6 +116,8 @@ pub struct Records {
     /// Places of the columns by name.
     places: HashMap<String, usize>,
     rows: usize,
+    /// Key-value pairs of the footer of Parquet that the table was read from.
+    metadata: Vec<(String, String)>,
 }
 
 impl Records {
@@ -135,36 +127,22 @@ impl Records {
     /// otherwise. A column without any value is one of real numbers.
     pub fn row<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Option<Value>)>) {
         for (name, value) in values {
-            let place = self.column(name);
+            let place = self.place(name);
             if let Some(value) = value {
-                let column = &mut self.columns[place];
-                let kind = value.kind();
-                column.kind = Some(match column.kind.unwrap_or(kind) {
-                    before if before == kind => kind,
-                    Kind::Whole | Kind::Real if matches!(kind, Kind::Whole | Kind::Real) => {
-                        Kind::Real
-                    }
-                    _ => Kind::Text,
-                });
-                column.values.resize(self.rows, None);
-                column.values.push(Some(value));
+                self.columns[place].push(self.rows, value);
             }
         }
         self.rows += 1;
     }
 
     /// The place of a column, which is new at the right if none has this name.
-    fn column(&mut self, name: &str) -> usize {
+    fn place(&mut self, name: &str) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
         }
         let place = self.columns.len();
         self.places.insert(name.to_owned(), place);
-        self.columns.push(Column {
-            name: name.to_owned(),
-            kind: None,
-            values: Vec::new(),
-        });
+        self.columns.push(Column::new(name));
         place
     }
 
@@ -188,7 +166,24 @@ impl Records {
     /// The value of a row, counted from 0, in the column `name`; `None` if absent.
     #[must_use]
     pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
-        self.columns[*self.places.get(name)?].value(row)
+        self.column(name)?.value(row)
+    }
+
+    /// The column `name`; `None` if there is no such column. Quicker than [`Self::value`] for many rows.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        Some(&self.columns[*self.places.get(name)?])
+    }
+
+    /// Bytes that the values take in memory, about.
+    fn bytes(&self) -> usize {
+        self.columns.iter().map(Column::bytes).sum()
+    }
+
+    /// The key-value pairs of the footer of Parquet that the table was read from; none of any other table.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
     }
 
     /// Writes the table and returns the output. `metadata` are key-value pairs of the footer of Parquet; text has none.
@@ -258,28 +253,6 @@ impl Records {
                     .iter()
                     .map(|column| quoted(&text(column).unwrap_or_default())),
             );
-        }
-    }
-}
-
-impl Column {
-    fn value(&self, row: usize) -> Option<&Value> {
-        self.values.get(row)?.as_ref()
-    }
-
-    fn array(&self, rows: usize) -> ArrayRef {
-        let values = (0..rows).map(|row| self.value(row));
-        match self.kind.unwrap_or(Kind::Real) {
-            Kind::Truth => array_of::<_, BooleanArray, _>(values, |value| match value? {
-                Value::Truth(truth) => Some(*truth),
-                _ => None,
-            }),
-            Kind::Whole => array_of::<_, Int64Array, _>(values, |value| match value? {
-                Value::Whole(whole) => Some(*whole),
-                _ => None,
-            }),
-            Kind::Real => array_of::<_, Float64Array, _>(values, |value| value?.number()),
-            Kind::Text => array_of::<_, StringArray, _>(values, |value| Some(value?.text())),
         }
     }
 }

@@ -111,7 +111,11 @@ impl Source {
         let lines = text.lines().map_while(|line| line.strip_prefix("# "));
         let head = lines.filter_map(|line| line.split_once(": "));
         let head = head.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let head = if is_text { head.collect() } else { Vec::new() };
+        let head = if is_text {
+            head.collect()
+        } else {
+            table.metadata().to_vec()
+        };
         let source = Self {
             head,
             ..Self::of_table(table)

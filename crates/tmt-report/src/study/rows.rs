@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
-use tmt_core::format::records::Value;
+use serde_json::{Value as Json, json};
+use tmt_core::format::records::{Column, Value};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::counted;
@@ -11,39 +11,40 @@ use tmt_plot::source::Quantity;
 use tmt_plot::{PlotError, Source, natural};
 use tmt_study::conditions::{heading, shown};
 
-use super::{METRICS, main_table, version};
+use super::{METRICS, main_table, values_of, version};
 use crate::ReportError;
-use crate::dataset::{Better, Dataset, Key, Metric, better};
+use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use crate::text::{number, with_half, with_unit};
-
-/// Columns of numbers that name rows.
-const KEYS: [&str; 7] = ["seed", "flow", "run", "cell", "row", "rank", "figure"];
 
 /// Whether a column belongs to another, as its interval or number of runs.
 fn is_half(name: &str) -> bool {
     ["_ci95", "_half_width", "_runs"]
         .iter()
         .any(|end| name.ends_with(end))
+        || ENDS_OF_OURS.contains(&name)
 }
+
+/// Ends of the interval of a value beside a published one.
+const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
 
 /// The page of rows as they are: documents, tables of TCP, foreign tables.
 pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
     let table = &source.table;
     let names: Vec<&str> = table.names().collect();
-    let has_values = |name: &str| (0..table.len()).any(|row| table.value(row, name).is_some());
+    let has_values = |name: &str| {
+        let is_value = |value: &Value| !matches!(value, Value::Text(text) if text.is_empty());
+        values_of(table, name).any(is_value)
+    };
     let (mut keys, mut measured) = (Vec::new(), Vec::new());
     for column in names.iter().copied().filter(|name| has_values(name)) {
         if column == "version" || is_half(column) {
             continue;
         }
-        let is_key = KEYS.contains(&column);
+        let is_key = ORDINALS.contains(&column);
         if is_key || !source.is_number(column) {
             // Long text of nested values is no name.
-            let is_nested = (0..table.len()).any(|row| {
-                matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
-            });
-            if !is_nested {
+            if !is_nested(source, column) {
                 keys.push(column);
             }
         } else {
@@ -79,6 +80,9 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
     let data = rows_as_they_are(source, &keys, &measured, step)?;
     page.answer = answer_of_rows(source, &data, name)?;
     page.data = data.json();
+    if let Some(pair) = pair(&keys, &data) {
+        page.data["pair"] = pair;
+    }
     page.table = main_table(&data, "Rows");
     match natural::draw(source, &Choice::default()) {
         Ok(picture) => page
@@ -101,16 +105,15 @@ fn rows_as_they_are(
     let table = &source.table;
     let starts: Vec<usize> = (0..table.len()).step_by(step.max(1)).collect();
     let keys = keys.iter().map(|column| {
-        let text = |row: &usize| {
-            table
-                .value(*row, column)
-                .map_or_else(String::new, |value| shown(column, value))
-        };
-        let number = |row: &usize| table.value(*row, column).and_then(Value::number);
+        let values = table.column(column);
+        let value = |row: &usize| values.and_then(|values| values.value(*row));
+        let text = |row: &usize| value(row).map_or_else(String::new, |value| shown(column, value));
+        let number = |row: &usize| value(row).and_then(Value::number);
         Key {
             label: heading(column),
             texts: starts.iter().map(text).collect(),
             numbers: starts.iter().map(number).collect(),
+            ordinal: ORDINALS.contains(column),
         }
     });
     let mut metrics = Vec::new();
@@ -134,6 +137,8 @@ fn rows_as_they_are(
                 })
             })
             .transpose()?;
+        let ends = (*column == "ours").then(|| half_of_ends(source)).flatten();
+        let halves = halves.map(|halves| halves.values).or(ends);
         let mean = |start: &usize| {
             let chunk = &all[*start..(*start + step).min(all.len())];
             let (sum, count) = chunk
@@ -146,7 +151,7 @@ fn rows_as_they_are(
             values: starts.iter().map(mean).collect(),
             halves: match halves {
                 // A mean of rows has no interval of theirs.
-                Some(halves) if step == 1 => halves.values.iter().map(|half| half.abs()).collect(),
+                Some(halves) if step == 1 => halves.iter().map(|half| half.abs()).collect(),
                 _ => vec![f64::NAN; starts.len()],
             },
             runs: Vec::new(),
@@ -161,8 +166,47 @@ fn rows_as_they_are(
     })
 }
 
+/// Half-widths of the intervals of values beside published ones, from their ends.
+fn half_of_ends(source: &Source) -> Option<Vec<f64>> {
+    let [low, high] = ENDS_OF_OURS.map(|end| source.table.column(end));
+    let number = |column: &Column, row: usize| column.value(row)?.number();
+    let (low, high) = (low?, high?);
+    let half = |row| Some((number(high, row)? - number(low, row)?) / 2.0);
+    Some(
+        (0..source.table.len())
+            .map(|row| half(row).unwrap_or(f64::NAN))
+            .collect(),
+    )
+}
+
+/// Of published values beside ours: the metrics to compare, and the keys that say what is compared, and in which unit. Scripts
+/// draw a chart for each.
+fn pair(keys: &[&str], data: &Dataset) -> Option<Json> {
+    let metric = |name: &str| {
+        let mut metrics = data.metrics.iter();
+        metrics.position(|metric| metric.quantity.column == name)
+    };
+    let key = |name: &str| keys.iter().position(|key| *key == name);
+    let order = [
+        Some(metric("published")?),
+        Some(metric("ours")?),
+        metric("theory"),
+    ];
+    Some(json!({
+        "quantity": key("quantity"),
+        "unit": key("unit"),
+        "order": order.into_iter().flatten().collect::<Vec<_>>(),
+    }))
+}
+
 /// Most columns that name the place of a value in the answer.
 const PLACES: usize = 3;
+
+/// Whether a column has text of nested values.
+fn is_nested(source: &Source, column: &str) -> bool {
+    values_of(&source.table, column)
+        .any(|value| matches!(value, Value::Text(text) if text.starts_with(['{', '['])))
+}
 
 /// Whether the rows are LLDUs of a trace or a timeline: a decoding delay of 0 is that of a lost one.
 fn is_slots(source: &Source) -> bool {
@@ -290,7 +334,7 @@ fn losses(source: &Source, name: &str) -> Result<String, ReportError> {
 fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportError> {
     let mut found = Vec::new();
     for column in source.table.names().take_while(|name| *name != metric) {
-        let is_name = KEYS.contains(&column) || is_half(column) || column == "version";
+        let is_name = ORDINALS.contains(&column) || is_half(column) || column == "version";
         if is_name || better(column) != Better::Unknown || !source.is_number(column) {
             continue;
         }
@@ -310,26 +354,20 @@ fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportErr
 /// Columns that tell where a row is: what it depends on first, then names. Whether some are words and no numbers of runs.
 fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
     let table = &source.table;
-    let is_nested = |column: &str| {
-        (0..table.len()).any(|row| {
-            matches!(table.value(row, column), Some(Value::Text(text)) if text.starts_with(['{', '[']))
-        })
-    };
     let varies = |column: &str| {
         let mut values = (0..table.len()).map(|row| table.value(row, column));
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let is_truth = |column: &str| {
-        (0..table.len()).any(|row| matches!(table.value(row, column), Some(Value::Truth(_))))
-    };
+    let is_truth =
+        |column: &str| values_of(table, column).any(|value| matches!(value, Value::Truth(_)));
     let names: Vec<&str> = table
         .names()
         .filter(|name| *name != "version" && !is_half(name))
-        .filter(|name| KEYS.contains(name) || !source.is_number(name))
-        .filter(|name| varies(name) && !is_nested(name) && !is_truth(name))
+        .filter(|name| ORDINALS.contains(name) || !source.is_number(name))
+        .filter(|name| varies(name) && !is_nested(source, name) && !is_truth(name))
         .collect();
-    let words = names.iter().any(|name| !KEYS.contains(name));
+    let words = names.iter().any(|name| !ORDINALS.contains(name));
     let over = over.iter().map(|quantity| quantity.column.clone());
     (
         words,
@@ -344,7 +382,7 @@ fn place(source: &Source, columns: &[String], row: usize, most: usize) -> String
         let quantity = Quantity::of(column);
         // A name says itself what it is; a number does not.
         Some(match value.number() {
-            Some(number) if !KEYS.contains(&column.as_str()) => format!(
+            Some(number) if !ORDINALS.contains(&column.as_str()) => format!(
                 "{} {}",
                 quantity.label,
                 with_unit(number * quantity.factor, quantity.unit)

@@ -123,7 +123,7 @@ impl Cache {
     pub(super) fn save(&mut self) -> Outcome {
         if std::mem::take(&mut self.is_changed) {
             let mut output = Output::create(Some(&self.path))?;
-            document::write(&self.rows, &mut output, self.form, "tmt.code-cache/1")?;
+            document::write(&self.rows, &mut output, self.form, "tmt.code-cache/1", &[])?;
             output.finish()?;
         }
         Ok(())

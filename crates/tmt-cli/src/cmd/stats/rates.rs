@@ -123,7 +123,7 @@ impl Rates {
                 ("slots_erased", count(window.slots - window.received)),
             ]);
         }
-        document::write(&table, &mut output, form, "tmt.rates/1")?;
+        document::write(&table, &mut output, form, "tmt.rates/1", &[])?;
         Ok(Some(output))
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
         text(&timeline, &coupled)
     })?;
     let mut outputs: Vec<Output> = saved.into_iter().collect();
-    let rows = rows.map(|rows| rows.write(&[&timeline, &coupled]));
+    let rows = rows.map(|rows| rows.write(&[&timeline, &coupled], &plans.coupled.resolved));
     outputs.extend(rows.transpose()?);
     outputs.push(output);
     outputs.iter_mut().try_for_each(Output::settle)?;

@@ -209,6 +209,11 @@ pub(super) fn save(args: &Args, resolved: &Experiment) -> Outcome<Option<Output>
         return Ok(None);
     };
     let mut output = Output::create(Some(path))?;
-    output.write(resolved.to_file(env!("CARGO_PKG_VERSION")).as_bytes())?;
+    output.write(file(resolved).as_bytes())?;
     Ok(Some(output))
+}
+
+/// The parameter file that repeats a run.
+pub(super) fn file(resolved: &Experiment) -> String {
+    resolved.to_file(env!("CARGO_PKG_VERSION"))
 }

@@ -148,7 +148,7 @@ pub(super) fn run(args: &Args, path: &str, source: &Source) -> Outcome {
         for interval in intervals(&courses, written) {
             table.row(cells(&object(&interval)?));
         }
-        document::write(&table, &mut output, form, SCHEMA)?;
+        document::write(&table, &mut output, form, SCHEMA, &[])?;
         outputs.push(output);
     }
     outputs.iter_mut().try_for_each(Output::close)?;

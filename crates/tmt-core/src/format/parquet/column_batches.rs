@@ -9,6 +9,7 @@ use crate::types::Result;
 /// The columns of a file, batch by batch.
 pub(crate) struct ColumnBatches {
     names: Vec<String>,
+    pairs: Vec<(String, String)>,
     batches: Batches,
 }
 
@@ -21,9 +22,21 @@ impl ColumnBatches {
         let opened = Opened::new(input)?;
         let fields = opened.schema().fields();
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let pairs = opened.pairs();
+        let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let pairs = pairs.collect();
         let all: Vec<usize> = (0..names.len()).collect();
         let batches = opened.batches(&all, rows)?;
-        Ok(Self { names, batches })
+        Ok(Self {
+            names,
+            pairs,
+            batches,
+        })
+    }
+
+    /// The key-value pairs of the footer.
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.pairs
     }
 
     /// Names of the columns.

@@ -61,13 +61,15 @@ impl Records {
 
     fn from_parquet<T: ChunkReader + 'static>(input: T) -> Result<Self> {
         let mut batches = ColumnBatches::new(input, BATCH)?;
-        let mut table = Self::default();
+        let mut table = Self {
+            metadata: batches.pairs().to_vec(),
+            ..Self::default()
+        };
         for name in batches.names() {
-            table.column(name);
+            table.place(name);
         }
         while let Some(columns) = batches.next()? {
             let rows = columns.first().map_or(0, |(_, array)| array.len());
-            bounded((table.len() + rows) * columns.len())?;
             for row in 0..rows {
                 let values = columns.iter().map(|(name, array)| {
                     let value = (!array.is_null(row)).then(|| value(array, row));
@@ -75,6 +77,7 @@ impl Records {
                 });
                 table.row(values.collect::<Result<Vec<_>>>()?);
             }
+            bounded(table.bytes())?;
         }
         Ok(table)
     }
@@ -88,7 +91,7 @@ impl Records {
         let mut fields = 0;
         while let Some(row) = rows.next()? {
             fields += row.len();
-            bounded(fields)?;
+            bounded(fields * SMALLEST)?;
             for (fits, text) in fits
                 .iter_mut()
                 .zip(row)
@@ -103,7 +106,7 @@ impl Records {
         let kinds: Vec<usize> = fits.iter().filter_map(kind).collect();
         let mut table = Self::default();
         for name in &names {
-            table.column(name);
+            table.place(name);
         }
         let mut rows = CsvRows::new(open()?, comment)?;
         while let Some(row) = rows.next()? {
@@ -112,19 +115,27 @@ impl Records {
                 let given = Some(text).filter(|text| !text.is_empty());
                 (name, given.and_then(KINDS[*kind]))
             }));
+            if table.len().is_multiple_of(BATCH) {
+                bounded(table.bytes())?;
+            }
         }
         Ok(table)
     }
 }
 
-/// Refuses a table that would fill the memory.
-fn bounded(fields: usize) -> Result<()> {
-    /// Each takes some 32 bytes.
-    const MOST: usize = 1 << 26;
-    if fields <= MOST {
+/// Least bytes of a field in memory.
+const SMALLEST: usize = 2;
+
+/// Refuses a table that would fill the memory, by the bytes of its values.
+fn bounded(bytes: usize) -> Result<()> {
+    const MOST_GIB: usize = 4;
+    if bytes <= MOST_GIB << 30 {
         return Ok(());
     }
-    let text = format!("found more than {MOST} fields, expected a smaller table");
+    let text = format!(
+        "found a table that takes more than {MOST_GIB} GiB of memory, expected a smaller one: keep the columns that are needed, \
+        or split it by rows"
+    );
     Err(io::Error::new(io::ErrorKind::InvalidData, text).into())
 }
 
