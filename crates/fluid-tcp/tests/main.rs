@@ -11,6 +11,7 @@ mod hosts;
 mod hybrid_paths;
 mod kernel;
 mod models;
+mod on_demand;
 mod peers;
 mod queues;
 mod rate_step;
