@@ -62,7 +62,7 @@ pub enum Supply {
 /// ```
 pub trait Application: Debug {
     /// Takes data that are available at `now`, or says when there will be some. The near host asks when it could send, until
-    /// it has enough or there is nothing.
+    /// it has enough or there is nothing; TCP asks again before that time only if it is woken ([`Self::woken`]).
     fn supply(&mut self, now: Time) -> Supply;
 
     /// The far host passes on data at `now`: `payload` bytes of a stream, in order, or a datagram of this size.

@@ -151,6 +151,10 @@ impl Tcp {
         let Some(stream) = &mut self.stream else {
             return;
         };
+        // It has nothing before the time that it said, and nothing once it has ended.
+        if stream.due.is_some_and(|due| now < due) || self.total < u64::MAX {
+            return;
+        }
         stream.due = None;
         while self.sender.unsent() < AHEAD {
             let supply = stream.socket.supply(now);
@@ -164,6 +168,13 @@ impl Tcp {
                 Supply::At(at) => return stream.due = Some(at),
                 Supply::Ended => return self.total = supplied,
             }
+        }
+    }
+
+    /// Something has changed at the application: it is asked again, although it said that it has nothing yet.
+    pub(crate) fn ask_again(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.due = None;
         }
     }
 

@@ -134,6 +134,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             return;
         };
         // One that is not open looks at its application when it is.
+        if let Ends::Tcp(tcp) = &mut connection.ends {
+            tcp.ask_again();
+        }
         let (flow, start) = (connection.flow(), connection.start);
         let settings = &self.setup.flows[connection.described];
         if now >= start.saturating_add(handshake(self.setup, settings)) {
