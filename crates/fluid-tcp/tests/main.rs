@@ -17,6 +17,7 @@ mod queues;
 mod rate_step;
 mod return_link;
 mod side_paths;
+mod traced_hops;
 
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, Probe};

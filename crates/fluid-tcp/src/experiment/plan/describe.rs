@@ -136,8 +136,11 @@ impl Plan {
             if let Some(rate) = plan.rate {
                 set(&format!("{side}_rate_bps"), &rate.0);
             }
-            if plan.trace.is_some() {
+            if let Some(trace) = &plan.trace {
                 set(&format!("{side}_trace"), &"on");
+                set(&format!("{side}_packing"), &trace.packing);
+                let payload = trace.payload;
+                set(&format!("{side}_lldu_payload_bytes"), &payload);
             }
             if let Some(size) = &plan.size {
                 set(&format!("{side}_buffer"), &size.text());
