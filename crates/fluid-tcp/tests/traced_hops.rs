@@ -232,11 +232,10 @@ impl Table {
     }
 }
 
-/// 500 B every 2 ms or, where one is lost, none; a packet needs three, so that the hop carries 2 Mbit/s.
-fn steady() -> Trace {
-    let rows: Vec<(u64, Option<u64>)> = (1..=2600)
-        .map(|number| (2_000_000, (number % 400 != 0).then_some(5_000_000)))
-        .collect();
+/// LLDUs of 500 B, one in 400 lost; a packet needs three, so that a hop with one every 2 ms carries 2 Mbit/s.
+fn steady(step: u64) -> Trace {
+    let delay = |number| (number % 400 != 0).then_some(5_000_000);
+    let rows: Vec<(u64, Option<u64>)> = (1..=2600).map(|number| (step, delay(number))).collect();
     trace(&rows, Packing::Packet, 500)
 }
 
@@ -245,7 +244,7 @@ fn what_a_traced_hop_does_is_found() {
     for side in 0..2 {
         let name = ["terrestrial", "far"][side];
         let left = ["enqueued_s", "delivered_s"][side];
-        let trace = steady();
+        let trace = steady(2_000_000);
         let mut setup = setup(vec![tcp("newreno", 0)], 5000);
         setup.side_paths[side] = Some(SidePath {
             trace: Some(trace.path.clone()),
@@ -282,13 +281,7 @@ fn what_a_traced_hop_does_is_found() {
             lost.len()
         );
         // Another trace: every service at another time.
-        let later: Vec<u8> = {
-            let rows: Vec<(u64, Option<u64>)> = (1..=2600)
-                .map(|number| (2_000_001, (number % 400 != 0).then_some(5_000_000)))
-                .collect();
-            self::trace(&rows, Packing::Packet, 500).text
-        };
-        let other = audited(&log, side, &later).unwrap();
+        let other = audited(&log, side, &steady(2_000_001).text).unwrap();
         assert!(broken(&other).iter().any(|it| it.starts_with("early")));
         // A packet that leaves 1 ns later than its LLDUs arrive.
         let delivered = |field: &dyn Fn(&str) -> String| field("fate") == "delivered";

@@ -172,7 +172,7 @@ impl Pages {
         };
         page.begin(context.open);
         let page = Rc::new(RefCell::new(page));
-        let all = (0..open).map(|number| OfPage::new(&page, number, number));
+        let all = (0..open).map(|number| OfPage::of(&page, number, number));
         all.collect()
     }
 }
@@ -340,7 +340,7 @@ struct OfPage {
 }
 
 impl OfPage {
-    fn new(page: &Rc<RefCell<Page>>, number: usize, place: usize) -> Box<dyn Application> {
+    fn of(page: &Rc<RefCell<Page>>, number: usize, place: usize) -> Box<dyn Application> {
         let page = Rc::clone(page);
         Box::new(Self {
             page,
@@ -384,7 +384,7 @@ impl Application for OfPage {
         let (place, number, opens) = page.woken.pop_front()?;
         let flow = page.first + number;
         Some(match opens {
-            Some(at) => Wake::Open(flow, at, Self::new(&self.page, number, place)),
+            Some(at) => Wake::Open(flow, at, Self::of(&self.page, number, place)),
             None => Wake::Ask(flow),
         })
     }

@@ -30,7 +30,7 @@ pub(super) struct Cursor<'a> {
 type Slots<'a> = Box<dyn Iterator<Item = Result<Slot>> + 'a>;
 
 /// The LLDUs of a trace in their order.
-pub(super) fn slots<'a>(reader: TraceReader<'a>) -> Result<Slots<'a>> {
+pub(super) fn slots(reader: TraceReader<'_>) -> Result<Slots<'_>> {
     Ok(Box::new(checked(reader)?))
 }
 

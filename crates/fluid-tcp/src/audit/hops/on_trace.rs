@@ -120,7 +120,7 @@ impl<'t> OnTrace<'t> {
                     self.unfinished.clear();
                     return Ok(());
                 }
-                self.report(&visit, service, (name, loses), tally);
+                Self::report(&visit, service, (name, loses), tally);
                 after.extend(service.map(|service| service.after));
             } else {
                 tally.at(Rule::Early, row.line).check(true, "", "");
@@ -145,7 +145,6 @@ impl<'t> OnTrace<'t> {
 
     /// Reports a packet whose row follows from no position. `service` is what it would get.
     fn report(
-        &self,
         visit: &Visit,
         service: Option<Service>,
         (name, loses): (&str, bool),
@@ -157,13 +156,14 @@ impl<'t> OnTrace<'t> {
                 let found = format_args!("{name} {left}");
                 early.check(false, found, "no time, as the trace ends before");
             }
-            (Some(left), _, Some(service)) => match service.arrival {
-                Some(arrival) => early.exactly(name, left, arrival, ", by its LLDUs"),
-                None => {
+            (Some(left), _, Some(service)) => {
+                if let Some(arrival) = service.arrival {
+                    early.exactly(name, left, arrival, ", by its LLDUs");
+                } else {
                     let found = format_args!("{name} {left}");
                     early.check(false, found, "none, as one of its LLDUs is lost");
                 }
-            },
+            }
             (None, gone, service) => {
                 let ends = service.map_or(Time::MAX, |service| service.end);
                 let arrived = visit.arrived;
