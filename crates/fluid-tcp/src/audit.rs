@@ -20,7 +20,8 @@
 //!
 //! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
 //! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
-//! disciplines other than drop-tail, marks, and what happens at a hop with a trace beside the link.
+//! disciplines other than drop-tail, marks, and services of a hop beside the link that follows a trace, without the trace or behind
+//! `fq-codel` and `priority`.
 
 mod datagram_form;
 mod datagrams;
@@ -45,6 +46,7 @@ mod timeline;
 mod totals;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Read};
 
 use tmt_core::format::TraceReader;
@@ -54,7 +56,7 @@ pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
-use head::{Hop, Link, Settings};
+use head::{Hop, Link, Pace, Settings};
 use hops::{Replay, Visit};
 use queue::Queue;
 use reader::LogReader;
@@ -92,7 +94,16 @@ pub enum AuditError {
         "found a timeline with a packet log of a run that repeated it (--loop), expected the packet log alone"
     )]
     LoopedTimeline,
+    /// The trace of a hop beside the link, by its key, could not be read.
+    #[error("{1}")]
+    Trace(&'static str, tmt_core::Error),
+    /// A trace of a hop was given, by its key, but the run had no hop that follows one there.
+    #[error("found a `{0}` with a packet log of a run without it, expected none")]
+    NeedlessTrace(&'static str),
 }
+
+/// Keys of the traces of the hops before the gateway and behind the link.
+const TRACES: [&str; 2] = ["terrestrial_trace", "far_trace"];
 
 /// Audits a packet log and, if a timeline is given, checks the log against it.
 ///
@@ -121,7 +132,11 @@ pub fn audit<R: Read>(
     log: R,
     timeline: Option<TraceReader<'_>>,
 ) -> Result<AuditReport, AuditError> {
-    audit_all(log, timeline, None)
+    let beside = Beside {
+        timeline,
+        ..Beside::default()
+    };
+    audit_beside(log, beside)
 }
 
 /// Audits the packet log of a coupled link together with its slot log (`tmt tcp --slots`).
@@ -129,17 +144,40 @@ pub fn audit<R: Read>(
 /// # Errors
 /// A log that cannot be read, or a packet log of a link that is not coupled.
 pub fn audit_with_slots<R: Read, S: Read>(log: R, slots: S) -> Result<AuditReport, AuditError> {
-    audit_all(log, None, Some(Box::new(slots)))
+    let beside = Beside {
+        slots: Some(Box::new(slots)),
+        ..Beside::default()
+    };
+    audit_beside(log, beside)
 }
 
-fn audit_all<'t, R: Read>(
-    log: R,
-    timeline: Option<TraceReader<'t>>,
-    slots: Option<Box<dyn Read + 't>>,
-) -> Result<AuditReport, AuditError> {
-    let mut tally = RuleTally::new(slots.is_some());
+/// Inputs of the same run beside a packet log, all of them optional.
+#[derive(Default)]
+pub struct Beside<'t> {
+    /// Timeline of the link.
+    pub timeline: Option<TraceReader<'t>>,
+    /// Slot log of a coupled link.
+    pub slots: Option<Box<dyn Read + 't>>,
+    /// PHY trace or timeline of the hop before the gateway.
+    pub terrestrial_trace: Option<TraceReader<'t>>,
+    /// That of the hop behind the link.
+    pub far_trace: Option<TraceReader<'t>>,
+}
+
+impl fmt::Debug for Beside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Beside")
+    }
+}
+
+/// Audits a packet log, as [`audit`], against all that is beside it.
+///
+/// # Errors
+/// An input that cannot be read, is not what it should be, or does not belong to such a log.
+pub fn audit_beside<R: Read>(log: R, beside: Beside<'_>) -> Result<AuditReport, AuditError> {
+    let mut tally = RuleTally::new(beside.slots.is_some());
     let log = LogReader::new(Log::Packets, log);
-    match Auditor::open(log, timeline, slots, &mut tally)? {
+    match Auditor::open(log, beside, &mut tally)? {
         Some(auditor) => auditor.run(tally),
         None => Ok(tally.into_report(Totals::default())),
     }
@@ -156,7 +194,7 @@ struct Auditor<'t, R> {
     counts: Counts,
     flows: BTreeMap<u64, Flow>,
     /// The hops before the gateway and behind the link.
-    hops: [Option<Replay>; 2],
+    hops: [Option<Replay<'t>>; 2],
     queue: Queue,
     server: Server<'t>,
     slots: Option<Slots<'t>>,
@@ -166,8 +204,7 @@ impl<'t, R: Read> Auditor<'t, R> {
     /// Reads the heads; `None` if that of the packet log cannot be used.
     fn open(
         mut log: LogReader<R>,
-        timeline: Option<TraceReader<'t>>,
-        slots: Option<Box<dyn Read + 't>>,
+        beside: Beside<'t>,
         tally: &mut RuleTally,
     ) -> Result<Option<Self>, AuditError> {
         let of = |metadata: &Metadata| head::settings(metadata, "packets");
@@ -175,6 +212,12 @@ impl<'t, R: Read> Auditor<'t, R> {
             return Ok(None);
         };
         let head = settings.head;
+        let Beside {
+            timeline,
+            slots,
+            terrestrial_trace,
+            far_trace,
+        } = beside;
         match head.link {
             Link::Timeline if timeline.is_some() && head.looped => {
                 return Err(AuditError::LoopedTimeline);
@@ -187,6 +230,27 @@ impl<'t, R: Read> Auditor<'t, R> {
             }
             _ => {}
         }
+        let hops = {
+            let classes = &settings.order.1;
+            let are_alike = settings.datagrams.iter().all(Option::is_none);
+            let hop = |column, key, hop: Option<Hop>, trace: Option<TraceReader<'t>>| {
+                let follows = hop.is_some_and(|hop| matches!(hop.pace, Pace::Trace(_)));
+                match &trace {
+                    Some(_) if !follows => return Err(AuditError::NeedlessTrace(key)),
+                    Some(_) if head.looped => return Err(AuditError::LoopedTimeline),
+                    _ => {}
+                }
+                let replay =
+                    hop.map(|hop| Replay::new(column, hop, classes.clone(), trace, are_alike));
+                let replay = replay.transpose();
+                replay.map_err(|error| AuditError::Trace(key, error))
+            };
+            let [near, far] = settings.hops;
+            [
+                hop("enqueued", TRACES[0], near, terrestrial_trace)?,
+                hop("delivered", TRACES[1], far, far_trace)?,
+            ]
+        };
         let timeline = timeline.map(Cursor::new).transpose()?;
         let slots = slots.map(|slots| Slots::open(slots, &head, tally));
         let slots = slots.transpose().map_err(AuditError::Slots)?;
@@ -196,13 +260,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             latest: Time::ZERO,
             counts: Counts::default(),
             flows: BTreeMap::new(),
-            hops: {
-                let classes = &settings.order.1;
-                let hop =
-                    |name, hop: Option<Hop>| hop.map(|hop| Replay::new(name, hop, classes.clone()));
-                let [near, far] = settings.hops;
-                [hop("enqueued", near), hop("delivered", far)]
-            },
+            hops,
             queue: Queue::new(&head, settings.queue_losses.take()),
             server: Server::new(
                 &head,
@@ -238,8 +296,11 @@ impl<'t, R: Read> Auditor<'t, R> {
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);
-        for hop in self.hops.iter_mut().flatten() {
-            hop.finish(self.latest, &mut tally);
+        for (key, hop) in TRACES.into_iter().zip(&mut self.hops) {
+            let finished = hop.as_mut().map(|hop| hop.finish(self.latest, &mut tally));
+            finished
+                .transpose()
+                .map_err(|error| AuditError::Trace(key, error))?;
         }
         self.queue.finish(&mut tally);
         self.server.finish(self.latest, &mut tally)?;
@@ -280,7 +341,7 @@ impl<'t, R: Read> Auditor<'t, R> {
         });
         flow.on_row(&row, self.sent, head, tally);
         let toward = head.toward;
-        self.on_hops(&row, toward, tally);
+        self.on_hops(&row, toward, tally)?;
         let Some(row) = row.on_link() else {
             return Ok(());
         };
@@ -292,8 +353,16 @@ impl<'t, R: Read> Auditor<'t, R> {
     }
 
     /// Processes a row at the hops beside the link. It reaches the first of them `toward` after it was sent.
-    fn on_hops(&mut self, row: &Row, toward: Span, tally: &mut RuleTally) {
-        let Some(beside) = row.beside else { return };
+    fn on_hops(
+        &mut self,
+        row: &Row,
+        toward: Span,
+        tally: &mut RuleTally,
+    ) -> Result<(), AuditError> {
+        let of = |key| move |error| AuditError::Trace(key, error);
+        let Some(beside) = row.beside else {
+            return Ok(());
+        };
         let [near, far] = &mut self.hops;
         if let Some(near) = near {
             let visit = Visit {
@@ -309,7 +378,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             if is_there {
                 near.visits(&visit, tally);
             }
-            near.replay(self.sent, tally);
+            near.replay(self.sent, tally).map_err(of(TRACES[0]))?;
         }
         if let Some((far, crossed)) = far.as_mut().zip(beside.crossed) {
             // Packets that leave the link at one time may do so in any order.
@@ -327,7 +396,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             far.visits(&visit, tally);
         }
         if let Some(far) = far {
-            far.replay(self.sent, tally);
+            far.replay(self.sent, tally).map_err(of(TRACES[1]))?;
         }
+        Ok(())
     }
 }

@@ -233,14 +233,14 @@ pub(crate) fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata
             setup.path.split.map_or("e2e", |_| "split").to_owned(),
         ),
         (key, value.to_string()),
-        ("flows", setup.flows.len().to_string()),
+        ("flows", setup.flow_count().to_string()),
         ("seed", "1".to_owned()),
         ("run_ends_ns", setup.end.as_nanos().to_string()),
     ];
     for (key, value) in entries {
         head.set(key, value);
     }
-    let distances = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
+    let distances = setup.numbered().map(|flow| setup.terrestrial_rtt(flow));
     let distances: Vec<String> = distances.map(|rtt| rtt.as_nanos().to_string()).collect();
     head.set("flow_terrestrial_rtts_ns", distances.join(" "));
     let first = setup.flows[0].endpoint;
@@ -263,7 +263,7 @@ pub(crate) fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata
             head.set("quick_while_growing", "on");
         }
     }
-    let classes: Vec<_> = setup.flows.iter().map(|it| it.class.to_string()).collect();
+    let classes: Vec<_> = setup.numbered().map(|it| it.class.to_string()).collect();
     head.set("flow_classes", classes.join(" "));
     if setup.return_path.loss.is_some() {
         head.set("return_loss", "on");

@@ -11,11 +11,13 @@ mod hosts;
 mod hybrid_paths;
 mod kernel;
 mod models;
+mod on_demand;
 mod peers;
 mod queues;
 mod rate_step;
 mod return_link;
 mod side_paths;
+mod traced_hops;
 
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, Probe};

@@ -568,7 +568,9 @@ pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
 /// Writes `value` as indented JSON with a final line break. Characters that control a terminal are escaped.
 pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcome {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
-    if text.contains(controls) {
+    // Most text is plain, as its bytes show at once.
+    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    if !text.bytes().all(is_plain) && text.contains(controls) {
         let escaped = |c: char| {
             if controls(c) {
                 format!("\\u{:04x}", u32::from(c))

@@ -5,11 +5,12 @@
 //! [`Context::request`] to the server, which answers at once. Sizes and pauses are drawn in the order of the requests.
 //!
 //! Connections stay open, and restart after a pause (RFC 5681, Sec. 4.1; `endpoint/sender/idle.rs`), or each carries one object:
-//! then the client opens another one, which its handshake delays, if the hosts have one. Their flows are made before the run, as many
-//! as the shortest pages would need.
+//! then the client opens another one, which its handshake delays, if the hosts have one. Their flows have as many numbers as the
+//! shortest pages would need, and a connection only while they are open.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -143,9 +144,17 @@ impl Pages {
         pages * self.objects
     }
 
-    /// The `flows` connections of a run.
+    /// The first connections of a run, which has `flows` in all.
     fn start(&self, flows: usize, context: &Context) -> Vec<Box<dyn Application>> {
-        let slots = self.at_once().min(flows);
+        let open = if self.stays_open {
+            flows
+        } else {
+            self.at_once()
+        };
+        let connection = |number| Connection {
+            number,
+            ..Connection::default()
+        };
         let mut page = Page {
             pages: self.clone(),
             numbers: Self::numbers(context.seed, context.entry),
@@ -156,21 +165,15 @@ impl Pages {
             begun: context.start,
             left: 0,
             open: 0,
-            connections: vec![Connection::default(); flows],
-            slots: (0..if self.stays_open { flows } else { slots }).collect(),
-            unused: slots,
+            connections: (0..open).map(connection).collect(),
+            unused: open..flows,
             woken: VecDeque::new(),
             loaded: Vec::new(),
         };
         page.begin(context.open);
         let page = Rc::new(RefCell::new(page));
-        let connection = |number| -> Box<dyn Application> {
-            Box::new(OfPage {
-                page: Rc::clone(&page),
-                number,
-            })
-        };
-        (0..flows).map(connection).collect()
+        let all = (0..open).map(|number| OfPage::of(&page, number, number));
+        all.collect()
     }
 }
 
@@ -202,11 +205,11 @@ impl Traffic for Pages {
         }
         let (own, open) = (self.clone(), self.at_once());
         let flow = grouped(flow.clone(), move |context| own.start(needed, context));
-        let flows = (0..needed).map(|number| Flow {
-            on_demand: number >= open,
-            ..flow.clone()
-        });
-        Some(flows.collect())
+        let mut flows = vec![flow; open];
+        if let Some(last) = flows.last_mut() {
+            last.on_demand = needed.saturating_sub(open);
+        }
+        Some(flows)
     }
 }
 
@@ -224,14 +227,14 @@ fn grouped(
 /// A connection, as server and client see it.
 #[derive(Debug, Clone, Default)]
 struct Connection {
+    /// Its number among those of the run.
+    number: usize,
     /// The request that is on its way to the server: when it is there, and the size of the object.
     request: Option<(Time, u64)>,
     /// Bytes that the client waits for.
     missing: u64,
     /// Whether the server has answered.
     answered: bool,
-    /// The place among those that are open at once.
-    slot: usize,
 }
 
 /// The page that is loaded, and the pages before it.
@@ -249,12 +252,12 @@ struct Page {
     /// Objects that are not requested, and those that are and have not arrived.
     left: u64,
     open: u64,
-    connections: Vec<Connection>,
     /// The connection that is, or was last, open in each place.
-    slots: Vec<usize>,
-    /// The first connection that was never open.
-    unused: usize,
-    woken: VecDeque<Wake>,
+    connections: Vec<Connection>,
+    /// Numbers of those that were never open.
+    unused: Range<usize>,
+    /// Connections that have a request: place, number, and when to open those that are not open.
+    woken: VecDeque<(usize, usize, Option<Time>)>,
     loaded: Vec<Span>,
 }
 
@@ -267,53 +270,49 @@ impl Page {
     /// A page begins, whose first requests leave at `now`.
     fn begin(&mut self, now: Time) {
         self.left = self.pages.objects;
-        for slot in 0..self.slots.len() {
-            self.request_next(slot, now);
+        for place in 0..self.connections.len() {
+            self.request_next(place, now);
         }
     }
 
     /// The client requests the next object in a place, if there is one, over a connection that is open, or that it opens.
-    fn request_next(&mut self, slot: usize, now: Time) {
+    fn request_next(&mut self, place: usize, now: Time) {
         if self.left == 0 {
             return;
         }
         self.left -= 1;
         self.open += 1;
-        let mut sent = now;
-        let mut connection = self.slots[slot];
-        let mut wake = Wake::Ask(self.first + connection);
-        if !self.pages.stays_open && self.connections[connection].answered {
-            if self.unused == self.connections.len() {
+        let (mut sent, mut opens) = (now, None);
+        let mut number = self.connections[place].number;
+        if !self.pages.stays_open && self.connections[place].answered {
+            let Some(unused) = self.unused.next() else {
                 // A page after the end of the run.
                 return;
-            }
-            connection = self.unused;
-            self.unused += 1;
-            self.slots[slot] = connection;
-            wake = Wake::Open(self.first + connection, now);
+            };
+            (number, opens) = (unused, Some(now));
             sent = now.saturating_add(self.handshake);
         }
         let u = self.draw();
         let size = self.pages.size.draw(u);
-        self.connections[connection] = Connection {
+        self.connections[place] = Connection {
+            number,
             request: Some((sent.saturating_add(self.request), size)),
             missing: size,
             answered: false,
-            slot,
         };
-        self.woken.push_back(wake);
+        self.woken.push_back((place, number, opens));
     }
 
     /// Bytes reach the client.
-    fn on_bytes(&mut self, connection: usize, now: Time, bytes: u64) {
-        let missing = &mut self.connections[connection].missing;
+    fn on_bytes(&mut self, place: usize, now: Time, bytes: u64) {
+        let missing = &mut self.connections[place].missing;
         let before = std::mem::replace(missing, missing.saturating_sub(bytes));
         if before == 0 || *missing > 0 {
             return;
         }
         self.open -= 1;
         if self.left > 0 {
-            return self.request_next(self.connections[connection].slot, now);
+            return self.request_next(place, now);
         }
         if self.open == 0 {
             self.loaded.push(now.since(self.begun));
@@ -336,13 +335,30 @@ impl Page {
 struct OfPage {
     page: Rc<RefCell<Page>>,
     number: usize,
+    /// Its place among those that are open at once.
+    place: usize,
+}
+
+impl OfPage {
+    fn of(page: &Rc<RefCell<Page>>, number: usize, place: usize) -> Box<dyn Application> {
+        let page = Rc::clone(page);
+        Box::new(Self {
+            page,
+            number,
+            place,
+        })
+    }
 }
 
 impl Application for OfPage {
     fn supply(&mut self, now: Time) -> Supply {
         let mut page = self.page.borrow_mut();
         let stays_open = page.pages.stays_open;
-        let connection = &mut page.connections[self.number];
+        let connection = &mut page.connections[self.place];
+        if connection.number != self.number {
+            // Another one is open in its place.
+            return Supply::Ended;
+        }
         match connection.request {
             Some((at, size)) if at <= now => {
                 connection.request = None;
@@ -357,11 +373,20 @@ impl Application for OfPage {
     }
 
     fn on_delivered(&mut self, now: Time, payload: Bytes) {
-        self.page.borrow_mut().on_bytes(self.number, now, payload.0);
+        let mut page = self.page.borrow_mut();
+        if page.connections[self.place].number == self.number {
+            page.on_bytes(self.place, now, payload.0);
+        }
     }
 
     fn woken(&mut self) -> Option<Wake> {
-        self.page.borrow_mut().woken.pop_front()
+        let mut page = self.page.borrow_mut();
+        let (place, number, opens) = page.woken.pop_front()?;
+        let flow = page.first + number;
+        Some(match opens {
+            Some(at) => Wake::Open(flow, at, Self::of(&self.page, number, place)),
+            None => Wake::Ask(flow),
+        })
     }
 
     fn outcome(&mut self, end: Time) -> Outcome {

@@ -70,12 +70,16 @@ keys! {
     terrestrial_hop: Option<&'a str>,
     terrestrial_rate_bps: Option<NonZeroU64>,
     terrestrial_trace: Option<&'a str>,
+    terrestrial_packing: Option<&'a str>,
+    terrestrial_lldu_payload_bytes: Option<NonZeroU64>,
     terrestrial_buffer: Option<&'a str>,
     terrestrial_queue: Option<&'a str>,
     terrestrial_loss: Option<&'a str>,
     far_hop: Option<&'a str>,
     far_rate_bps: Option<NonZeroU64>,
     far_trace: Option<&'a str>,
+    far_packing: Option<&'a str>,
+    far_lldu_payload_bytes: Option<NonZeroU64>,
     far_buffer: Option<&'a str>,
     far_queue: Option<&'a str>,
     far_loss: Option<&'a str>,
@@ -166,8 +170,28 @@ pub(super) enum Pace {
     AtOnce,
     /// As long as this rate needs, bit/s, and the packets before them.
     Rate(u64),
-    /// As a trace says, which a log does not have.
-    Trace,
+    /// As the LLDUs of a trace, which a log does not have, and of which packets take so many.
+    Trace(Packed),
+}
+
+/// How packets take LLDUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packed {
+    /// Content of an LLDU, bytes.
+    pub(super) payload: u64,
+    /// Whether packets share LLDUs.
+    pub(super) shared: bool,
+}
+
+impl Packed {
+    /// Need of a packet of `size` bytes and content of an LLDU, in LLDUs or, if packets share them, in bytes.
+    pub(super) const fn need(self, size: u64) -> (u64, u64) {
+        if self.shared {
+            (size, self.payload)
+        } else {
+            (size.div_ceil(self.payload), 1)
+        }
+    }
 }
 
 /// A hop beside the link.
@@ -507,12 +531,13 @@ fn check_needed(
 fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
     let hop = |there: Option<&str>,
                rate: Option<NonZeroU64>,
-               trace: Option<&str>,
+               trace: Option<Option<Packed>>,
                (key, buffer): (&str, Option<&str>),
+               packing_key: &str,
                [queue, loss]: [Option<&str>; 2]| {
         let hop = there.map(|_| {
             let pace = match (rate, trace) {
-                (_, Some(_)) => Pace::Trace,
+                (_, Some(packed)) => Pace::Trace(packed.ok_or_else(|| missing(packing_key))?),
                 (Some(rate), None) => Pace::Rate(rate.get()),
                 (None, None) => Pace::AtOnce,
             };
@@ -527,19 +552,31 @@ fn hops(keys: &Keys<'_>) -> Result<[Option<Hop>; 2], Finding> {
         });
         hop.transpose()
     };
+    let packed = |payload: Option<NonZeroU64>, packing: Option<&str>| {
+        let shared = packing == Some("bytes");
+        let payload = payload?.get();
+        Some(Packed { payload, shared })
+    };
+    let near = packed(
+        keys.terrestrial_lldu_payload_bytes,
+        keys.terrestrial_packing,
+    );
+    let far = packed(keys.far_lldu_payload_bytes, keys.far_packing);
     Ok([
         hop(
             keys.terrestrial_hop,
             keys.terrestrial_rate_bps,
-            keys.terrestrial_trace,
+            keys.terrestrial_trace.map(|_| near),
             ("terrestrial_buffer", keys.terrestrial_buffer),
+            "terrestrial_lldu_payload_bytes",
             [keys.terrestrial_queue, keys.terrestrial_loss],
         )?,
         hop(
             keys.far_hop,
             keys.far_rate_bps,
-            keys.far_trace,
+            keys.far_trace.map(|_| far),
             ("far_buffer", keys.far_buffer),
+            "far_lldu_payload_bytes",
             [keys.far_queue, keys.far_loss],
         )?,
     ])

@@ -2,17 +2,23 @@
 //!
 //! A hop with a constant rate serves one packet at a time, so that packets leave one service time apart, and their places in its buffer
 //! with them. A drop-tail queue serves each as soon as it can: D(k) = max(D(k - 1), A(k)) + S(k), lost packets included. A hop without a
-//! rate and a trace takes no time. Of a hop with a trace a log does not have the times at which packets leave its buffer.
+//! rate and a trace takes no time. Services of a hop with a trace follow from the trace (`on_trace`); without it the log does not have the
+//! times at which packets leave the buffer.
+
+mod on_trace;
 
 use std::collections::BTreeMap;
 
+use tmt_core::Result;
+use tmt_core::format::TraceReader;
 use tmt_core::types::{Span, Time};
 
-use super::head::{Hop, Pace};
+use super::head::{Hop, Order, Pace};
 use super::queue::Queue;
 use super::report::{Rule, RuleTally};
 use super::row::Row;
 use super::server::fifo::Fifo;
+use on_trace::OnTrace;
 
 /// A packet that has arrived at a hop.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +33,7 @@ pub(super) struct Visit {
 }
 
 /// A hop, replayed in the orders of arrival and departure.
-#[derive(Debug)]
-pub(super) struct Replay {
+pub(super) struct Replay<'t> {
     name: &'static str,
     hop: Hop,
     /// Departures not yet replayed, by time, arrival and line; `true` for those to the next hop.
@@ -37,16 +42,32 @@ pub(super) struct Replay {
     free: Time,
     queue: Queue,
     fifo: Fifo,
+    /// Services by the trace; `None` without it, and where their order is not known.
+    on_trace: Option<OnTrace<'t>>,
     /// First of the packets that wait at the end of the run: arrival, line and size.
     waiting: Option<(Time, u64, u64)>,
     /// The packet in service then that is lost after it: arrival, line and size.
     lost_later: Option<(Time, u64, u64)>,
 }
 
-impl Replay {
-    /// Column `name` has the departures; these are the classes of the flows.
-    pub(super) fn new(name: &'static str, hop: Hop, classes: Vec<u64>) -> Self {
-        Self {
+impl<'t> Replay<'t> {
+    /// Column `name` has the departures; these are the classes of the flows, and the trace that the hop follows. Packets are alike if all
+    /// have one size.
+    pub(super) fn new(
+        name: &'static str,
+        hop: Hop,
+        classes: Vec<u64>,
+        trace: Option<TraceReader<'t>>,
+        are_alike: bool,
+    ) -> Result<Self> {
+        let on_trace = match (hop.pace, trace) {
+            (Pace::Trace(packed), Some(trace)) if hop.order == Order::Link && are_alike => {
+                Some(OnTrace::new(trace, packed)?)
+            }
+            _ => None,
+        };
+        Ok(Self {
+            on_trace,
             name,
             hop,
             ahead: BTreeMap::new(),
@@ -55,7 +76,7 @@ impl Replay {
             fifo: Fifo::new(hop.order, classes, false),
             waiting: None,
             lost_later: None,
-        }
+        })
     }
 
     /// A packet arrives.
@@ -77,12 +98,16 @@ impl Replay {
                 story.not_before(name, at, arrived, why);
             }
         }
+        if let Some(on_trace) = &mut self.on_trace {
+            return on_trace.visits(visit);
+        }
         let is_unfinished = is_gone && gone.is_none();
         if self.hop.pace == Pace::AtOnce || self.lost_later.is_some() {
             let expected = "its time, unless it is in service at the end of the run";
             story.check(!is_unfinished, "an empty gone_s", expected);
         }
-        if let Some(at) = gone.filter(|_| self.hop.is_drop_tail && !self.hop.loses) {
+        let loses = self.hop.loses || matches!(self.hop.pace, Pace::Trace(_));
+        if let Some(at) = gone.filter(|_| self.hop.is_drop_tail && !loses) {
             story.exactly("gone", at, arrived, ", as the hop loses nothing");
         }
         let Pace::Rate(_) = self.hop.pace else { return };
@@ -114,12 +139,15 @@ impl Replay {
     }
 
     /// Replays all that is left at the end of the log; `latest` is its last event.
-    pub(super) fn finish(&mut self, latest: Time, tally: &mut RuleTally) {
-        self.serve(None, tally);
+    pub(super) fn finish(&mut self, latest: Time, tally: &mut RuleTally) -> Result<()> {
+        self.serve(None, tally)?;
         self.queue.finish(tally);
+        if let Some(on_trace) = &self.on_trace {
+            on_trace.finish(latest, self.name, tally);
+        }
         // That in service, or the first that waits: neither could have ended by then.
         let Some((arrived, line, size)) = self.lost_later.or(self.waiting) else {
-            return;
+            return Ok(());
         };
         if let (Pace::Rate(rate), true) = (self.hop.pace, self.hop.is_drop_tail) {
             let [_, ends] = self.ends(rate, arrived, size);
@@ -128,6 +156,7 @@ impl Replay {
             let mut early = tally.at(Rule::Early, line);
             early.check(ends >= latest, found, expected);
         }
+        Ok(())
     }
 
     /// Earliest and latest end of the next service, if it is of a packet of `size` bytes that arrived then.
@@ -141,15 +170,20 @@ impl Replay {
     }
 
     /// Replays what happened before a time.
-    pub(super) fn replay(&mut self, before: Time, tally: &mut RuleTally) {
+    pub(super) fn replay(&mut self, before: Time, tally: &mut RuleTally) -> Result<()> {
+        self.serve(Some(before), tally)?;
         self.queue.replay(Some(before), tally);
-        self.serve(Some(before), tally);
+        Ok(())
     }
 
     /// Replays the departures before a time, or all if it is `None`.
-    fn serve(&mut self, before: Option<Time>, tally: &mut RuleTally) {
+    fn serve(&mut self, before: Option<Time>, tally: &mut RuleTally) -> Result<()> {
+        if let Some(on_trace) = &mut self.on_trace {
+            let drops = (self.hop.is_drop_tail, self.hop.loses);
+            return on_trace.serve(before, drops, (self.name, &mut self.queue), tally);
+        }
         let Pace::Rate(rate) = self.hop.pace else {
-            return;
+            return Ok(());
         };
         while let Some(first) = self.ahead.first_entry()
             && before.is_none_or(|time| first.key().0 < time)
@@ -171,5 +205,6 @@ impl Replay {
             self.free = left;
             self.fifo.check(&row, (arrived, left, left), tally);
         }
+        Ok(())
     }
 }

@@ -274,9 +274,11 @@ fn most_kept(log: &str, slots: Option<&str>) -> usize {
     let mut tally = RuleTally::new(units.is_some());
     let log = LogReader::new(Log::Packets, packets.as_bytes());
     let units = units.map(|units| Box::new(Cursor::new(units)) as Box<dyn Read>);
-    let mut auditor = Auditor::open(log, None, units, &mut tally)
-        .unwrap()
-        .unwrap();
+    let beside = Beside {
+        slots: units,
+        ..Beside::default()
+    };
+    let mut auditor = Auditor::open(log, beside, &mut tally).unwrap().unwrap();
     let mut most = 0;
     while auditor.log.next_row(&mut tally).unwrap() {
         auditor.on_row(&mut tally).unwrap();

@@ -18,7 +18,7 @@ pub(super) struct LlduRange {
 
 /// A position on the timeline that moves forward only.
 pub(super) struct Cursor<'a> {
-    slots: Peekable<Box<dyn Iterator<Item = Result<Slot>> + 'a>>,
+    slots: Peekable<Slots<'a>>,
     /// Number of LLDUs read, which is the index of the next.
     read: u64,
     /// The last LLDU read, and the transmission time of the one before.
@@ -26,25 +26,38 @@ pub(super) struct Cursor<'a> {
     before: Option<Time>,
 }
 
+/// The slots of a trace.
+type Slots<'a> = Box<dyn Iterator<Item = Result<Slot>> + 'a>;
+
+/// The LLDUs of a trace in their order.
+pub(super) fn slots(reader: TraceReader<'_>) -> Result<Slots<'_>> {
+    Ok(Box::new(checked(reader)?))
+}
+
+/// The same; the first one is right.
+fn checked<'a>(mut reader: TraceReader<'a>) -> Result<Peekable<Slots<'a>>> {
+    let mut ended = false;
+    let batches = from_fn(move || {
+        if ended {
+            return None;
+        }
+        let mut rows = Rows::default();
+        let more = reader.next_rows(&mut rows);
+        ended = !matches!(more, Ok(true));
+        // An error follows the rows before it.
+        Some(rows.slots.into_iter().map(Ok).chain(more.err().map(Err)))
+    });
+    let slots: Slots<'a> = Box::new(batches.flatten());
+    let mut slots = slots.peekable();
+    // Whether the reader has reported a wrong first row already depends on how much it read at once.
+    slots.next_if(Result::is_err).transpose()?;
+    Ok(slots)
+}
+
 impl<'a> Cursor<'a> {
-    pub(super) fn new(mut reader: TraceReader<'a>) -> Result<Self> {
-        let mut ended = false;
-        let batches = from_fn(move || {
-            if ended {
-                return None;
-            }
-            let mut rows = Rows::default();
-            let more = reader.next_rows(&mut rows);
-            ended = !matches!(more, Ok(true));
-            // An error follows the rows before it.
-            Some(rows.slots.into_iter().map(Ok).chain(more.err().map(Err)))
-        });
-        let slots: Box<dyn Iterator<Item = Result<Slot>>> = Box::new(batches.flatten());
-        let mut slots = slots.peekable();
-        // Whether the reader has reported a wrong first row already depends on how much it read at once.
-        slots.next_if(Result::is_err).transpose()?;
+    pub(super) fn new(reader: TraceReader<'a>) -> Result<Self> {
         Ok(Self {
-            slots,
+            slots: checked(reader)?,
             read: 0,
             latest: None,
             before: None,

@@ -62,7 +62,7 @@ pub enum Supply {
 /// ```
 pub trait Application: Debug {
     /// Takes data that are available at `now`, or says when there will be some. The near host asks when it could send, until
-    /// it has enough or there is nothing.
+    /// it has enough or there is nothing; TCP asks again before that time only if it is woken ([`Self::woken`]).
     fn supply(&mut self, now: Time) -> Supply;
 
     /// The far host passes on data at `now`: `payload` bytes of a stream, in order, or a datagram of this size.
@@ -85,13 +85,14 @@ pub trait Application: Debug {
     }
 }
 
-/// Request of an application to its run about a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Request of an application to its run about the flow of this number.
+#[derive(Debug)]
 pub enum Wake {
     /// Its near host asks its application again.
     Ask(usize),
-    /// A flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) starts at this time.
-    Open(usize, Time),
+    /// A flow on demand ([`Flow::on_demand`](crate::simulation::Flow::on_demand)) starts at this time, with this application. Each
+    /// may once.
+    Open(usize, Time, Box<dyn Application>),
 }
 
 /// A datagram as its receiver sees it.
@@ -210,23 +211,16 @@ impl Groups {
 impl Source {
     /// The source as an application, with full packets of `payload`.
     pub(crate) fn socket(&self, context: &Context, payload: Bytes, groups: &mut Groups) -> Socket {
-        Socket {
-            application: match self {
-                Self::Group(make) => groups
-                    .next(make, context)
-                    .unwrap_or_else(|| Box::new(Transfer(Bytes(0)))),
-                Self::Bulk { packets, bytes } => {
-                    let full =
-                        packets.map_or(u64::MAX, |packets| packets.saturating_mul(payload.0));
-                    Box::new(Transfer(bytes.unwrap_or(Bytes(full))))
-                }
-                Self::Application(make) => (make.0)(context),
-            },
-            supplied: Bytes(0),
-            delivered: Bytes(0),
-            packets: 0,
-            ended: false,
-        }
+        Socket::new(match self {
+            Self::Group(make) => groups
+                .next(make, context)
+                .unwrap_or_else(|| Box::new(Transfer(Bytes(0)))),
+            Self::Bulk { packets, bytes } => {
+                let full = packets.map_or(u64::MAX, |packets| packets.saturating_mul(payload.0));
+                Box::new(Transfer(bytes.unwrap_or(Bytes(full))))
+            }
+            Self::Application(make) => (make.0)(context),
+        })
     }
 }
 
@@ -242,6 +236,17 @@ pub struct Socket {
 }
 
 impl Socket {
+    /// The application before it has supplied anything.
+    pub(crate) fn new(application: Box<dyn Application>) -> Self {
+        Self {
+            application,
+            supplied: Bytes(0),
+            delivered: Bytes(0),
+            packets: 0,
+            ended: false,
+        }
+    }
+
     /// [`Application::supply`] for the near host. Nothing follows [`Supply::Ended`].
     pub fn supply(&mut self, now: Time) -> Supply {
         if !self.ended {

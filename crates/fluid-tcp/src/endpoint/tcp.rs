@@ -31,23 +31,42 @@ pub(crate) struct Tcp {
     pub(crate) sender: Sender,
 }
 
+/// What a TCP flow carries.
+#[derive(Debug)]
+pub(crate) enum Data {
+    /// A transfer of so many packets; `None` without end.
+    Bulk(Option<u64>),
+    /// What an application of one's own supplies.
+    Stream(Socket),
+}
+
+impl Data {
+    /// The data of a source.
+    pub(crate) fn of(source: &Source, context: &Context, groups: &mut Groups) -> Self {
+        match source {
+            Source::Bulk { packets, .. } => Self::Bulk(*packets),
+            Source::Application(_) | Source::Group(_) => {
+                Self::Stream(source.socket(context, context.packet, groups))
+            }
+        }
+    }
+}
+
 impl Tcp {
-    /// Hosts that transfer what `source` supplies.
+    /// Hosts that transfer `data` in packets of size `packet`.
     pub(crate) fn new(
         algorithm: &Algorithm,
         endpoint: Arc<Endpoint>,
-        source: &Source,
-        context: &Context,
-        groups: &mut Groups,
+        data: Data,
+        packet: Bytes,
     ) -> Self {
-        let control = congestion::start(algorithm, &endpoint.connection(context.packet));
-        let (supplied, total, stream) = match source {
-            Source::Bulk { packets, .. } => (*packets, packets.unwrap_or(u64::MAX), None),
-            Source::Application(_) | Source::Group(_) => {
-                let payload = context.packet.0.saturating_sub(endpoint.headers.0).max(1);
+        let control = congestion::start(algorithm, &endpoint.connection(packet));
+        let (supplied, total, stream) = match data {
+            Data::Bulk(packets) => (packets, packets.unwrap_or(u64::MAX), None),
+            Data::Stream(socket) => {
                 let stream = Stream {
-                    socket: source.socket(context, Bytes(payload), groups),
-                    payload,
+                    socket,
+                    payload: packet.0.saturating_sub(endpoint.headers.0).max(1),
                     rest: 0,
                     packets: 0,
                     bytes: 0,
@@ -61,7 +80,7 @@ impl Tcp {
         Self {
             receiver: Receiver::new(Arc::clone(&endpoint)),
             total,
-            packet: context.packet,
+            packet,
             stream,
             sender: Sender::new(endpoint, control, supplied),
         }
@@ -132,6 +151,10 @@ impl Tcp {
         let Some(stream) = &mut self.stream else {
             return;
         };
+        // It has nothing before the time that it said, and nothing once it has ended.
+        if stream.due.is_some_and(|due| now < due) || self.total < u64::MAX {
+            return;
+        }
         stream.due = None;
         while self.sender.unsent() < AHEAD {
             let supply = stream.socket.supply(now);
@@ -145,6 +168,13 @@ impl Tcp {
                 Supply::At(at) => return stream.due = Some(at),
                 Supply::Ended => return self.total = supplied,
             }
+        }
+    }
+
+    /// Something has changed at the application: it is asked again, although it said that it has nothing yet.
+    pub(crate) fn ask_again(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.due = None;
         }
     }
 

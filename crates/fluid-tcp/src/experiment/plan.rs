@@ -198,6 +198,8 @@ pub(super) struct TraceBesidePlan {
     pub(super) rate_bps: Option<f64>,
     pub(super) trace: PathTrace,
     pub(super) lldu: Bytes,
+    /// Content of an LLDU.
+    pub(super) payload: NonZeroU64,
     pub(super) packing: Packing,
 }
 

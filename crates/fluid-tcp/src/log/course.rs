@@ -68,12 +68,11 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn of(recording: &'a Recording, setup: &Setup) -> Self {
         let packets = &recording.packets[..];
-        let flows = 0..setup.flows.len();
         let back = |flow| {
             let both = setup.rtt.saturating_add(setup.terrestrial_rtt(flow));
             both.saturating_sub(both.half())
         };
-        let back: Vec<Span> = flows.clone().map(back).collect();
+        let back: Vec<Span> = setup.numbered().map(back).collect();
         let mut next: Vec<Option<Time>> = vec![None; back.len()];
         let known = packets.iter().rev().map(|packet| {
             let (Some(back), Some(next)) = (back.get(packet.flow), next.get_mut(packet.flow))
@@ -106,7 +105,10 @@ impl<'a> Course<'a> {
         Self {
             packets,
             is_real: recording.is_of_real_hosts(),
-            payloads: flows.map(|flow| setup.payload(flow).0).collect(),
+            payloads: {
+                let flows = setup.numbered();
+                flows.map(|flow| flow.payload(setup.packet).0).collect()
+            },
             known,
             is_new,
             begin: packets.first().map_or(setup.begin, |packet| packet.at),

@@ -53,7 +53,7 @@ impl<W: Write + Send> Delays<W> {
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         let mut head = head.clone();
         head.set("log", "delays");
-        let flows = setup.flows.len();
+        let flows = setup.flow_count();
         let of_flow = |_| DelayDistributions::of(flows);
         Ok(Self {
             table: Table::new(output, form, COLUMNS, &head)?,

@@ -309,9 +309,11 @@ impl Explain {
                 proxied: setup.path.split.is_some(),
                 ..PacketHistory::default()
             },
-            toward: setup
-                .has_side_paths()
-                .then(|| setup.terrestrial_rtt(flow).half()),
+            toward: {
+                let flow = setup.numbered().nth(flow);
+                let flow = flow.filter(|_| setup.has_side_paths());
+                flow.map(|flow| setup.terrestrial_rtt(flow).half())
+            },
             end: setup.end,
             queue: 0,
             sent: 0,

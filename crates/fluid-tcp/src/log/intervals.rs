@@ -67,7 +67,7 @@ impl Intervals {
             latest: setup.begin,
             end: setup.end,
             packet: setup.packet,
-            flows: setup.flows.iter().map(flow).collect(),
+            flows: setup.numbered().map(flow).collect(),
             text: HEADER.to_owned(),
         }
     }

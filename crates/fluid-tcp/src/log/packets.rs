@@ -165,7 +165,7 @@ impl<W: Write + Send> PacketLog<W> {
         head.set("hosts", "real");
         let log = Self::of_columns(SIZED, output, form, &head, setup)?;
         Ok(Self {
-            acknowledged: vec![false; setup.flows.len()],
+            acknowledged: vec![false; setup.flow_count()],
             ..log
         })
     }
@@ -178,19 +178,15 @@ impl<W: Write + Send> PacketLog<W> {
         setup: &Setup,
     ) -> io::Result<Self> {
         Ok(Self {
-            acknowledged: setup
-                .flows
-                .iter()
-                .map(|flow| flow.hosts.is_none())
-                .collect(),
+            acknowledged: setup.numbered().map(|flow| flow.hosts.is_none()).collect(),
             table: Table::new(output, form, &COLUMNS[..columns], head)?,
             columns,
             rows: VecDeque::new(),
             first: 0,
-            unacked: vec![BTreeMap::new(); setup.flows.len()],
+            unacked: vec![BTreeMap::new(); setup.flow_count()],
             end: setup.end,
             toward: if columns == COLUMNS.len() {
-                let flows = 0..setup.flows.len();
+                let flows = setup.numbered();
                 flows
                     .map(|flow| setup.terrestrial_rtt(flow).half())
                     .collect()

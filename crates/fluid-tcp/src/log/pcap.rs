@@ -217,7 +217,7 @@ impl<W: Write> Pcap<W> {
             // Version 2.4; times are UTC, of unknown accuracy.
             words(file, &[MAGIC, 4 << 16 | 2, 0, 0, SNAPLEN, LINK_TYPE], &[])?;
         }
-        let flows = setup.flows.iter();
+        let flows = setup.numbered();
         Ok(Self {
             files,
             flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
@@ -400,8 +400,8 @@ impl Connection {
 /// The segments of simulated handshakes within the run, by time. Each takes one round trip of the path.
 fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
     let mut segments = Vec::new();
-    for (flow, of) in setup.flows.iter().enumerate() {
-        let terrestrial = setup.terrestrial_rtt(flow);
+    for (flow, of) in setup.numbered().enumerate() {
+        let terrestrial = setup.terrestrial_rtt(of);
         let there = terrestrial.half().saturating_add(setup.rtt.half());
         let rtt = setup.rtt.saturating_add(terrestrial);
         if of.hosts.is_none() && of.endpoint.handshake && of.packets() != Some(0) {

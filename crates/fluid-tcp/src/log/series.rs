@@ -71,9 +71,9 @@ impl<W: Write + Send> Series<W> {
                     delivered: 0,
                     due: Time::ZERO,
                 };
-                setup.flows.len()
+                setup.flow_count()
             ],
-            flows: setup.flows.clone(),
+            flows: setup.numbered().cloned().collect(),
             packet: setup.packet,
         })
     }

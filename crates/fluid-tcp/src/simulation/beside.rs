@@ -53,6 +53,11 @@ impl Beside {
         sides.contains(&true).then(|| Box::new(Self(met)))
     }
 
+    /// Nothing met yet, on the same sides.
+    pub(crate) fn empty(&self) -> Self {
+        Self(self.0.map(|met| met.map(|_| Met::default())))
+    }
+
     /// Counts on a side.
     pub(crate) fn on(&self, side: Side) -> Option<&Met> {
         self.0[side as usize].as_ref()

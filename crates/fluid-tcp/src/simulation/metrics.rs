@@ -585,7 +585,7 @@ impl RunReport {
         let shared: Option<Vec<f64>> = shared.collect();
         let source = TotalSource {
             link,
-            shared: shared.filter(|shared| shared.len() > 1 || setup.flows.len() == 1),
+            shared: shared.filter(|shared| shared.len() > 1 || setup.flow_count() == 1),
             converged,
         };
         Self {

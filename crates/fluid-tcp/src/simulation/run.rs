@@ -16,9 +16,7 @@ mod side_hops;
 use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
-use tmt_link::hop::{
-    Attach as _, Delay, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied,
-};
+use tmt_link::hop::{Attach as _, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied};
 
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
@@ -33,7 +31,7 @@ use crate::simulation::recorded::{RecordedLosses, RepeatedLink, Repeating};
 use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
-use connections::{Connection, connections};
+use connections::{Connection, Connections};
 use delivery::{Delivery as _, DeliveryOf, Form};
 pub use error::RunError;
 use events::{Alarm, Events, Kind, Place};
@@ -43,8 +41,6 @@ use side_hops::SideHops;
 /// State of a run.
 struct Run<'a, G: Gateway<Departure: Form>, P> {
     setup: &'a Setup,
-    /// From the senders to the gateway; `None` if no flow has a delay there.
-    terrestrial: Option<Delay>,
     gateway: G,
     side: SideHops,
     /// `None` if ACKs meet nothing on the return path but delay.
@@ -54,7 +50,7 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     return_event: Option<Time>,
     probe: &'a mut P,
     events: Events<DeliveryOf<G>>,
-    connections: Vec<Connection>,
+    connections: Connections,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     queue_loss: Option<Losses>,
@@ -182,9 +178,9 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return Err(RunError::NotTcp { flow });
     }
     let keeps_order = gateway.keeps_order() && side.is_empty();
-    let (connections, forward) = connections(setup, keeps_order, side.sides());
+    let connections = Connections::new(setup, keeps_order, side.sides());
     // Loads last as long as the run: one that ended with their last transfer would be short where the load is small.
-    let endless = usize::from(setup.flows.iter().any(|flow| flow.part_of.is_some()));
+    let endless = usize::from(setup.flows.iter().any(Flow::is_part));
     let mut run = Run {
         setup,
         gateway,
@@ -201,12 +197,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         probe,
         events: Events::default(),
         connections,
-        terrestrial: forward
-            .iter()
-            .any(|forward| !forward.is_zero())
-            .then(|| Delay::new(forward)),
         proxy: setup.path.split.map(|window| {
-            let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
+            let endpoints = setup.numbered().map(|flow| &flow.endpoint);
             let windows = (window, setup.path.announce);
             Proxy::new(setup.buffer.packets(setup.packet.0), windows, endpoints)
         }),
@@ -219,16 +211,13 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         unstarted: setup.flows.iter().filter(|flow| flow.is_greedy()).count(),
         shares: true,
         convergence: Convergence::new(longest_round_trip(setup)),
-        unfinished: setup.flows.len() + endless,
+        unfinished: setup.flow_count() + endless,
         failure: None,
     };
-    for (number, (connection, flow)) in (0..).zip(run.connections.iter().zip(&setup.flows)) {
-        if flow.on_demand {
-            continue;
-        }
-        run.events.alarm(Some(connection.start), |slot| {
-            *slot = Alarm::Start(number);
-        });
+    for connection in run.connections.described() {
+        let flow = connection.flow();
+        run.events
+            .alarm(Some(connection.start), |slot| *slot = Alarm::Start(flow));
     }
     let end = run.process();
     match run.failure.take() {
@@ -239,9 +228,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
 
 /// The longest round trip of a greedy flow, without queues.
 fn longest_round_trip(setup: &Setup) -> Span {
-    let flows = setup.flows.iter().enumerate();
-    let greedy = flows.filter(|(_, flow)| flow.is_greedy());
-    let terrestrial = greedy.map(|(number, _)| setup.terrestrial_rtt(number));
+    let greedy = setup.flows.iter().filter(|flow| flow.is_greedy());
+    let terrestrial = greedy.map(|flow| setup.terrestrial_rtt(flow));
     let longest = terrestrial.max().unwrap_or(Span::ZERO);
     longest.saturating_add(setup.rtt)
 }
@@ -263,6 +251,22 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn flow(&mut self, flow: u32) -> &mut Connection {
         &mut self.connections[flow as usize]
+    }
+
+    /// What the setup says of a flow.
+    fn setup_of(&self, flow: u32) -> &Flow {
+        &self.setup.flows[self.connections[flow as usize].described]
+    }
+
+    /// Whether the event at `now` is the one to act on that a flow has scheduled. A flow that has been let go has none.
+    fn is_due(
+        &mut self,
+        now: Time,
+        flow: u32,
+        event: fn(&mut Connection) -> &mut Option<Time>,
+    ) -> bool {
+        let connection = self.connections.get_mut(flow as usize);
+        connection.is_some_and(|connection| is_due(event(connection), now))
     }
 
     /// Processes all events. Returns the time at which the run ends.
@@ -318,7 +322,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
             Kind::Near => {
                 let flow = *self.events.take_near();
-                if is_due(&mut self.flow(flow).near_event, now) {
+                if self.is_due(now, flow, |flow| &mut flow.near_event) {
                     self.after_sender(now, flow, SenderEvent::Pace);
                 }
             }
@@ -328,7 +332,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
             Kind::Far => {
                 let flow = *self.events.take_far();
-                if is_due(&mut self.flow(flow).far_event, now) {
+                if self.is_due(now, flow, |flow| &mut flow.far_event) {
                     self.send_answers(now, flow);
                 }
             }
@@ -348,6 +352,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let &(flow, ref ack) = self.events.take_ack();
         self.probe.on_ack_received(now, flow as usize, ack);
         let Connection { ends, tally, .. } = &mut self.connections[flow as usize];
+        tally.count(Count::AcksArrived);
         if let Ends::Tcp(Tcp { sender, .. }) = ends {
             let before = sender.snd_una();
             sender.on_ack(now, ack);
@@ -363,11 +368,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     }
 
     fn on_timer(&mut self, now: Time, flow: u32) {
-        let connection = self.flow(flow);
-        let Ends::Tcp(tcp) = &mut connection.ends else {
-            return;
-        };
-        if is_due(&mut connection.timer_event, now) {
+        if self.is_due(now, flow, |flow| &mut flow.timer_event)
+            && let Ends::Tcp(tcp) = &mut self.flow(flow).ends
+        {
             match tcp.sender.on_timer(now) {
                 TimerOutcome::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
                 TimerOutcome::Other => self.after_sender(now, flow, SenderEvent::Timer),
@@ -392,11 +395,12 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             };
             let packet = packet(self.sent, flow, now, &outgoing, connection.class);
             connection.tally.on_sent(self.sent, outgoing.copy);
+            let toward = connection.toward;
             self.sent += 1;
             if self.probe.watches() {
                 self.probe.on_sent(now, Transmission::of(&packet));
             }
-            self.cross_terrestrial(now, packet);
+            self.cross_terrestrial(now, packet, toward);
         }
         let connection = &mut self.connections[flow as usize];
         let [timer, due] = connection.ends.near_due();
@@ -442,7 +446,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             let delay = now.since(packet.sent);
             connection.tally.on_delivered(packet.id, delay, parts);
             if !self.side.is_empty() {
-                let delays = self.side.deliver(self.setup, packet);
+                let delays = self.side.deliver(connection.toward, packet);
                 connection.tally.on_beside(delays);
             }
             if let Ends::Other(other) = &mut connection.ends {
@@ -577,7 +581,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.probe.on_ack_sent(now, flow as usize, &ack);
         let packet = Packet {
             flow,
-            size: ack.size(&self.setup.flows[flow as usize].endpoint),
+            size: ack.size(&self.setup_of(flow).endpoint),
             sent: now,
             enqueued: now,
             ..Packet::default()

@@ -40,8 +40,9 @@ pub struct Flow {
     pub part_of: Option<usize>,
     /// Whether its application limits what it takes of the link, as that of a call does: it says nothing about fairness.
     pub is_limited: bool,
-    /// Whether it starts when an application of its group opens it ([`Wake::Open`](crate::endpoint::Wake::Open)), not at `start`.
-    pub on_demand: bool,
+    /// Number of further flows like it, numbered after it, which its applications may open during the run
+    /// ([`Wake::Open`](crate::endpoint::Wake::Open)). They are one with it in the results.
+    pub on_demand: usize,
 }
 
 impl Flow {
@@ -61,7 +62,7 @@ impl Flow {
             class: 0,
             part_of: None,
             is_limited: false,
-            on_demand: false,
+            on_demand: 0,
         }
     }
 
@@ -183,7 +184,7 @@ impl Setup {
     }
 
     /// Propagation of a packet of a flow and of its answer: over the link, or to the proxy of a split path.
-    pub(crate) fn round_trip(&self, flow: usize) -> Span {
+    pub(crate) fn round_trip(&self, flow: &Flow) -> Span {
         let terrestrial = self.terrestrial_rtt(flow);
         match self.path.split {
             None => terrestrial.saturating_add(self.rtt),
@@ -193,6 +194,11 @@ impl Setup {
 }
 
 impl Flow {
+    /// Whether it is one in the results with other flows.
+    pub(crate) const fn is_part(&self) -> bool {
+        self.part_of.is_some() || self.on_demand > 0
+    }
+
     /// Whether it is a transfer of a load of many.
     pub(crate) fn is_of_load(&self) -> bool {
         self.part_of.is_some() && matches!(self.source, Source::Bulk { .. })
@@ -200,7 +206,7 @@ impl Flow {
 
     /// Whether it takes all that it gets, for all that is known.
     pub(crate) const fn is_greedy(&self) -> bool {
-        self.part_of.is_none() && !self.is_limited
+        !self.is_part() && !self.is_limited
     }
 
     /// The same flow with an application that limits what it takes.
@@ -243,7 +249,7 @@ pub(crate) fn entries(flows: &[Flow]) -> Vec<usize> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Flows of the run, which share queue and link.
+    /// Flows of the run, which share queue and link. They are numbered in this order ([`Self::numbered`]).
     pub flows: Vec<Flow>,
     /// Size of a packet of TCP, headers included. Other hosts choose their own.
     pub packet: Bytes,
@@ -296,11 +302,16 @@ impl Setup {
         }
     }
 
-    /// Payload of a full packet of flow `flow`, from 0; a whole packet if there is no such flow.
+    /// The flow of each number, from 0: flows on demand are like the one that they follow.
+    pub fn numbered(&self) -> impl Iterator<Item = &Flow> {
+        let flows = self.flows.iter();
+        flows.flat_map(|flow| std::iter::repeat_n(flow, 1 + flow.on_demand))
+    }
+
+    /// Number of the flows, those on demand included.
     #[must_use]
-    pub fn payload(&self, flow: usize) -> Bytes {
-        let flow = self.flows.get(flow);
-        flow.map_or(self.packet, |flow| flow.payload(self.packet))
+    pub fn flow_count(&self) -> usize {
+        self.flows.iter().map(|flow| 1 + flow.on_demand).sum()
     }
 
     /// A link of constant rate for this setup's packets and round-trip time; `loss` loses some of them.
@@ -321,11 +332,10 @@ impl Setup {
         TimelineLink::new(timeline, segmentation, self.rtt.half(), None, self.begin)
     }
 
-    /// RTT between the sender of flow `flow`, from 0, and the gateway.
+    /// RTT between the sender of `flow` and the gateway.
     #[must_use]
-    pub fn terrestrial_rtt(&self, flow: usize) -> Span {
-        let own = self.flows.get(flow).and_then(|flow| flow.terrestrial_rtt);
-        own.unwrap_or(self.path.terrestrial_rtt)
+    pub fn terrestrial_rtt(&self, flow: &Flow) -> Span {
+        flow.terrestrial_rtt.unwrap_or(self.path.terrestrial_rtt)
     }
 
     /// Settings of the gateway of this run, which reports what `reporting` says.

@@ -54,13 +54,15 @@ impl DelayDistributions {
 /// Counters of a flow. "Transmissions" are sendings of packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Count {
-    // The first three are counted for every packet, and lie side by side.
+    // The first four are counted for every packet, and lie side by side.
     /// Transmissions.
     Sent,
     /// Transmissions that reached the receiver.
     Arrived,
     /// ACKs that the receiver or the proxy sent.
     Acks,
+    /// ACKs that reached the sender.
+    AcksArrived,
     /// Transmissions after the first of their packet.
     Retransmitted,
     /// Transmissions that the receiver, or a proxy, already had on arrival.
@@ -71,6 +73,10 @@ pub(crate) enum Count {
     Marked,
     /// Transmissions lost on the link.
     Lost,
+    /// Transmissions that will not arrive, wherever that was decided.
+    Gone,
+    /// Transmissions that the link has served, unless they are tallied ahead.
+    Served,
     /// Packets that the receiver has in order.
     Delivered,
     /// Packets that the receiver has above a gap.
@@ -184,6 +190,8 @@ pub(crate) struct FlowTally {
     /// `None` if there can be none.
     reordering: Option<Box<Reordering>>,
     counts: Counts,
+    /// Counts of flows on demand that are one with this in the results and closed; `None` without any.
+    closed: Option<Box<Counts>>,
     /// Those of a load are shared by its flows.
     distributions: Rc<RefCell<DelayDistributions>>,
     /// Payload delivered at the begin and at the end of the time that all flows share.
@@ -224,6 +232,7 @@ impl FlowTally {
             distributions: Rc::clone(&distributions[entry]),
             total: total.clone(),
             shared: [None; 2],
+            closed: None,
             counts: Counts {
                 beside: Beside::of(sides),
                 ..Counts::default()
@@ -233,6 +242,54 @@ impl FlowTally {
             rtt: Vec::with_capacity(waiting),
             reordering: (!keeps_order).then(Box::<Reordering>::default),
         })
+    }
+
+    /// An empty tally of a flow that is one with this in the results.
+    pub(crate) fn another(&self) -> Self {
+        let waiting = self.delay.capacity();
+        Self {
+            distributions: Rc::clone(&self.distributions),
+            total: self.total.clone(),
+            shared: [None; 2],
+            closed: None,
+            counts: Counts {
+                beside: self
+                    .counts
+                    .beside
+                    .as_deref()
+                    .map(|own| Box::new(own.empty())),
+                ..Counts::default()
+            },
+            queueing: Vec::with_capacity(waiting),
+            delay: Vec::with_capacity(waiting),
+            rtt: Vec::with_capacity(waiting),
+            reordering: self.reordering.as_ref().map(|_| Box::default()),
+        }
+    }
+
+    /// Takes in the counts of such a flow, which has ended.
+    pub(crate) fn take_in(&mut self, other: &Self) {
+        let closed = self.closed.take();
+        let sum = closed.map_or_else(|| other.counts.clone(), |closed| closed.and(&other.counts));
+        self.closed = Some(Box::new(sum));
+    }
+
+    /// The counts of the flow, and those that it has taken in.
+    fn all_counts(&self) -> impl Iterator<Item = &Counts> {
+        std::iter::once(&self.counts).chain(self.closed.as_deref())
+    }
+
+    /// Whether a transmission, or an ACK without a proxy, may still arrive or be tallied.
+    pub(crate) fn is_under_way(&self) -> bool {
+        let of = |what| self.counts.of(what);
+        let arrived = of(Count::Arrived);
+        let beside = self.counts.beside.as_deref();
+        let behind = beside.and_then(|beside| beside.on(Side::Far));
+        let served = arrived + of(Count::Lost) + behind.map_or(0, |met| met.dropped + met.lost);
+        let gone = of(Count::AcksLost) + of(Count::AcksDropped) + of(Count::AcksFiltered);
+        of(Count::Sent) != arrived + of(Count::Gone)
+            || of(Count::Served) != served
+            || of(Count::Acks) != of(Count::AcksArrived) + gone
     }
 
     #[inline]
@@ -331,6 +388,7 @@ impl FlowTally {
 
     /// Transmission `ordinal` will not reach the receiver.
     pub(crate) fn on_gone(&mut self, ordinal: u64) {
+        self.count(Count::Gone);
         if let Some(reordering) = &mut self.reordering {
             reordering.on_gone(ordinal);
         }

@@ -1,6 +1,6 @@
 //! `tmt audit`: independent check of the packet log of a TCP run (docs/simulator.md, Sec. 13).
 
-use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
+use fluid_tcp::audit::{AuditError, AuditReport, Beside, Log, RuleReport, audit_beside};
 use serde_json::json;
 use tmt_core::format::Options;
 
@@ -15,7 +15,7 @@ use crate::table::{Table, print};
     after_help = "Without --timeline the rules of the link are checked only as far as the log allows. With it, every \
                         service and delivery is recomputed from the LLDUs. Logs of runs with --loop are checked without \
                         it. --slots checks every slot of a coupled link against the packets: one unit per slot, repeats \
-                        first. The exit code is 1 if a rule is broken.\n\n\
+                        first. --terrestrial-trace and --far-trace do for hops beside the link what --timeline does for it. The exit code is 1 if a rule is broken.\n\n\
                         Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
                         tmt audit --timeline timeline.csv packets.csv\n  \
                         tmt tcp --link coupled --scheme arq \\\n    --packets packets.csv --slots slots.csv.gz phy.csv\n  \
@@ -32,48 +32,75 @@ pub(crate) struct Args {
     /// Slot log of the same run, from `tmt tcp --slots`, in the same formats
     #[arg(long, value_name = "SLOTS", conflicts_with = "timeline")]
     slots: Option<String>,
+    /// PHY trace or timeline that the hop before the gateway followed
+    #[arg(long, value_name = "FILE")]
+    terrestrial_trace: Option<String>,
+    /// PHY trace or timeline that the hop behind the link followed
+    #[arg(long, value_name = "FILE")]
+    far_trace: Option<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let from_stdin = |path: &Option<String>| path.as_deref().unwrap_or("-") == "-";
-    for (flag, beside) in [("--timeline", &args.timeline), ("--slots", &args.slots)] {
-        if beside.is_some() && from_stdin(&args.packets) && from_stdin(beside) {
-            return Err(Failure::usage(format!(
-                "the packet log and {flag} cannot both be stdin; name a file"
-            )));
-        }
+    let from_stdin = |path: &str| path == "-";
+    let given = [
+        ("--timeline", &args.timeline),
+        ("--slots", &args.slots),
+        ("--terrestrial-trace", &args.terrestrial_trace),
+        ("--far-trace", &args.far_trace),
+    ];
+    let packets = ("the packet log", args.packets.as_deref().unwrap_or("-"));
+    let given = given.map(|(flag, path)| path.as_deref().map(|path| (flag, path)));
+    let inputs = std::iter::once(packets).chain(given.iter().copied().flatten());
+    let mut stdin = inputs.filter(|(_, path)| from_stdin(path));
+    if let (Some((one, _)), Some((other, _))) = (stdin.next(), stdin.next()) {
+        return Err(Failure::usage(format!(
+            "{one} and {other} cannot both be stdin; name a file"
+        )));
     }
     let Input { name, reader } = input::open_table("audit", args.packets.as_deref())?;
-    let mut beside = String::new();
-    let report = if let Some(path) = &args.slots {
-        let slots = input::open_table("audit", Some(path))?;
-        beside = slots.name;
-        audit_with_slots(reader, slots.reader)
-    } else if let Some(path) = &args.timeline {
-        // A cut timeline matters only for a packet that used the missing part, which breaks a rule.
+    let mut names = [""; 4].map(str::to_owned);
+    let mut open = |number: usize| -> Outcome<_> {
+        let Some((_, path)) = given[number] else {
+            return Ok(None);
+        };
+        // A cut trace matters only for a packet that used the missing part, which breaks a rule.
         let options = Options {
             allow_cut: true,
             ..Options::default()
         };
-        let (timeline_name, timeline) = input::open_trace("audit", Some(path), options)?;
-        beside = timeline_name;
-        audit(reader, Some(timeline))
-    } else {
-        audit(reader, None)
+        let (name, trace) = input::open_trace("audit", Some(path), options)?;
+        names[number] = name;
+        Ok(Some(trace))
     };
-    let report = report.map_err(|error| match error {
+    let mut beside = Beside {
+        timeline: open(0)?,
+        terrestrial_trace: open(2)?,
+        far_trace: open(3)?,
+        ..Beside::default()
+    };
+    if let Some(path) = &args.slots {
+        let slots = input::open_table("audit", Some(path))?;
+        names[1] = slots.name;
+        beside.slots = Some(Box::new(slots.reader));
+    }
+    let [timeline, slots, near, far] = names;
+    let report = audit_beside(reader, beside).map_err(|error| match error {
         AuditError::Log(error) => Failure::io(&name, &error),
-        AuditError::Slots(error) => Failure::io(&beside, &error),
-        AuditError::Timeline(error) => Failure::input(&beside, &error),
+        AuditError::Slots(error) => Failure::io(&slots, &error),
+        AuditError::Timeline(error) => Failure::input(&timeline, &error),
+        AuditError::Trace("terrestrial_trace", error) => Failure::input(&near, &error),
+        AuditError::Trace(_, error) => Failure::input(&far, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
     // Files against which the packet log is checked.
     let params = json!({
         "timeline": args.timeline.is_some(),
         "slots": args.slots.is_some(),
+        "terrestrial_trace": args.terrestrial_trace.is_some(),
+        "far_trace": args.far_trace.is_some(),
     });
     let document = Document::new("tmt.audit/1", params, report);
     print(None, args.json, &document, table)?;
@@ -85,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         for violation in &rule.violations {
             let name = match violation.log {
                 Log::Packets => &name,
-                Log::Slots => &beside,
+                Log::Slots => &slots,
             };
             print_line(format_args!(
                 "tmt audit: {name}:{}: {}: found {}, expected {}",

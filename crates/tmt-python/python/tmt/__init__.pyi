@@ -1441,6 +1441,8 @@ def audit(
     *,
     timeline: Trace | None = None,
     slots: Trace | None = None,
+    terrestrial_trace: Trace | None = None,
+    far_trace: Trace | None = None,
     jobs: int | None = None,
 ) -> Document:
     """Check the packet log of a TCP run independently of the simulator, as `tmt audit --json` does.
@@ -1454,6 +1456,10 @@ Returns a Document; a rule that is broken is also a warning.
         TIMELINE
     slots: Slot log of the same run, from `tmt tcp --slots`, in the same formats
         SLOTS
+    terrestrial_trace: PHY trace or timeline that the hop before the gateway followed
+        FILE
+    far_trace: PHY trace or timeline that the hop behind the link followed
+        FILE
 
 Values are texts with their unit, as in rtt="500ms", numbers, True for a flag, or datetime.timedelta for a duration; a list
 for what may be given more than once. None is not given. jobs: threads [default: all cores]; the result does not depend on it.

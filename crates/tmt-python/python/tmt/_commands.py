@@ -54,7 +54,13 @@ COMMANDS = {
         Command("synth", "trace", without=_FORM | {"list", "list_codes", "show_parameters"}),
         Command("inject", "trace", "trace"),
         Command("convert", "trace", "trace", without=(_FORM | {"list"}) - {"output"}),
-        Command("audit", "document", "packets", "file", tables={"timeline": "trace", "slots": "file"}),
+        Command(
+            "audit",
+            "document",
+            "packets",
+            "file",
+            tables={"timeline": "trace", "slots": "file", "terrestrial_trace": "trace", "far_trace": "trace"},
+        ),
         Command("report", "page", "results", "file", several=True, tables={"packets": "file", "series": "file"}),
         Command(
             "advise",

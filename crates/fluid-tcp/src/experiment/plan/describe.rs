@@ -1,6 +1,7 @@
 //! The head of a log: a plan and its run.
 
 use std::fmt::Display;
+use std::iter::repeat_n;
 
 use tmt_core::types::{Metadata, Span};
 
@@ -94,7 +95,7 @@ impl Plan {
         if let Some(Flow { endpoint, .. }) = setup.flows.iter().find(|flow| flow.hosts.is_none()) {
             self.describe_acks(head, endpoint);
         }
-        head.set("flows", setup.flows.len().to_string());
+        head.set("flows", setup.flow_count().to_string());
         head.set("seed", seed.to_string());
         head.set("run_ends_ns", setup.end.as_nanos().to_string());
         for by in &self.overridden {
@@ -135,8 +136,11 @@ impl Plan {
             if let Some(rate) = plan.rate {
                 set(&format!("{side}_rate_bps"), &rate.0);
             }
-            if plan.trace.is_some() {
+            if let Some(trace) = &plan.trace {
                 set(&format!("{side}_trace"), &"on");
+                set(&format!("{side}_packing"), &trace.packing);
+                let payload = trace.payload;
+                set(&format!("{side}_lldu_payload_bytes"), &payload);
             }
             if let Some(size) = &plan.size {
                 set(&format!("{side}_buffer"), &size.text());
@@ -156,12 +160,12 @@ impl Plan {
             .iter()
             .any(|flow| flow.terrestrial_rtt.is_some())
         {
-            let rtts = (0..setup.flows.len()).map(|flow| setup.terrestrial_rtt(flow));
+            let rtts = setup.numbered().map(|flow| setup.terrestrial_rtt(flow));
             let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
             set("flow_terrestrial_rtts_ns", &rtts.join(" "));
         }
         if setup.flows.iter().any(|flow| flow.class > 0) {
-            let classes = setup.flows.iter().map(|flow| flow.class.to_string());
+            let classes = setup.numbered().map(|flow| flow.class.to_string());
             set("flow_classes", &classes.collect::<Vec<_>>().join(" "));
         }
         if self.flows.iter().any(|flow| flow.datagrams.is_some()) {
@@ -225,8 +229,9 @@ impl Plan {
 /// any size at any time; `-` for TCP.
 fn described_datagrams(flows: &[FlowPlan], setup: &Setup) -> String {
     let entries = simulation::entries(&setup.flows);
-    let flows = entries.into_iter().filter_map(|entry| flows.get(entry));
-    let flows = flows.map(|flow| {
+    let numbered = entries.into_iter().zip(&setup.flows);
+    let entries = numbered.flat_map(|(entry, flow)| repeat_n(entry, 1 + flow.on_demand));
+    let flows = entries.filter_map(|entry| flows.get(entry)).map(|flow| {
         let Some(form) = flow.datagrams else {
             return "-".to_owned();
         };

@@ -117,6 +117,7 @@ impl Experiment {
                 period,
             },
             lldu,
+            payload,
             packing,
         })
     }

@@ -1,15 +1,22 @@
-//! The flows of a run before its begin.
+//! The connections of a run: those of all flows from its begin on, those of flows on demand while they are open.
 
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use tmt_core::types::{Span, Time};
 
-use crate::endpoint::tcp::Tcp;
-use crate::endpoint::{Context, Endpoint, Ends, Groups, Other};
+use crate::endpoint::tcp::{Data, Tcp};
+use crate::endpoint::{Application, Context, Endpoint, Ends, Groups, Other, Socket};
 use crate::simulation::path::halves;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::FlowTally;
 use crate::simulation::{Flow, Setup};
+
+/// Number of connections on demand below which none is let go.
+const FEW: usize = 64;
+
+/// Place of a flow that is not open.
+const CLOSED: u32 = u32::MAX;
 
 /// State of a flow during a run. Fields lie in the order in which they are declared, next to what is used with them.
 #[derive(Debug)]
@@ -22,6 +29,8 @@ pub(super) struct Connection {
     pub(super) far_event: Option<Time>,
     pub(super) timer_event: Option<Time>,
     pub(super) near_event: Option<Time>,
+    /// Delay of a packet from the sender to the first hop.
+    pub(super) toward: Span,
     /// Class of its packets.
     pub(super) class: u8,
     pub(super) tally: FlowTally,
@@ -29,48 +38,120 @@ pub(super) struct Connection {
     /// Delay of an ACK from the gateway to the sender.
     pub(super) terrestrial_back: Span,
     pub(super) started: bool,
+    /// Number of its flow, and place of that in the setup.
+    number: usize,
+    pub(super) described: usize,
 }
 
-/// The connections of the flows, over a network that may keep the order of their packets, and the delay of each from its sender to
-/// the gateway. `sides` says which sides of the link have hops.
-pub(super) fn connections(
-    setup: &Setup,
-    keeps_order: bool,
-    sides: [bool; 2],
-) -> (Vec<Connection>, Vec<Span>) {
-    let (mut endpoints, mut groups) = (Endpoints::default(), Groups::default());
-    let entries = entries(&setup.flows);
-    let tallies = FlowTally::all(&entries, keeps_order, sides);
-    let terrestrial: Vec<[Span; 2]> = (0..setup.flows.len())
-        .map(|flow| halves(setup.terrestrial_rtt(flow)))
-        .collect();
-    let connections = setup.flows.iter().zip(&terrestrial).zip(tallies);
-    let connections = connections.enumerate();
-    let connections = connections.map(|(number, ((flow, [_, back]), tally))| {
-        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
-        let start = setup.begin.saturating_add(flow.start);
-        let shakes_hands = flow.endpoint.handshake && flow.hosts.is_none();
-        let handshake = if shakes_hands {
-            setup.round_trip(number)
-        } else {
-            Span::ZERO
+impl Connection {
+    /// Number of its flow, as packets have it.
+    pub(super) fn flow(&self) -> u32 {
+        u32::try_from(self.number).unwrap_or(u32::MAX)
+    }
+
+    /// Whether nothing of it is under way, and nothing will be.
+    fn is_over(&self) -> bool {
+        let is_done = match &self.ends {
+            Ends::Tcp(tcp) => {
+                tcp.is_complete() && tcp.sender.is_done() && tcp.receiver.deadline().is_none()
+            }
+            Ends::Other(_) => false,
         };
-        let context = Context {
+        let is_due = self.far_event.is_some() || self.near_event.is_some();
+        is_done && !is_due && !self.tally.is_under_way()
+    }
+
+    /// Takes what its hosts have counted until `end`.
+    fn end(&mut self, setup: &Setup, end: Time) {
+        let flow = &setup.flows[self.described];
+        let begins = flow.is_of_load().then_some(self.start < end);
+        let payload = |packets| flow.payload_of(packets, setup.packet);
+        let (ends, is_part) = (&mut self.ends, flow.is_part());
+        self.tally.end(ends, end, is_part, begins, payload);
+    }
+}
+
+/// The connections of a run, by the numbers of their flows.
+#[derive(Debug)]
+pub(super) struct Connections {
+    /// Those of the flows of the setup, and then those on demand that are open, in any order.
+    open: Vec<Connection>,
+    /// Place of each flow in `open`; empty if that is its number.
+    places: Vec<u32>,
+    /// Numbers of the flows of the setup, and their numbers in the results.
+    numbers: Vec<usize>,
+    entries: Vec<usize>,
+    endpoints: Endpoints,
+    /// Number of open connections above which those that are over are let go.
+    most: usize,
+}
+
+impl Connections {
+    /// The connections of the flows of `setup`, over a network that may keep the order of their packets. `sides` says which sides of
+    /// the link have hops.
+    pub(super) fn new(setup: &Setup, keeps_order: bool, sides: [bool; 2]) -> Self {
+        let flows = &setup.flows;
+        let entries = entries(flows);
+        let tallies = FlowTally::all(&entries, keeps_order, sides);
+        let mut all = Self {
+            open: Vec::with_capacity(flows.len()),
+            places: Vec::new(),
+            numbers: Vec::with_capacity(flows.len()),
+            most: flows.len() + FEW,
+            entries,
+            endpoints: Endpoints::default(),
+        };
+        let (mut groups, mut number) = (Groups::default(), 0);
+        for (described, (flow, tally)) in flows.iter().zip(tallies).enumerate() {
+            let start = setup.begin.saturating_add(flow.start);
+            let context = all.context(setup, described, number, start);
+            let ends = ends(flow, &context, &mut all.endpoints, &mut groups);
+            all.numbers.push(number);
+            all.add(setup, described, &context, ends, tally);
+            number += 1 + flow.on_demand;
+        }
+        if number > flows.len() {
+            all.places = vec![CLOSED; number];
+            for (place, number) in (0..).zip(&all.numbers) {
+                all.places[*number] = place;
+            }
+        }
+        all
+    }
+
+    /// What the hosts of flow `number` know of their run.
+    fn context(&self, setup: &Setup, described: usize, number: usize, start: Time) -> Context {
+        let flow = &setup.flows[described];
+        let [_, back] = halves(setup.terrestrial_rtt(flow));
+        let return_delay = setup.rtt.saturating_sub(setup.rtt.half());
+        Context {
             flow: number,
-            entry: entries[number],
+            entry: self.entries[described],
             packet: setup.packet,
             seed: setup.seed,
             start,
-            open: start.saturating_add(handshake),
-            back: return_delay.saturating_add(*back),
+            open: start.saturating_add(handshake(setup, flow)),
+            back: return_delay.saturating_add(back),
             return_rate: setup.return_path.rate,
             return_on_request: setup.return_path.on_request(),
-        };
-        Connection {
-            ends: ends(flow, &context, &mut endpoints, &mut groups),
-            // One on demand has none before it is opened.
-            start: if flow.on_demand { Time::MAX } else { start },
-            terrestrial_back: *back,
+        }
+    }
+
+    fn add(
+        &mut self,
+        setup: &Setup,
+        described: usize,
+        context: &Context,
+        ends: Ends,
+        tally: FlowTally,
+    ) {
+        let flow = &setup.flows[described];
+        let [toward, back] = halves(setup.terrestrial_rtt(flow));
+        self.open.push(Connection {
+            ends,
+            start: context.start,
+            terrestrial_back: back,
+            toward,
             ack_delay: context.back,
             far_event: None,
             timer_event: None,
@@ -78,16 +159,130 @@ pub(super) fn connections(
             class: flow.class,
             started: false,
             tally,
+            number: context.flow,
+            described,
+        });
+    }
+
+    /// Opens flow `number`, which is on demand, at `start`. Returns whether there is such a flow and it was not open.
+    pub(super) fn open(
+        &mut self,
+        setup: &Setup,
+        number: usize,
+        start: Time,
+        application: Box<dyn Application>,
+    ) -> bool {
+        if self.places.get(number) != Some(&CLOSED) {
+            return false;
         }
-    });
-    let connections = connections.collect();
-    (
-        connections,
-        terrestrial
-            .into_iter()
-            .map(|[forward, _]| forward)
-            .collect(),
-    )
+        // After those of the setup, whose first has number 0.
+        let described = self.numbers.partition_point(|first| *first < number) - 1;
+        let context = self.context(setup, described, number, start);
+        let flow = &setup.flows[described];
+        let data = Data::Stream(Socket::new(application));
+        let endpoint = self.endpoints.share(flow.endpoint);
+        let tcp = Tcp::new(&flow.algorithm, endpoint, data, setup.packet);
+        let tally = self.open[described].tally.another();
+        self.places[number] = u32::try_from(self.open.len()).unwrap_or(CLOSED);
+        self.add(setup, described, &context, Ends::Tcp(tcp), tally);
+        true
+    }
+
+    /// Whether so many connections are open that those that are over should be let go.
+    pub(super) fn are_many(&self) -> bool {
+        self.open.len() > self.most
+    }
+
+    /// Lets those on demand go that are over, and keeps their counts.
+    pub(super) fn let_go(&mut self, setup: &Setup, now: Time) {
+        self.close(setup, now, Connection::is_over);
+        // Looking at all of them costs no more than opening as many as are left.
+        let left = self.open.len() - self.numbers.len();
+        self.most = self.open.len() + left.max(FEW);
+    }
+
+    /// Ends all connections with the run at `end`, and returns those of the setup, which have the counts of all.
+    pub(super) fn end(&mut self, setup: &Setup, end: Time) -> &[Connection] {
+        self.close(setup, end, |_| true);
+        for connection in &mut self.open {
+            connection.end(setup, end);
+        }
+        &self.open
+    }
+
+    fn close(&mut self, setup: &Setup, now: Time, which: impl Fn(&Connection) -> bool) {
+        let mut place = self.numbers.len();
+        while let Some(connection) = self.open.get(place) {
+            if !which(connection) {
+                place += 1;
+                continue;
+            }
+            let mut closed = self.open.swap_remove(place);
+            closed.end(setup, now);
+            self.open[closed.described].tally.take_in(&closed.tally);
+            self.places[closed.number] = CLOSED;
+            if let Some(moved) = self.open.get(place) {
+                self.places[moved.number] = u32::try_from(place).unwrap_or(CLOSED);
+            }
+        }
+    }
+
+    /// Those of the flows of the setup, in their order.
+    pub(super) fn described(&self) -> &[Connection] {
+        &self.open[..self.numbers.len()]
+    }
+
+    /// As [`Self::described`].
+    pub(super) fn described_mut(&mut self) -> &mut [Connection] {
+        &mut self.open[..self.numbers.len()]
+    }
+
+    /// Place of a flow.
+    #[inline]
+    fn place(&self, flow: usize) -> usize {
+        if self.places.is_empty() {
+            flow
+        } else {
+            self.places[flow] as usize
+        }
+    }
+
+    /// The connection of a flow; `None` if it is not open, or if there is no such flow.
+    #[inline]
+    pub(super) fn get_mut(&mut self, flow: usize) -> Option<&mut Connection> {
+        let place = match self.places.get(flow) {
+            Some(place) => *place as usize,
+            None if self.places.is_empty() => flow,
+            None => return None,
+        };
+        self.open.get_mut(place)
+    }
+}
+
+impl Index<usize> for Connections {
+    type Output = Connection;
+
+    #[inline]
+    fn index(&self, flow: usize) -> &Connection {
+        &self.open[self.place(flow)]
+    }
+}
+
+impl IndexMut<usize> for Connections {
+    #[inline]
+    fn index_mut(&mut self, flow: usize) -> &mut Connection {
+        let place = self.place(flow);
+        &mut self.open[place]
+    }
+}
+
+/// Time that the handshake of a flow takes; zero without one.
+pub(super) fn handshake(setup: &Setup, flow: &Flow) -> Span {
+    if flow.endpoint.handshake && flow.hosts.is_none() {
+        setup.round_trip(flow)
+    } else {
+        Span::ZERO
+    }
 }
 
 /// Settings of the flows. Those of successive flows that are alike are stored once.
@@ -102,12 +297,12 @@ impl Endpoints {
     }
 }
 
-/// The hosts of a flow.
+/// The hosts of a flow of the setup.
 fn ends(flow: &Flow, context: &Context, endpoints: &mut Endpoints, groups: &mut Groups) -> Ends {
     let Some(make) = &flow.hosts else {
         let endpoint = endpoints.share(flow.endpoint);
-        let tcp = Tcp::new(&flow.algorithm, endpoint, &flow.source, context, groups);
-        return Ends::Tcp(tcp);
+        let data = Data::of(&flow.source, context, groups);
+        return Ends::Tcp(Tcp::new(&flow.algorithm, endpoint, data, context.packet));
     };
     let [near, far] = (make.0)(context);
     let socket = flow.source.socket(context, context.packet, groups);

@@ -1,21 +1,23 @@
 //! The course of flows: start, wake-up, completion, and the report at the end of the run.
 
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 use tmt_link::hop::{Departure, Gateway, Hop as _};
 
 use super::Run;
+use super::connections::handshake;
 use super::delivery::Form;
 use super::events::Alarm;
 use super::gateway_events::on_served;
-use crate::endpoint::{Ends, Wake};
+use crate::endpoint::{Application, Ends, Wake};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::tally::FlowTally;
 
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     pub(super) fn on_start(&mut self, now: Time, flow: u32) {
-        let rtt = self.round_trip(flow);
-        if !self.connections[flow as usize].started && self.setup.flows[flow as usize].is_greedy() {
+        let connection = &mut self.connections[flow as usize];
+        let settings = &self.setup.flows[connection.described];
+        if !connection.started && settings.is_greedy() {
             self.unstarted -= 1;
             if self.unstarted == 0 {
                 self.mark_shared(0);
@@ -29,7 +31,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             if tcp.is_complete() {
                 return self.complete(now, flow);
             }
-            if self.setup.flows[flow as usize].endpoint.handshake {
+            if settings.endpoint.handshake {
+                let rtt = self.setup.round_trip(settings);
                 if !std::mem::replace(&mut connection.started, true) {
                     let done = now.checked_add(rtt);
                     return self.events.alarm(done, |slot| *slot = Alarm::Start(flow));
@@ -49,7 +52,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// The time that all greedy flows share begins (0) or ends (1).
     pub(super) fn mark_shared(&mut self, side: usize) {
-        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
+        let flows = self.connections.described_mut().iter_mut();
+        for (connection, flow) in flows.zip(&self.setup.flows) {
             let payload = connection
                 .ends
                 .delivered(|packets| flow.payload_of(packets, self.setup.packet));
@@ -59,7 +63,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// Payload that each greedy flow has delivered, bytes.
     fn greedy_payload(&self) -> Vec<u64> {
-        let flows = self.connections.iter().zip(&self.setup.flows);
+        let flows = self.connections.described().iter();
+        let flows = flows.zip(&self.setup.flows);
         let greedy = flows.filter(|(_, flow)| flow.is_greedy());
         let payload = greedy.map(|(connection, flow)| {
             let bulk = |packets| flow.payload_of(packets, self.setup.packet);
@@ -85,7 +90,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let elapsed = now.since(connection.start);
         if connection.tally.complete(elapsed) {
             self.unfinished -= 1;
-            if self.shares && self.setup.flows[flow as usize].is_greedy() {
+            if self.shares && self.setup_of(flow).is_greedy() {
                 self.shares = false;
                 self.convergence.stop();
                 self.mark_shared(1);
@@ -100,29 +105,42 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             && let Some(stream) = &mut tcp.stream
             && let Some(wake) = stream.socket.woken()
         {
-            let (Wake::Ask(woken) | Wake::Open(woken, _)) = wake;
-            let (Some(connection), Ok(number)) =
-                (self.connections.get_mut(woken), u32::try_from(woken))
-            else {
-                continue;
-            };
-            if let Wake::Open(_, at) = wake {
-                connection.start = at.max(now);
-                self.events
-                    .alarm(Some(connection.start), |slot| *slot = Alarm::Start(number));
-                continue;
+            match wake {
+                Wake::Open(number, at, application) => {
+                    self.open(now, number, at.max(now), application);
+                }
+                Wake::Ask(number) => self.ask_again(now, number),
             }
-            // One that is not open looks at its application when it is.
-            let start = connection.start;
-            let shakes_hands = self.setup.flows[woken].endpoint.handshake;
-            let handshake = if shakes_hands {
-                self.round_trip(number)
-            } else {
-                Span::ZERO
-            };
-            if now >= start.saturating_add(handshake) {
-                self.after_sender(now, number, SenderEvent::Pace);
-            }
+        }
+    }
+
+    /// Opens a flow on demand at a time from `now` on.
+    fn open(&mut self, now: Time, number: usize, at: Time, application: Box<dyn Application>) {
+        // A proxy announces space also to flows that are complete.
+        if self.connections.are_many() && self.proxy.is_none() {
+            self.process_departures(now);
+            self.connections.let_go(self.setup, now);
+        }
+        if self.connections.open(self.setup, number, at, application) {
+            let flow = self.connections[number].flow();
+            self.events
+                .alarm(Some(at), |slot| *slot = Alarm::Start(flow));
+        }
+    }
+
+    /// A near host asks its application again.
+    fn ask_again(&mut self, now: Time, number: usize) {
+        let Some(connection) = self.connections.get_mut(number) else {
+            return;
+        };
+        // One that is not open looks at its application when it is.
+        if let Ends::Tcp(tcp) = &mut connection.ends {
+            tcp.ask_again();
+        }
+        let (flow, start) = (connection.flow(), connection.start);
+        let settings = &self.setup.flows[connection.described];
+        if now >= start.saturating_add(handshake(self.setup, settings)) {
+            self.after_sender(now, flow, SenderEvent::Pace);
         }
     }
 
@@ -139,15 +157,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
         }
         self.mark_shared(1);
-        for (connection, flow) in self.connections.iter_mut().zip(&self.setup.flows) {
-            let payload = |packets| flow.payload_of(packets, self.setup.packet);
-            let begins = flow.is_of_load().then_some(connection.start < end);
-            let is_part = flow.part_of.is_some();
-            connection
-                .tally
-                .end(&mut connection.ends, end, is_part, begins, payload);
-        }
-        let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
+        let connections = self.connections.end(self.setup, end).iter();
+        let tallies: Vec<&FlowTally> = connections.map(|of| &of.tally).collect();
         let link = LinkUse {
             usage,
             packets_served: self.served,

@@ -6,7 +6,7 @@ use tmt_link::{Ecn, Packet, Service};
 
 use super::delivery::{Delivery as _, Form};
 use super::events::{Alarm, Place};
-use super::{Connection, Run, RunError, is_due, sooner};
+use super::{Connections, Run, RunError, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::simulation::delay::DelayParts;
@@ -117,11 +117,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     pub(super) fn queue_length(&self) -> u64 {
         let proxy = self.proxy.as_ref().map(Proxy::held);
         proxy.unwrap_or_else(|| self.gateway.held())
-    }
-
-    /// Round-trip propagation between the sender of `flow` and the node that acknowledges.
-    pub(super) fn round_trip(&self, flow: u32) -> Span {
-        self.setup.round_trip(flow as usize)
     }
 
     /// Propagation delay of an ACK over the link.
@@ -288,7 +283,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 #[expect(clippy::inline_always, reason = "every packet takes this way")]
 #[inline(always)]
 pub(super) fn on_served<P: Probe>(
-    connections: &mut [Connection],
+    connections: &mut Connections,
     probe: &mut P,
     served: &Served,
     left: Option<Time>,
@@ -299,6 +294,7 @@ pub(super) fn on_served<P: Probe>(
     } = served;
     let tally = &mut connections[packet.flow as usize].tally;
     tally.on_service(service.start.since(packet.enqueued));
+    tally.count(Count::Served);
     if lost {
         tally.count(Count::Lost);
         tally.on_gone(packet.id);

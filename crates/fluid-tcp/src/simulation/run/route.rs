@@ -1,6 +1,6 @@
 //! Further hops of a path: before the gateway, such as a second bottleneck, and after it.
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 use tmt_link::hop::{Attach, Event, Gateway, Hop};
 use tmt_link::{Ecn, Packet};
 
@@ -96,22 +96,17 @@ impl<L: Attach> IntoRoute for Route<L> {
 }
 
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
-    /// A sender has sent a packet, which crosses the terrestrial path.
+    /// A sender has sent a packet, which crosses the terrestrial path: it is `toward` away from the first hop.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    pub(super) fn cross_terrestrial(&mut self, now: Time, packet: Packet) {
-        let Some(terrestrial) = &mut self.terrestrial else {
+    pub(super) fn cross_terrestrial(&mut self, now: Time, mut packet: Packet, toward: Span) {
+        if toward.is_zero() {
             return self.enter(now, packet);
-        };
-        if let Some(Event::Served(mut packet, service)) = terrestrial.push(now, packet) {
-            packet.enqueued = service.arrival.unwrap_or(Time::MAX);
-            if service.propagation.is_zero() {
-                self.enter(now, packet);
-            } else {
-                self.events
-                    .transit(service.arrival, |slot| *slot = (Place::Network, packet));
-            }
         }
+        packet.enqueued = now.saturating_add(toward);
+        let arrives = Some(packet.enqueued);
+        self.events
+            .transit(arrives, |slot| *slot = (Place::Network, packet));
     }
 
     /// A packet has crossed the terrestrial path.

@@ -10,7 +10,6 @@ use tmt_link::hop::{AnyHop, AttachError, Hop};
 use crate::simulation::Setup;
 use crate::simulation::beside::{Delays, Side, SideUse};
 use crate::simulation::delay::DelayParts;
-use crate::simulation::path::halves;
 
 /// Values up to which the waiting times are exact, and buckets above it.
 const EXACT_WAITS: usize = 1 << 16;
@@ -133,9 +132,8 @@ impl SideHops {
         Some(parts)
     }
 
-    /// A packet has arrived. Returns its times at the hops of both sides.
-    pub(super) fn deliver(&mut self, setup: &Setup, packet: &Packet) -> Delays {
-        let [toward, _] = halves(setup.terrestrial_rtt(packet.flow as usize));
+    /// A packet has arrived, whose sender is `toward` away from the first hop. Returns its times at the hops of both sides.
+    pub(super) fn deliver(&mut self, toward: Span, packet: &Packet) -> Delays {
         let near = packet.enqueued.since(packet.sent).saturating_sub(toward);
         let behind = self.behind.remove(&packet.id);
         self.marked.remove(&packet.id);

@@ -79,7 +79,8 @@ impl<'a> Observed<'a> {
         let flows: Vec<Self> = numbered
             .chunk_by(|one, other| one.0 == other.0)
             .map(|parts| {
-                let counts = Counts::of_all(parts.iter().map(|(_, (tally, _))| &tally.counts));
+                let counts =
+                    Counts::of_all(parts.iter().flat_map(|(_, (tally, _))| tally.all_counts()));
                 let times = parts.iter();
                 let times = times.map(|(_, (tally, flow))| own_time(flow, duration, &tally.counts));
                 let (_, (first, _)) = &parts[0];
@@ -90,7 +91,7 @@ impl<'a> Observed<'a> {
                 )
             })
             .collect();
-        let mut counts = Counts::of_all(tallies.iter().map(|tally| &tally.counts));
+        let mut counts = Counts::of_all(tallies.iter().flat_map(|tally| tally.all_counts()));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = match (shared, flows.first()) {
             (Some(distributions), _) => DelayStatistics::from(distributions.take()),

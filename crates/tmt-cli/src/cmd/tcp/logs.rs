@@ -209,7 +209,7 @@ pub(super) struct Logs<'a> {
 impl<'a> Logs<'a> {
     /// Opens the requested logs.
     pub(super) fn open(args: &'a Args, plan: &Plan, setup: &Setup, run: RunId) -> Outcome<Self> {
-        let flows = setup.flows.len();
+        let flows = setup.flow_count();
         let open = |path: &str| Output::create(Some(&name(path, run)));
         let mut head = new_head("tmt tcp");
         plan.describe(&mut head, setup, run.seed);
