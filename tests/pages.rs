@@ -177,12 +177,17 @@ fn commands_of_a_page_make_its_table_again() {
     let folder = Folder::new();
     let link =
         "--link synthetic --rate 2Mbps --rtt 200ms --duration 5s --loss bernoulli:0.02 --seeds 2";
+    let coupled = "--scheme arq --channel bernoulli:0.02 --rate 2Mbps --lldu 100B --rtt 200ms --duration 5s --feedback-delay 10ms";
     for (run, name) in [
         (
             format!("-q sweep {link} --cc reno,cubic:beta=0.6..0.8:2 -o"),
             "swept.parquet",
         ),
         (format!("-q tcp {link} --cc reno --results"), "run.parquet"),
+        (
+            format!("-q tcp --compare-links {coupled} --cc reno --results"),
+            "links.parquet",
+        ),
     ] {
         tmt(&run).arg(name).within(&folder).run().ok();
         let first = fs::read(folder.path(name)).unwrap();
@@ -205,13 +210,18 @@ fn commands_of_a_page_make_its_table_again() {
         assert!(first == fs::read(folder.path(name)).unwrap(), "{name}");
         assert!(folder.read("report.html").contains("END"), "{name}");
     }
+    // A trace that came through a pipe has to come so again.
+    let piped = "tmt -q synth --rate 2Mbps --lldu 100B --duration 2s --decode-delay 1ms --rtt 200ms | tmt -q apply --scheme arq \
+                 | tmt -q tcp --results piped.parquet";
+    bash(&folder, piped).ok();
+    assert!(page(&folder, "piped.parquet").contains("# The trace came through a pipe"));
     // CSV has no place for the plan.
     tmt(&format!("-q sweep {link} --cc reno,cubic -o swept.csv"))
         .within(&folder)
         .run()
         .ok();
     let page = page(&folder, "swept.csv");
-    assert!(page.contains("CSV has no place for the plan") && !page.contains("tmt sweep"));
+    assert!(page.contains("This table has no plan in it") && !page.contains("-plan.toml"));
 }
 
 #[test]

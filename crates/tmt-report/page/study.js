@@ -26,11 +26,11 @@ function study() {
     return found;
   }
 
-  // As many keys, the most telling first, as tell rows of one group of `groups` apart: further keys would only lengthen the names.
-  function telling(found, groups) {
+  // As many of `places`, the most telling first, as tell rows apart: further keys would only lengthen the names.
+  function telling(found, places) {
     const kept = [];
-    let left = varied.filter((place) => keys[place].values.every((value) => value.length <= 40));
-    let ids = groups;
+    let left = places.filter((place) => keys[place].values.every((value) => value.length <= 40));
+    let ids = found.map(() => "");
     const distinct = (some) => new Set(some).size;
     while (left.length && distinct(ids) < found.length) {
       const split = (place) => ids.map((id, at) => `${id}|${keys[place].index[found[at]]}`);
@@ -59,12 +59,12 @@ function study() {
     }
     return [...groups].map(([title, all]) => {
       const rows = all.slice(0, mostNames);
-      const places = telling(rows, rows.map(() => ""));
+      const places = telling(rows, varied);
       const numbers = order.filter((number) => state.metrics.has(number));
       const series = numbers.map((number, place) => ({ label: metrics[number].label, line: false, radius: place ? 3 : 5,
         points: rows.map((row, at) => ({ x: at + 1 + (place - (numbers.length - 1) / 2) * 0.12, y: metrics[number].values[row], half: metrics[number].halves ? metrics[number].halves[row] : null, row })) }));
       const more = all.length - rows.length;
-      const note = [numbers.some((number) => metrics[number].halves) ? "Bars: intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
+      const note = [numbers.some((number) => metrics[number].halves) ? "Bars: 95 % intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
       return { title, unit: "", series, wide: true, legend: true, log: false, note: note.filter(Boolean).join(" "),
         x: { label: places.map((place) => keys[place].label).join(", "), unit: "", names: rows.map((row) => nameOf(row, places)), log: false } };
     });
@@ -77,7 +77,15 @@ function study() {
     const used = [...new Set(found.map((row) => key.index[row]))].sort((a, b) => (key.numbers ? key.numbers[a] - key.numbers[b] : a - b));
     // One number alone has no scale.
     const names = isScale(key) && used.length > 1 ? null : used.map((value) => key.values[value]);
-    const others = telling(found, found.map((row) => key.index[row])).filter((place) => place !== state.x);
+    // A key that changes with the axis, value by value, makes no series of its own; every other one does.
+    const changes = (place) => {
+      const pairs = found.map((row) => `${key.index[row]}|${keys[place].index[row]}`);
+      const count = new Set(pairs).size;
+      return count === used.length && count === new Set(found.map((row) => keys[place].index[row])).size;
+    };
+    const free = varied.filter((place) => place !== state.x);
+    const along = used.length > 1 ? free.filter(changes) : [];
+    const others = free.filter((place) => !along.includes(place));
     const groups = new Map();
     for (const row of found) {
       const id = others.map((place) => keys[place].index[row]).join("|");
@@ -86,6 +94,10 @@ function study() {
     }
     const shown = [...groups.values()].slice(0, mostSeries);
     const left = groups.size - shown.length;
+    const firsts = shown.map((members) => members[0]);
+    const named = telling(firsts, others);
+    const texts = firsts.map((row) => nameOf(row, named) || "all");
+    const labels = texts.map((text, place) => (texts.indexOf(text) === texts.lastIndexOf(text) ? text : `${text} (${place + 1})`));
     return [...state.metrics].sort((a, b) => a - b).map((number) => {
       const metric = metrics[number];
       const series = shown.map((members, place) => {
@@ -95,9 +107,10 @@ function study() {
           y: metric.values[row], half: metric.halves ? metric.halves[row] : null, row }));
         if (!names) points.sort((a, b) => a.x - b.x);
         // Many points need no dots.
-        return { label: nameOf(members[0], others) || "all", points, line: !names, dots: points.length <= 60, radius: 4 };
+        return { label: labels[place], points, line: !names, dots: points.length <= 60, radius: 4 };
       });
       const note = [metric.halves ? "Bars: 95 % intervals." : "No intervals.", left > 0 ? `${left} more series are not drawn: choose fewer.` : "",
+        along.length ? `${along.map((place) => keys[place].label).join(", ")} changes with ${key.label}.` : "",
         metric.better > 0 ? "More is better." : metric.better < 0 ? "Less is better." : ""].filter(Boolean).join(" ");
       const positive = series.every((one) => one.points.every((point) => point.y === null || point.y > 0));
       return { title: metric.label, unit: metric.unit, note, series, log: state.log && positive,

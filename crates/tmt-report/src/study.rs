@@ -70,8 +70,16 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
 /// that says so.
 fn asked(name: &str, source: &Source) -> Vec<String> {
     let kinds = [
-        ("plan", "plan.toml", "tmt sweep plan.toml -o"),
-        ("params", "run.toml", "tmt tcp --params run.toml --results"),
+        (
+            "plan",
+            "repeated-plan.toml",
+            "tmt sweep repeated-plan.toml -o",
+        ),
+        (
+            "params",
+            "repeated-run.toml",
+            "tmt tcp --params repeated-run.toml --results",
+        ),
     ];
     let mut found = kinds.iter().filter_map(|(key, file, command)| {
         let (_, file_text) = source.head.iter().find(|(known, _)| known == key)?;
@@ -82,15 +90,20 @@ fn asked(name: &str, source: &Source) -> Vec<String> {
             end.push('_');
         }
         let text = text.trim_end();
-        Some(vec![
-            format!("cat > {file} <<'{end}'\n{text}\n{end}"),
-            format!("{command} {}", quoted(name)),
-        ])
+        // A timeline or trace that came through a pipe is in no file.
+        let piped = text.lines().any(|line| line == "trace = \"-\"");
+        let mut commands = vec![format!("cat > {file} <<'{end}'\n{text}\n{end}")];
+        commands.extend(piped.then(|| {
+            "# The trace came through a pipe: pipe it into the next command, too.".to_owned()
+        }));
+        commands.push(format!("{command} {}", quoted(name)));
+        Some(commands)
     });
     let is_sweep = is_results(source) && !source.has("scope") && source.schema.is_empty();
     let lacking = || {
         is_sweep.then(|| {
-            "# CSV has no place for the plan of a sweep: a table in Parquet has it.".to_owned()
+            "# This table has no plan in it. The Parquet that `tmt sweep` writes has one."
+                .to_owned()
         })
     };
     found

@@ -8,8 +8,8 @@
 //!
 //! Packets above a gap take room until it is filled; what was once allowed stays so (RFC 9293, Sec. 3.8.6.2.1).
 //!
-//! The application reads what arrives at one instant at once: the packets that a link delivers together after a stop belong to the
-//! round trip that ends with them.
+//! All packets of one instant count as one read: those that a link delivers together after a stop belong to the round trip that ends
+//! with them.
 //!
 //! Named deviations: the application reads without a delay; the round trip is the sender's smoothed one.
 
@@ -37,7 +37,7 @@ pub(super) struct ReceiveWindow {
     best_round: u64,
     read: u64,
     round_began: Time,
-    /// `best_round` and `read` when the round trip before began; `None` in the first.
+    /// `best_round` and `read` at the beginning of the round trip that ended last; `None` before one has ended.
     before: Option<(u64, u64)>,
     /// Packets below it may be sent.
     right_edge: u64,

@@ -4,7 +4,8 @@
 //!   of the difference a round trip later, so that the RTTs of a thousand ACKs do not wear down what a single stop has taught;
 //! - an RTT below the smoothed one that is farther off than usual counts an eighth.
 //!
-//! Named deviation: times are exact where Linux counts microseconds, and jiffies in the RTO.
+//! Named deviations: times are exact where Linux counts microseconds, and jiffies in the RTO; with a `tick`, samples and RTO have it as without
+//! a margin.
 
 use tmt_core::types::{Span, Time};
 

@@ -681,12 +681,17 @@ impl Sender {
         self.looked_below = self.snd_nxt;
     }
 
-    /// The sender stops for another reason. If what is in flight fills the window all the same, it counts as filled (`tcp_write_xmit`). Else
-    /// that the window is open counts only once the flight that filled it has been acknowledged, and when something has been sent since
+    /// The sender stops for another reason. If what is in flight fills the window all the same, it counts as filled (`tcp_write_xmit`).
+    /// Otherwise the window counts as open only after the flight that filled it has been acknowledged and something has been sent since
     /// (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
     #[inline]
     fn on_window_open(&mut self) {
-        if self.packets_in_window() >= self.window {
+        let in_flight = if self.phase == Phase::Open {
+            self.packets_in_window()
+        } else {
+            self.pipe
+        };
+        if in_flight >= self.window {
             return self.on_window_filled();
         }
         let has_sent = std::mem::replace(&mut self.looked_below, self.snd_nxt) < self.snd_nxt;

@@ -274,14 +274,15 @@ parameters! {
     rto_tick: Span, in rto.tick; "Clock granularity of RTT samples and RTO; 0ns: none" =>
         new(Group::Timeouts).profile();
     rto_margin: Span, in rto.margin; "Least difference between RTO and smoothed RTT" =>
-        new(Group::Timeouts).profile().detail("As in Linux; 0s: none.");
+        new(Group::Timeouts).profile().detail("0s: none. Above, the variance part of the RTO is that of tcp_rtt_estimator of Linux.");
     quick_acks: Count32<0>, in quick_acks; "ACKs at the start of a connection that are not delayed" =>
         new(Group::Acks).profile();
     quick_while_growing: bool, in quick_while_growing; "No delayed ACKs while the receive window opens" =>
         new(Group::Acks).profile().detail("As tcp_grow_window of Linux; needs a limited --rwnd.");
     sack_compression: Span, in sack_compression; "Longest delay of ACKs that only add to SACK blocks; 0s: none" =>
         new(Group::Acks).profile()
-        .detail("From the fourth such ACK after the left edge moved on; at most 5 % of the RTT (tcp_comp_sack_delay_ns of Linux).");
+        .detail("From the fourth such ACK after the left edge moved on; at most 5 % of the RTT (tcp_comp_sack_delay_ns of Linux), and not \
+                 beyond a change of a third range.");
     loss_detection: LossDetection, in loss_detection; "Loss detection: dupack or rack" =>
         new(Group::LossRecovery).profile()
         .detail("dupack: by three duplicate ACKs, or three packets SACKed above (RFC 5681, 6675). rack: by time (RFC 8985); \

@@ -25,6 +25,9 @@ pub use column::Column;
 /// Rows per row group of Parquet.
 const ROW_GROUP: usize = 1 << 16;
 
+/// Bytes that summaries and pages keep of a row beside its values.
+const ROW_BYTES: usize = 64;
+
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
@@ -175,9 +178,10 @@ impl Records {
         Some(&self.columns[*self.places.get(name)?])
     }
 
-    /// Bytes that the values take in memory, about.
+    /// Bytes that the values take in memory, and what readers keep of the rows, about.
     fn bytes(&self) -> usize {
-        self.columns.iter().map(Column::bytes).sum()
+        let values: usize = self.columns.iter().map(Column::bytes).sum();
+        values + self.rows * ROW_BYTES
     }
 
     /// The key-value pairs of the footer of Parquet that the table was read from; none of any other table.

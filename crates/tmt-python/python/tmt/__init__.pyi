@@ -504,7 +504,7 @@ Advanced: ACKs:
         `profile`]
         DURATION
         From the fourth such ACK after the left edge moved on; at most 5 % of the RTT
-        (tcp_comp_sack_delay_ns of Linux).
+        (tcp_comp_sack_delay_ns of Linux), and not beyond a change of a third range.
 
 Advanced: RTO and RTT:
     first_rto: RTO before the first RTT sample [default: from `profile`]
@@ -517,7 +517,7 @@ Advanced: RTO and RTT:
         DURATION
     rto_margin: Least difference between RTO and smoothed RTT [default: from `profile`]
         DURATION
-        As in Linux; 0s: none.
+        0s: none. Above, the variance part of the RTO is that of tcp_rtt_estimator of Linux.
     rtt_sampling: RTT samples: window, ack or sack [default: from `profile`]
         window|ack|sack
         window: one packet at a time. ack: every ACK of new data. sack: also packets newly reported

@@ -96,6 +96,14 @@ impl Repeated {
     }
 }
 
+/// Bytes of the text of a value.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        _ => 0,
+    }
+}
+
 impl Column {
     pub(super) fn new(name: &str) -> Self {
         Self {
@@ -124,16 +132,16 @@ impl Column {
                 }
                 Err(value) => {
                     let rows = 0..repeated.rows.len();
-                    self.values =
-                        Values::Each(rows.map(|row| repeated.value(row).cloned()).collect());
+                    let each: Vec<Option<Value>> =
+                        rows.map(|row| repeated.value(row).cloned()).collect();
+                    self.texts = each.iter().flatten().map(text_bytes).sum();
+                    self.values = Values::Each(each);
                     value
                 }
             },
         };
         if let Values::Each(values) = &mut self.values {
-            if let Value::Text(text) = &value {
-                self.texts += text.len();
-            }
+            self.texts += text_bytes(&value);
             values.resize(row, None);
             values.push(Some(value));
         }
@@ -142,7 +150,11 @@ impl Column {
     /// Bytes that the values take in memory, about.
     pub(super) fn bytes(&self) -> usize {
         let rows = match &self.values {
-            Values::Repeated(repeated) => size_of_val(&*repeated.rows),
+            Values::Repeated(repeated) => {
+                let texts: usize = repeated.each.iter().map(text_bytes).sum();
+                // Each text is a key, too.
+                size_of_val(&*repeated.rows) + 2 * texts
+            }
             Values::Each(values) => size_of_val(&**values),
         };
         rows + self.texts
@@ -225,6 +237,20 @@ mod tests {
         for row in 0..1000 {
             column.push(row, Value::Text(["arq", "harq:10/12"][row % 2].to_owned()));
         }
-        assert_eq!(column.bytes(), 2000);
+        assert_eq!(column.bytes(), 2000 + 2 * 13);
+    }
+
+    #[test]
+    fn texts_count_when_they_are_too_many_to_be_held_once() {
+        let mut column = Column::new("path");
+        let most = usize::from(MOST);
+        for row in 0..=most {
+            column.push(row, Value::Text(format!("{row:1000}")));
+        }
+        assert!(matches!(column.values, Values::Each(_)));
+        assert_eq!(
+            column.bytes(),
+            (most + 1) * (size_of::<Option<Value>>() + 1000)
+        );
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-use super::{Records, Value};
+use super::{ROW_BYTES, Records, Value};
 use crate::format::Bounded;
 use crate::format::compression::Decompressor;
 use crate::format::form::{FileKind, Format, recognise};
@@ -88,10 +88,11 @@ impl Records {
         let mut rows = CsvRows::new(open()?, comment)?;
         let names = rows.csv.headers().map_err(|error| refused(&error))?.clone();
         let mut fits = vec![[true; KINDS.len()]; names.len()];
-        let mut fields = 0;
+        let (mut fields, mut count) = (0, 0);
         while let Some(row) = rows.next()? {
             fields += row.len();
-            bounded(fields * SMALLEST)?;
+            count += 1;
+            bounded(fields * LEAST_FIELD_BYTES + count * ROW_BYTES)?;
             for (fits, text) in fits
                 .iter_mut()
                 .zip(row)
@@ -123,17 +124,17 @@ impl Records {
     }
 }
 
-/// Least bytes of a field in memory.
-const SMALLEST: usize = 2;
+/// Least bytes of a value in memory.
+const LEAST_FIELD_BYTES: usize = 2;
 
-/// Refuses a table that would fill the memory, by the bytes of its values.
+/// Refuses a table that would fill the memory, by the bytes of its values and of what is kept of each row.
 fn bounded(bytes: usize) -> Result<()> {
     const MOST_GIB: usize = 4;
     if bytes <= MOST_GIB << 30 {
         return Ok(());
     }
     let text = format!(
-        "found a table that takes more than {MOST_GIB} GiB of memory, expected a smaller one: keep the columns that are needed, \
+        "found a table whose rows and values take more than {MOST_GIB} GiB, expected a smaller one: keep the columns that are needed, \
         or split it by rows"
     );
     Err(io::Error::new(io::ErrorKind::InvalidData, text).into())
