@@ -13,6 +13,7 @@ function study() {
   };
   const most = 200;
   const mostNames = 40;
+  const longest = 40;
 
   // Rows that the choice leaves, in their order.
   function visible() {
@@ -29,7 +30,7 @@ function study() {
   // As many of `places`, the most telling first, as tell rows apart: further keys would only lengthen the names.
   function telling(found, places) {
     const kept = [];
-    let left = places.filter((place) => keys[place].values.every((value) => value.length <= 40));
+    let left = places;
     let ids = found.map(() => "");
     const distinct = (some) => new Set(some).size;
     while (left.length && distinct(ids) < found.length) {
@@ -42,10 +43,22 @@ function study() {
     }
     return kept.sort((a, b) => a - b);
   }
-  const nameOf = (row, places) => places.map((place) => {
-    const text = keys[place].values[keys[place].index[row]];
-    return /^[\d.-]/.test(text) || text === "" ? `${keys[place].label} ${text || "–"}` : text;
-  }).join(", ");
+  // Names of rows by `places`. Of long values, such as schemes with all their keys, only the parts that not all of these rows have.
+  function namesOf(found, places) {
+    const shorten = (place) => {
+      const texts = found.map((row) => keys[place].values[keys[place].index[row]]);
+      if (texts.every((text) => text.length <= longest)) return texts;
+      const parts = [...new Set(texts)].map((text) => new Set(text.split(",")));
+      const own = (text) => text.split(",").filter((part) => !parts.every((all) => all.has(part))).join(",");
+      return texts.map((text) => own(text) || text).map((text) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text));
+    };
+    const texts = places.map(shorten);
+    const names = found.map((_, at) => places.map((place, number) => {
+      const text = texts[number][at];
+      return /^[\d.-]/.test(text) || text === "" ? `${keys[place].label} ${text || "–"}` : text;
+    }).join(", ") || "all");
+    return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
+  }
 
   // Published values beside ours: a chart for each quantity, as their units differ.
   function pairs(found) {
@@ -66,7 +79,7 @@ function study() {
       const more = all.length - rows.length;
       const note = [numbers.some((number) => metrics[number].halves) ? "Bars: 95 % intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
       return { title, unit: "", series, wide: true, legend: true, log: false, note: note.filter(Boolean).join(" "),
-        x: { label: places.map((place) => keys[place].label).join(", "), unit: "", names: rows.map((row) => nameOf(row, places)), log: false } };
+        x: { label: places.map((place) => keys[place].label).join(", "), unit: "", names: namesOf(rows, places), log: false } };
     });
   }
 
@@ -95,9 +108,7 @@ function study() {
     const shown = [...groups.values()].slice(0, mostSeries);
     const left = groups.size - shown.length;
     const firsts = shown.map((members) => members[0]);
-    const named = telling(firsts, others);
-    const texts = firsts.map((row) => nameOf(row, named) || "all");
-    const labels = texts.map((text, place) => (texts.indexOf(text) === texts.lastIndexOf(text) ? text : `${text} (${place + 1})`));
+    const labels = namesOf(firsts, telling(firsts, others));
     return [...state.metrics].sort((a, b) => a - b).map((number) => {
       const metric = metrics[number];
       const series = shown.map((members, place) => {

@@ -133,6 +133,15 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   await quiet("reproduced, charts", opened);
 }
 
+{ // A line joins no points of different schemes or controls, and no two have one name.
+  const opened = await open("incomplete");
+  await opened.page.selectOption("#axis", { label: "load" });
+  const series = await opened.page.evaluate(() => linked[0].data.datasets.map((set) => ({ label: set.label, of: [...new Set(set.data.map(({ row }) => Math.floor(row / 3) + 2 * (row % 2)))] })));
+  check("a series has one scheme and one control", series.length === 4 && series.every((one) => one.of.length === 1), JSON.stringify(series));
+  check("each series has a name of its own", new Set(series.map((one) => one.label)).size === series.length, JSON.stringify(series));
+  await quiet("incomplete", opened);
+}
+
 { // A packet shows its way.
   const opened = await open("run");
   const { page } = opened;
