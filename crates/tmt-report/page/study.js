@@ -72,7 +72,8 @@ function study() {
     }
     return [...groups].map(([title, all]) => {
       const rows = all.slice(0, mostNames);
-      const places = telling(rows, varied);
+      const told = telling(rows, varied);
+      const places = told.length ? told : varied.slice(0, 1);
       const numbers = order.filter((number) => state.metrics.has(number));
       const series = numbers.map((number, place) => ({ label: metrics[number].label, line: false, radius: place ? 3 : 5,
         points: rows.map((row, at) => ({ x: at + 1 + (place - (numbers.length - 1) / 2) * 0.12, y: metrics[number].values[row], half: metrics[number].halves ? metrics[number].halves[row] : null, row })) }));
