@@ -175,7 +175,7 @@ impl Bins {
         wide.search(only, &hits, false)
     }
 
-    /// For each bin, whether the mean delays before and after its begin differ by more than at nine tenths of the bins of
+    /// For each bin, whether the mean delays before and after its start differ by more than at nine tenths of the bins of
     /// its period. The means are over a sixteenth of the period.
     fn largest_changes(&self, length: usize) -> Vec<bool> {
         let mut sums = vec![(0.0, 0.0)];

@@ -351,7 +351,7 @@ impl<'a, const N: usize> Place<'a, N> {
 const PILOT: usize = 200_000;
 
 /// The most likely parameters found from the most promising of `starts`, which must not be empty. A long sequence is searched
-/// from the result for its begin.
+/// from the result for its start.
 pub(crate) fn search<const N: usize>(
     chain: &Chain<N>,
     coded: &Coded,
@@ -366,7 +366,7 @@ pub(crate) fn search<const N: usize>(
     let begin = coded.begin(PILOT);
     let (mut pilot, em_steps) = promising(chain, &begin, starts, stop);
     let first = pilot.climb(stop, None);
-    // A choice that the begin has at an end of its range may be rare only.
+    // A choice that the start has at an end of its range may be rare only.
     let inside = |p: &f64| p.clamp(1e-7, 1.0 - 1e-7);
     let mut place = Place::new(chain, coded, pilot.theta.iter().map(inside).collect());
     let steps = em(&mut place, stop, 1);

@@ -220,7 +220,7 @@ pub(crate) fn block_variance(sequence: &Sequence, scale: u64) -> (u64, Option<f6
 }
 
 impl Coded {
-    /// The begin of the sequence, at most this many runs.
+    /// The start of the sequence, at most this many runs.
     pub(crate) fn begin(&self, most: usize) -> Self {
         let mut left = most;
         let mut counts = vec![0.0; self.kinds.len()];

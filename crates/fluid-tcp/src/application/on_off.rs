@@ -115,7 +115,7 @@ impl Traffic for OnOff {
     }
 }
 
-/// Pieces in bursts. The first of a burst is there at its begin, the others one after the other at the rate. The lengths of burst k and
+/// Pieces in bursts. The first of a burst is there at its start, the others one after the other at the rate. The lengths of burst k and
 /// of the pause after it are drawn from numbers 2 k and 2 k + 1 of the flow.
 #[derive(Debug)]
 struct Bursts {

@@ -83,7 +83,7 @@ const MOST: u64 = 1 << 20;
 enum Pause {
     /// So long after it is loaded.
     After(Law),
-    /// So long after its begin, but not before it is loaded.
+    /// So long after its start, but not before it is loaded.
     Every(Span),
 }
 

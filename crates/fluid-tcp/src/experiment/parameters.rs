@@ -240,7 +240,7 @@ parameters! {
     return_capacity: ReturnCapacity; "Capacity of the return path that a hub assigns" =>
         new(Group::QueueAndPath).excludes(&["return_rate", "return_trace"]).otherwise("none", "")
         .detail("cra:rate=128kbps is a constant rate. rbdc:max=512kbps,frame=50ms[,cra=16kbps,rtt=700ms] requests a rate by what waits at \
-                 the begin of each frame; the assignment begins one RTT later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests \
+                 the start of each frame; the assignment begins one RTT later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests \
                  are a model of their own.");
     ack_filter: AckFilter; "Filter of ACKs in the queue before the return path" =>
         new(Group::QueueAndPath).otherwise("off", "")

@@ -181,7 +181,7 @@ impl<'a> Course<'a> {
         stretches
     }
 
-    /// The time after `from` up to `to`; the first stretch has what happened at the begin, too.
+    /// The time after `from` up to `to`; the first stretch has what happened at the start, too.
     fn stretch(&self, from: Time, to: Time) -> Stretch {
         let is_within = |at: Time| (at > from || at == self.begin && at == from) && at <= to;
         let sent = self.packets.iter().filter(|packet| is_within(packet.at));

@@ -20,7 +20,7 @@ struct FlowState {
     /// Packet that the receiver expects next, and packets that it has above.
     next: u64,
     above: BTreeSet<u64>,
-    /// The same number at the begin of the interval.
+    /// The same number at the start of the interval.
     before: u64,
     /// Payload of datagrams in the interval, bytes.
     datagrams: u64,

@@ -38,7 +38,7 @@ pub(super) struct Sent {
     service: Option<(Time, Time)>,
     /// First and last unit of capacity that it used.
     units: (u64, u64),
-    /// Time from the begin of its service, propagation excluded, until its delivery; `None` if it was not delivered.
+    /// Time from the start of its service, propagation excluded, until its delivery; `None` if it was not delivered.
     wait: Option<Span>,
 }
 

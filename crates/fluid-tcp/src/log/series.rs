@@ -42,7 +42,7 @@ pub struct Series<W: Write + Send> {
 /// State from which a flow's next row follows.
 #[derive(Debug, Clone, Copy)]
 struct LastRow {
-    /// Time of the flow's last row; the begin of the run before the first.
+    /// Time of the flow's last row; the start of the run before the first.
     time: Time,
     /// Packets that the receiver had in order then.
     delivered: u64,

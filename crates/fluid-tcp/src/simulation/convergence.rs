@@ -21,7 +21,7 @@ pub(super) struct Convergence {
     begin: Time,
     /// End of the window that runs; [`Time::MAX`] if there is nothing to wait for.
     pub(super) due: Time,
-    /// Payload of each flow at the begin of that window, bytes.
+    /// Payload of each flow at the start of that window, bytes.
     before: Vec<u64>,
     reached: Option<Span>,
 }

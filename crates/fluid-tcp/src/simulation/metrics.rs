@@ -558,7 +558,7 @@ impl LinkUse<'_> {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
-    /// Length of the run from its begin to its end, s.
+    /// Length of the run from its start to its end, s.
     pub duration_s: f64,
     /// Metrics of each flow, in the order of the flows.
     pub flows: Vec<Metrics>,

@@ -45,7 +45,7 @@ pub(super) struct ReturnQueue {
     bytes: u64,
     /// Size of the packet in service and the end of its service.
     serving: Option<(Time, Bytes)>,
-    /// The packet in service by a demand, and the begin of its service.
+    /// The packet in service by a demand, and the start of its service.
     pub(super) in_service: Option<(Waiting, Time)>,
     /// By flow: packet expected next by its latest ACK.
     newest: HashMap<u32, u64>,

@@ -194,7 +194,7 @@ pub(crate) struct FlowTally {
     closed: Option<Box<Counts>>,
     /// Those of a load are shared by its flows.
     distributions: Rc<RefCell<DelayDistributions>>,
-    /// Payload delivered at the begin and at the end of the time that all flows share.
+    /// Payload delivered at the start and at the end of the time that all flows share.
     shared: [Option<u64>; 2],
     /// Delays of all flows; `None` if there is only one flow.
     total: Option<Rc<RefCell<DelayDistributions>>>,

@@ -25,7 +25,7 @@ pub(super) static FAMILY: Family = Family {
 parameters! {
     /// Parameters of outages at regular times.
     struct Outages of FAMILY {
-        every: Span, Kind::Duration(Span::from_micros(1), Span::MAX), "DURATION", "time from the begin of an outage to that of the next";
+        every: Span, Kind::Duration(Span::from_micros(1), Span::MAX), "DURATION", "time from the start of an outage to that of the next";
         length: Span, Kind::PERIOD, "DURATION", "length of an outage, which with jitter is at most every";
         offset: Span, Kind::DURATION, "DURATION" = Value::Duration(Span::ZERO), "begin of the first outage";
         jitter: Span, Kind::DURATION, "DURATION" = Value::Duration(Span::ZERO), "most by which an outage begins later; each by a random share of it";

@@ -290,7 +290,7 @@ impl fmt::Display for Configured {
 impl Process for Configured {
     fn begin(&self, seed: u64, used: Use) -> Box<dyn Erasing> {
         let erasing = self.process.begin(seed, used);
-        // A slot is offered or not at its begin.
+        // A slot is offered or not at its start.
         let on_air = if self.scenario.withholds {
             Span::ZERO
         } else {

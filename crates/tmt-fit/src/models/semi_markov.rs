@@ -197,9 +197,9 @@ impl Law for Renewal {
         bursts.mean / (gaps.mean + bursts.mean)
     }
 
-    /// By the renewal equations of the state after the begin of a gap and of a burst.
+    /// By the renewal equations of the state after the start of a gap and of a burst.
     fn both_lost(&self, most: usize) -> Vec<f64> {
-        // State of slot k (0: received, 1: lost) probabilities after the begin of each at slot 0.
+        // State of slot k (0: received, 1: lost) probabilities after the start of each at slot 0.
         let mut lost_after = [Vec::with_capacity(most + 1), Vec::with_capacity(most + 1)];
         let reaching = |lengths: &Lengths, after: &[f64], k: usize, weight: &dyn Fn(u64) -> f64| {
             let within = lengths.shares.range(1..=k as u64);

@@ -4,7 +4,7 @@
 //! requests. The text of the standard was not at hand: how a terminal computes its requests, and how slots lie in a frame, are
 //! this model's own (docs/simulator.md, Sec. 8.2), unverified against it.
 //!
-//! A terminal looks at its queue at the begin of each frame and requests the rate that empties it within a frame, beyond what it
+//! A terminal looks at its queue at the start of each frame and requests the rate that empties it within a frame, beyond what it
 //! has all the time. Its assignment begins one request round trip later, lasts for a frame, and is replaced by the next. The
 //! assigned capacity is spread evenly over the time for which it is assigned.
 
@@ -35,7 +35,7 @@ pub struct Requested {
     pub most: BitRate,
     /// Time between requests, and for which each counts; above zero.
     pub frame: Span,
-    /// Time from a request to the begin of its assignment; `None` for the RTT of the link.
+    /// Time from a request to the start of its assignment; `None` for the RTT of the link.
     pub round_trip: Option<Span>,
 }
 
@@ -174,7 +174,7 @@ impl Demand {
         self.now = self.now.max(until);
     }
 
-    /// Requests a rate at the begin of a frame.
+    /// Requests a rate at the start of a frame.
     fn request(&mut self, waiting: u64) {
         let backlog = u128::from(waiting) * WORK_PER_BYTE + self.left.unwrap_or(0);
         let needed = backlog.div_ceil(u128::from(self.frame.as_nanos().max(1)));

@@ -227,7 +227,7 @@ impl ReturnHop {
             .has_room(self.held.len() as u64, self.bytes, size)
     }
 
-    /// An ACK waits from `now` until the begin of its service.
+    /// An ACK waits from `now` until the start of its service.
     fn hold(&mut self, now: Time, size: Bytes, service: &Service) {
         self.free = service.end;
         self.held.push_back((service.end, size));

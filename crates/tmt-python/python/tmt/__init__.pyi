@@ -421,7 +421,7 @@ Queue and path:
         return_rate, return_trace
         METHOD
         cra:rate=128kbps is a constant rate. rbdc:max=512kbps,frame=50ms[,cra=16kbps,rtt=700ms]
-        requests a rate by what waits at the begin of each frame; the assignment begins one RTT
+        requests a rate by what waits at the start of each frame; the assignment begins one RTT
         later. Names as in DVB-RCS2 (ETSI EN 301 545-2); the requests are a model of their own.
     ack_filter: Filter of ACKs in the queue before the return path [default: off]
         FILTER
@@ -858,7 +858,7 @@ warning.
         with one-way delays, which need synchronised clocks; or both (round-trip), with half of the
         round trip as the delay [default: round-trip]
     spread: iperf3: where the lost datagrams of an interval are put: at equal distances, at random,
-        or in one burst at its begin
+        or in one burst at its start
     seed: iperf3: seed of `spread` random [default: 1]
         N
     bandwidth: leocc, leoreplayer: file of delivery opportunities, in ms, as of mahimahi; `-` for
@@ -1196,7 +1196,7 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         with one-way delays, which need synchronised clocks; or both (round-trip), with half of the
         round trip as the delay [default: round-trip]
     spread: iperf3: where the lost datagrams of an interval are put: at equal distances, at random,
-        or in one burst at its begin
+        or in one burst at its start
     seed: iperf3: seed of `spread` random [default: 1]
         N
     bandwidth: leocc, leoreplayer: file of delivery opportunities, in ms, as of mahimahi; `-` for
@@ -1367,7 +1367,7 @@ Returns a pyarrow.Table: one row per slot. With `to` it returns the bytes of the
         with one-way delays, which need synchronised clocks; or both (round-trip), with half of the
         round trip as the delay [default: round-trip]
     spread: iperf3: where the lost datagrams of an interval are put: at equal distances, at random,
-        or in one burst at its begin
+        or in one burst at its start
     seed: iperf3: seed of `spread` random [default: 1]
         N
     bandwidth: leocc, leoreplayer: file of delivery opportunities, in ms, as of mahimahi; `-` for

@@ -134,7 +134,7 @@ impl Lattice {
         mass[at + 1] += share * right;
     }
 
-    /// Probability that a cycle passes each point, given the law `start` of its begin.
+    /// Probability that a cycle passes each point, given the law `start` of its start.
     fn sweep(&self, start: &[f64], passed: &mut [f64]) {
         for at in 0..passed.len() {
             let before = if at >= self.stride {
@@ -146,7 +146,7 @@ impl Lattice {
         }
     }
 
-    /// Law of the begin of the next cycle: windows are halved, x is quartered.
+    /// Law of the start of the next cycle: windows are halved, x is quartered.
     fn cut(&self, passed: &[f64]) -> Vec<f64> {
         let mut start = vec![0.0; passed.len() + 2];
         let (mut top, mut lost) = (0.0, 0.0);

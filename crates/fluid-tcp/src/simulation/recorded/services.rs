@@ -19,7 +19,7 @@ pub(crate) struct RecordedService {
     pub(crate) pause: Span,
     /// Length of the service.
     pub(crate) length: Span,
-    /// Time from the begin of the service until the packet was decoded; its length if the order of delivery held it longer.
+    /// Time from the start of the service until the packet was decoded; its length if the order of delivery held it longer.
     pub(crate) decoding: Span,
     /// First and last unit of capacity that it used.
     pub(crate) units: (u64, u64),

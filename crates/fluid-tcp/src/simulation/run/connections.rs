@@ -1,4 +1,4 @@
-//! The connections of a run: those of all flows from its begin on, those of flows on demand while they are open.
+//! The connections of a run: those of all flows from its start on, those of flows on demand while they are open.
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;

@@ -36,7 +36,7 @@ impl From<DelayDistributions> for DelayStatistics {
     }
 }
 
-/// Time in which a flow was active, from the begin of the run: from its start to its last delivery if it is complete, else
+/// Time in which a flow was active, from the start of the run: from its start to its last delivery if it is complete, else
 /// to the end of the run.
 fn own_time(flow: &Flow, duration: Span, counts: &Counts) -> (Span, Span) {
     let complete = counts

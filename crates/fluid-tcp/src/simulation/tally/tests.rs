@@ -37,7 +37,7 @@ fn the_total_is_complete_when_the_last_flow_is() {
 }
 
 /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
-/// after the begin of the run.
+/// after the start of the run.
 fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
     let mut tally = FlowTally::all(&[0], false, [false; 2]).next().unwrap();
     tally.counts.values[Count::Delivered as usize] = packets;

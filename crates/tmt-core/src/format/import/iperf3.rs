@@ -31,7 +31,7 @@ const KEYS: [Parameter; 6] = [
     Parameter::optional(
         SPREAD,
         Kind::Words(&["even", "random", "together"]),
-        "where the lost datagrams of an interval are put: at equal distances, at random, or in one burst at its begin",
+        "where the lost datagrams of an interval are put: at equal distances, at random, or in one burst at its start",
     )
     .when(Rule::Required(
         "iperf3 counts the losses of an interval and does not say which datagrams were lost; bursts and gaps of the trace \
@@ -81,7 +81,7 @@ pub static FORMAT: Importer = Importer {
 /// Counts of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Interval {
-    /// Begin and end, ns since the begin of the test.
+    /// Begin and end, ns since the start of the test.
     begin: i64,
     end: i64,
     datagrams: u64,

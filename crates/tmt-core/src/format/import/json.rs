@@ -175,10 +175,10 @@ impl<R: BufRead> Elements<R> {
             return Err(Error::new(ErrorKind::EmptyTrace));
         }
         self.place = if self.array.is_some() {
-            self.expect(b'{', "'{', the begin of an object")?;
+            self.expect(b'{', "'{', the start of an object")?;
             Place::Object(false)
         } else {
-            self.expect(b'[', "'[', the begin of an array")?;
+            self.expect(b'[', "'[', the start of an array")?;
             self.has_array = true;
             Place::Array(false)
         };

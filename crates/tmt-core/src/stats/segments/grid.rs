@@ -107,7 +107,7 @@ fn fraction(number: f64, period: u64) -> u64 {
     crate::math::num::floor_u64(number * to_f64(period)).min(period - 1)
 }
 
-/// Largest number of phases within an arc of this width, both ends included, and the begin of the first such arc.
+/// Largest number of phases within an arc of this width, both ends included, and the start of the first such arc.
 fn densest(phases: &mut [u64], period: u64, width: u64) -> (u64, u64) {
     phases.sort_unstable();
     let n = phases.len();
