@@ -35,15 +35,15 @@ const SLOTS: usize = 100_000;
 /// Data packets that each TCP run sends, watched or not; `.ci/instructions` reads them here.
 const PACKETS: [(&str, u64); 10] = [
     ("synthetic/one", 18_340),
-    ("synthetic/thousand", 42_880),
+    ("synthetic/thousand", 42_808),
     ("codel/one", 12_975),
-    ("codel/thousand", 42_853),
+    ("codel/thousand", 42_774),
     ("timeline/one", 15_229),
-    ("timeline/thousand", 37_470),
+    ("timeline/thousand", 37_409),
     ("coupled_arq/one", 17_325),
-    ("coupled_arq/thousand", 42_728),
+    ("coupled_arq/thousand", 42_688),
     ("coupled_harq/one", 15_003),
-    ("coupled_harq/thousand", 37_109),
+    ("coupled_harq/thousand", 37_131),
 ];
 
 /// Cells of the sweep; `.ci/instructions` reads them here.
