@@ -170,7 +170,7 @@ pub(super) enum Pace {
     AtOnce,
     /// As long as this rate needs, bit/s, and the packets before them.
     Rate(u64),
-    /// As the LLDUs of a trace, which a log does not have, and of which packets take so many.
+    /// As the LLDUs of a trace, which a log does not have, and the number of LLDUs that a packet takes.
     Trace(Packed),
 }
 

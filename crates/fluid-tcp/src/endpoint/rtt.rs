@@ -20,7 +20,7 @@ pub struct RtoSettings {
     pub max: Span,
     /// Clock granularity G of samples and RTO; zero means 1 ns.
     pub tick: Span,
-    /// Smallest distance of the RTO from srtt. Above zero, the variance part is that of Linux.
+    /// Smallest distance of the RTO from srtt. Any value above zero also selects the estimator of Linux; zero selects that of RFC 6298.
     pub margin: Span,
 }
 

@@ -681,7 +681,7 @@ impl Sender {
         self.looked_below = self.snd_nxt;
     }
 
-    /// The sender stops for another reason. If what is in flight fills the window all the same, it counts as filled (`tcp_write_xmit`).
+    /// The sender stops for another reason. If the packets in flight fill the window all the same, it counts as filled (`tcp_write_xmit`).
     /// Otherwise the window counts as open only after the flight that filled it has been acknowledged and something has been sent since
     /// (`tcp_cwnd_validate`): the ACKs of that flight still grow the window.
     #[inline]

@@ -34,7 +34,7 @@ pub(crate) struct Tcp {
 /// What a TCP flow carries.
 #[derive(Debug)]
 pub(crate) enum Data {
-    /// A transfer of so many packets; `None` without end.
+    /// A transfer: its number of packets; `None` without end.
     Bulk(Option<u64>),
     /// What an application of one's own supplies.
     Stream(Socket),

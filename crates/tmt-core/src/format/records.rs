@@ -172,7 +172,7 @@ impl Records {
         self.column(name)?.value(row)
     }
 
-    /// The column `name`; `None` if there is no such column. Quicker than [`Self::value`] for many rows.
+    /// The column `name`; `None` if the table has none of this name. Quicker than [`Self::value`] for many rows.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         Some(&self.columns[*self.places.get(name)?])

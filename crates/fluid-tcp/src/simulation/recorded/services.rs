@@ -2,7 +2,7 @@
 //!
 //! Where a link repeats lost units and keeps the order, a single erased slot may stop the stream for a round trip, and which
 //! packets it stops depends on the slots that each packet takes. A run whose packets come a slot earlier would be stopped as often, but
-//! at other packets, so that its slow start would end elsewhere. So the n-th packet gets what the n-th of the recorded run got: the slots that went
+//! at other packets, so that its slow start would end elsewhere. So the n-th packet gets the service of the n-th of the recorded run: the slots that went
 //! to repeats before it, the time that its own slots took, and the time until its codewords were decoded.
 
 use std::collections::BTreeMap;

@@ -188,7 +188,7 @@ impl Connections {
         true
     }
 
-    /// Whether so many connections are open that those that are over should be let go.
+    /// Whether enough connections are open to let those go that are over.
     pub(super) fn are_many(&self) -> bool {
         self.open.len() > self.most
     }
@@ -247,7 +247,7 @@ impl Connections {
         }
     }
 
-    /// The connection of a flow; `None` if it is not open, or if there is no such flow.
+    /// The connection of a flow; `None` if it is not open, or no flow has this number.
     #[inline]
     pub(super) fn get_mut(&mut self, flow: usize) -> Option<&mut Connection> {
         let place = match self.places.get(flow) {

@@ -31,7 +31,7 @@ enum Values {
     Each(Vec<Option<Value>>),
 }
 
-/// Values of which each is held once.
+/// Different values, each held once.
 #[derive(Debug, Default)]
 struct Repeated {
     each: Vec<Value>,

@@ -46,7 +46,7 @@ fn middle(bucket: u64, bits: u32) -> u64 {
 }
 
 impl Histogram {
-    /// An empty one of at most `most` buckets, `bits` of which tell values apart.
+    /// An empty histogram of at most `most` buckets, with `bits` bits of a value after the leading one.
     pub(super) fn within(most: usize, bits: u32) -> Self {
         Self {
             most,
