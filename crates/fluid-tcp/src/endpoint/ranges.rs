@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+/// Number of ranges for which a set that has any makes room.
+const FIRST: usize = 16;
+
 /// Disjoint, non-adjacent ranges [start, end).
 ///
 /// There are few ranges at a time, most changes are at the ends, and every ACK searches them, so a sorted deque is
@@ -76,10 +79,18 @@ impl RangeSet {
         if start >= end {
             return;
         }
-        // Most insertions extend the last range.
-        if let Some((first, last)) = self.ranges.back_mut()
-            && (*first..=*last).contains(&start)
-        {
+        // Most insertions extend the last range or come after it.
+        let last = self.ranges.back_mut();
+        if last.as_ref().is_none_or(|(_, last)| *last < start) {
+            (start..end).for_each(added);
+            if self.ranges.capacity() == 0 {
+                // In place of growing by few at a time: where there is a gap, there are more.
+                self.ranges.reserve(FIRST);
+            }
+            self.ranges.push_back((start, end));
+            return;
+        }
+        if let Some((_, last)) = last.filter(|(first, _)| *first <= start) {
             (*last..end).for_each(added);
             *last = end.max(*last);
             return;

@@ -83,7 +83,14 @@ impl ReceiveWindow {
 
     /// Enlarges the buffer if the application has read more in a round trip than in any before. `read` packets have been
     /// read by `now`, and `above` lie between the first gap and the highest packet.
-    pub(super) fn on_read(&mut self, now: Time, rtt: Option<Span>, read: u64, above: u64) {
+    #[inline]
+    pub(super) fn on_read(
+        &mut self,
+        now: Time,
+        rtt: Option<Span>,
+        read: u64,
+        above: impl FnOnce() -> u64,
+    ) {
         if self.room == self.largest {
             return;
         }
@@ -105,7 +112,7 @@ impl ReceiveWindow {
             let more = growth / best.max(1);
             let wanted = twice
                 .saturating_add(more.saturating_mul(2))
-                .saturating_add(above);
+                .saturating_add(above());
             self.room = self.room.max(wanted.min(self.largest));
             self.best_round = copied;
         }
@@ -141,7 +148,7 @@ mod tests {
                 window.on_packet();
             }
             read += round;
-            window.on_read(now, Some(rtt), read, 0);
+            window.on_read(now, Some(rtt), read, || 0);
             seen.push(window.room);
         }
         assert_eq!(seen, [55, 120, 240, 480]);
@@ -160,10 +167,10 @@ mod tests {
         let rooms = [1, 90].map(|step| {
             let mut window = window(55, 13_000).unwrap();
             let rtt = Some(Span::from_millis(100));
-            window.on_read(begun, rtt, 10, 0);
+            window.on_read(begun, rtt, 10, || 0);
             (10 + step..=100)
                 .step_by(usize::try_from(step).unwrap())
-                .for_each(|read| window.on_read(at, rtt, read, 0));
+                .for_each(|read| window.on_read(at, rtt, read, || 0));
             (window.room, window.best_round)
         });
         // Twice what was read, and twice that again for each of the eight times by which it exceeds the first ten.
@@ -204,11 +211,11 @@ mod tests {
         let mut window = window(55, 100).unwrap();
         let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
         let rtt = Some(Span::from_millis(100));
-        window.on_read(at(50), rtt, 40, 0);
-        window.on_read(at(100), None, 40, 0);
-        window.on_read(at(100), rtt, 10, 0);
+        window.on_read(at(50), rtt, 40, || 0);
+        window.on_read(at(100), None, 40, || 0);
+        window.on_read(at(100), rtt, 10, || 0);
         assert_eq!(window.room, 55);
-        window.on_read(at(200), rtt, 50, 0);
+        window.on_read(at(200), rtt, 50, || 0);
         assert_eq!(window.room, 100);
     }
 

@@ -211,9 +211,9 @@ impl Receiver {
         }
         self.rtt = rtt();
         if let Some(window) = &mut self.window {
-            let highest = self.out_of_order.highest();
-            let above = highest.map_or(0, |end| end - self.rcv_nxt);
-            window.on_read(now, self.rtt, self.rcv_nxt, above);
+            let (next, above_gap) = (self.rcv_nxt, &self.out_of_order);
+            let above = || above_gap.highest().map_or(0, |end| end - next);
+            window.on_read(now, self.rtt, next, above);
         }
     }
 

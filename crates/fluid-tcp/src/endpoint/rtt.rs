@@ -24,7 +24,15 @@ pub struct RtoSettings {
     pub margin: Span,
 }
 
-/// The variance part of Linux, ns. All values stand for four mean deviations.
+/// The variance part of the RTO, ns. All values but RTTVAR stand for four mean deviations.
+#[derive(Debug, Clone, Copy)]
+enum Variance {
+    /// RTTVAR.
+    Rfc6298(i64),
+    Linux(Peak),
+}
+
+/// The variance part of Linux.
 #[derive(Debug, Clone, Copy, Default)]
 struct Peak {
     /// `mdev_us`
@@ -35,22 +43,22 @@ struct Peak {
     part: i64,
     /// `rtt_seq`: the round trip ends once a packet from this one on is acknowledged.
     round_end: u64,
+    /// Smallest part.
+    margin: i64,
 }
 
 impl Peak {
     /// Takes the first RTT, ns.
-    fn first(rtt: i64, margin: i64, sent: u64) -> Self {
-        let part = (2 * rtt).max(margin);
-        Self {
-            deviation: 2 * rtt,
-            largest: part,
-            part,
-            round_end: sent,
-        }
+    fn first(&mut self, rtt: i64, sent: u64) {
+        self.deviation = 2 * rtt;
+        self.part = self.deviation.max(self.margin);
+        self.largest = self.part;
+        self.round_end = sent;
     }
 
     /// Takes an RTT that is off srtt by `error`, ns.
-    fn sample(&mut self, error: i64, margin: i64, (acked, sent): (u64, u64)) {
+    #[inline]
+    fn sample(&mut self, error: i64, round: Round) {
         let more = error.abs() - self.deviation / 4;
         self.deviation += if error < 0 && more > 0 {
             more / 8
@@ -59,39 +67,64 @@ impl Peak {
         };
         self.largest = self.largest.max(self.deviation);
         self.part = self.part.max(self.largest);
-        if acked > self.round_end {
+        if round.acked > self.round_end {
             self.part -= (self.part - self.largest) / 4;
-            self.round_end = sent;
-            self.largest = margin;
+            self.round_end = round.sent;
+            self.largest = self.margin;
         }
     }
+}
+
+/// Where a sender is when it takes a sample: all packets below `acked` are acknowledged, and those below `sent` were sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// Lowest packet that is not acknowledged.
+    pub acked: u64,
+    /// Lowest packet that was not sent.
+    pub sent: u64,
 }
 
 /// Estimator of SRTT and RTTVAR, from which the RTO follows.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct RttEstimator {
-    /// SRTT and RTTVAR, ns.
-    estimate: Option<(i64, i64)>,
-    /// The variance part as in Linux, if the settings have a margin.
-    peak: Peak,
+    /// SRTT, ns.
+    srtt: Option<i64>,
     /// Retransmission timeout that follows.
     rto: Span,
+    /// The last sample that has not been taken.
+    latest: Option<Span>,
+    variance: Variance,
     /// Number of doublings of the RTO since the last sample.
     backoff: u32,
     settings: RtoSettings,
-    /// The last sample that has not been taken.
-    latest: Option<Span>,
+}
+
+/// Longest RTT, ns: four deviations are at most half of the largest number.
+const LONGEST: u64 = (i64::MAX / 8) as u64;
+
+/// A time that is at most [`LONGEST`], ns.
+#[inline]
+fn bounded(span: Span) -> i64 {
+    span.as_nanos().min(LONGEST).cast_signed()
 }
 
 impl RttEstimator {
     /// Creates an estimator without samples; its RTO is `settings.first`.
     #[must_use]
     pub fn new(settings: RtoSettings) -> Self {
+        let variance = if settings.margin.is_zero() {
+            Variance::Rfc6298(0)
+        } else {
+            Variance::Linux(Peak {
+                margin: bounded(settings.margin),
+                ..Peak::default()
+            })
+        };
         let mut estimator = Self {
             settings,
-            estimate: None,
-            peak: Peak::default(),
+            srtt: None,
+            variance,
             backoff: 0,
             rto: Span::ZERO,
             latest: None,
@@ -100,25 +133,31 @@ impl RttEstimator {
         estimator
     }
 
-    /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn). All packets below `acked` are
-    /// acknowledged, and those below `sent` were sent.
-    pub fn sample(&mut self, rtt: Span, acked: u64, sent: u64) {
+    /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn).
+    #[inline]
+    pub fn sample(&mut self, rtt: Span, round: Round) {
         self.latest = Some(rtt);
-        // Four deviations are at most half of the largest number.
-        let most = i64::MAX / 8;
-        let [rtt, margin] = [self.on_clock(rtt), self.settings.margin]
-            .map(|span| i64::try_from(span.as_nanos()).map_or(most, |nanos| nanos.min(most)));
-        self.estimate = Some(match self.estimate {
-            None => {
-                self.peak = Peak::first(rtt, margin, sent);
-                (rtt, rtt / 2)
-            }
-            Some((srtt, rttvar)) => {
-                let error = rtt - srtt;
-                self.peak.sample(error, margin, (acked, sent));
-                (srtt + error / 8, rttvar + (error.abs() - rttvar) / 4)
-            }
-        });
+        let rtt = bounded(self.on_clock(rtt));
+        let Some(srtt) = &mut self.srtt else {
+            return self.first(rtt, round);
+        };
+        let error = rtt - *srtt;
+        *srtt += error / 8;
+        match &mut self.variance {
+            Variance::Rfc6298(rttvar) => *rttvar += (error.abs() - *rttvar) / 4,
+            Variance::Linux(peak) => peak.sample(error, round),
+        }
+        self.backoff = 0;
+        self.rto = self.timeout();
+    }
+
+    #[cold]
+    fn first(&mut self, rtt: i64, round: Round) {
+        self.srtt = Some(rtt);
+        match &mut self.variance {
+            Variance::Rfc6298(rttvar) => *rttvar = rtt / 2,
+            Variance::Linux(peak) => peak.first(rtt, round.sent),
+        }
         self.backoff = 0;
         self.rto = self.timeout();
     }
@@ -148,7 +187,7 @@ impl RttEstimator {
     /// Returns the smoothed RTT; `None` before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Span> {
-        self.estimate.map(|(srtt, _)| nanos(srtt))
+        self.srtt.map(nanos)
     }
 
     /// Returns the current RTO, back-off included.
@@ -159,13 +198,12 @@ impl RttEstimator {
 
     #[inline]
     fn timeout(&self) -> Span {
-        let base = match self.estimate {
+        let base = match self.srtt {
             None => self.settings.first,
-            Some((srtt, rttvar)) => {
-                let part = if self.settings.margin.is_zero() {
-                    rttvar.saturating_mul(4)
-                } else {
-                    self.peak.part
+            Some(srtt) => {
+                let part = match &self.variance {
+                    Variance::Rfc6298(rttvar) => 4 * rttvar,
+                    Variance::Linux(peak) => peak.part,
                 };
                 nanos(srtt).saturating_add(nanos(part).max(self.settings.tick))
             }
@@ -198,6 +236,10 @@ fn nanos(value: i64) -> Span {
 mod tests {
     use super::*;
 
+    fn round(acked: u64, sent: u64) -> Round {
+        Round { acked, sent }
+    }
+
     fn estimator(tick: Span) -> RttEstimator {
         RttEstimator::new(RtoSettings {
             first: Span::from_secs(1),
@@ -208,12 +250,17 @@ mod tests {
         })
     }
 
+    fn of_linux(margin: Span) -> RttEstimator {
+        let RttEstimator { settings, .. } = estimator(Span::ZERO);
+        RttEstimator::new(RtoSettings { margin, ..settings })
+    }
+
     #[test]
     fn the_first_sample_sets_srtt_and_half_of_it_as_rttvar() {
         // RFC 6298, Sec. 2.2: RTO = R + max(G, 4 · R/2) = 3 R.
         let mut rtt = estimator(Span::ZERO);
         assert_eq!(rtt.rto(), Span::from_secs(1));
-        rtt.sample(Span::from_millis(100), 0, 0);
+        rtt.sample(Span::from_millis(100), round(0, 0));
         assert_eq!(
             (rtt.srtt(), rtt.rto()),
             (Some(Span::from_millis(100)), Span::from_millis(300))
@@ -224,8 +271,8 @@ mod tests {
     fn later_samples_move_srtt_by_an_eighth_and_rttvar_by_a_quarter() {
         // RFC 6298, Sec. 2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
         let mut rtt = estimator(Span::ZERO);
-        rtt.sample(Span::from_millis(100), 0, 0);
-        rtt.sample(Span::from_millis(180), 0, 0);
+        rtt.sample(Span::from_millis(100), round(0, 0));
+        rtt.sample(Span::from_millis(180), round(0, 0));
         assert_eq!(
             (rtt.srtt(), rtt.rto()),
             (Some(Span::from_millis(110)), Span::from_millis(340))
@@ -245,24 +292,22 @@ mod tests {
         assert_eq!(rtos, [1, 2, 4, 8, 16, 32, 60, 60]);
         (0..200).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Span::from_secs(60));
-        rtt.sample(Span::from_millis(10), 0, 0);
+        rtt.sample(Span::from_millis(10), round(0, 0));
         assert_eq!(rtt.rto(), Span::from_millis(200));
     }
 
     #[test]
     fn a_margin_keeps_the_rto_above_a_constant_rtt() {
-        let mut rtt = estimator(Span::ZERO);
-        rtt.settings.margin = Span::from_millis(200);
+        let mut rtt = of_linux(Span::from_millis(200));
         // A round trip for each sample; the integer quarter stops below 4 ns.
-        (1..200).for_each(|packet| rtt.sample(Span::from_millis(500), packet, packet + 1));
+        (1..200).for_each(|packet| rtt.sample(Span::from_millis(500), round(packet, packet + 1)));
         assert_eq!(rtt.rto().as_nanos() / 4, 700_000_000 / 4);
     }
 
     /// By hand from `tcp_rtt_estimator` of Linux: sample, packets acknowledged and sent, then RTO, in µs.
     #[test]
     fn with_a_margin_the_rto_is_that_of_linux() {
-        let mut rtt = estimator(Span::ZERO);
-        rtt.settings.margin = Span::from_millis(200);
+        let mut rtt = of_linux(Span::from_millis(200));
         let steps = [
             // mdev 200 ms, which is the margin, too: srtt 100.
             (100_000, 0, 10, 300_000),
@@ -278,22 +323,21 @@ mod tests {
             (102_000, 31, 40, 414_500),
         ];
         for (sample, acked, sent, rto) in steps {
-            rtt.sample(Span::from_micros(sample), acked, sent);
+            rtt.sample(Span::from_micros(sample), round(acked, sent));
             assert_eq!(rtt.rto().as_nanos() / 1000, rto, "{sample}");
         }
     }
 
     #[test]
     fn the_longest_spans_do_not_overflow() {
-        let mut rtt = estimator(Span::ZERO);
-        rtt.settings.margin = Span::MAX;
+        let mut rtt = of_linux(Span::MAX);
         for packet in 0..100 {
             let sample = if packet % 2 == 0 {
                 Span::MAX
             } else {
                 Span::ZERO
             };
-            rtt.sample(sample, packet, packet);
+            rtt.sample(sample, round(packet, packet));
             assert_eq!(rtt.rto(), rtt.settings.max);
         }
     }
@@ -301,10 +345,10 @@ mod tests {
     #[test]
     fn a_coarse_clock_measures_whole_ticks_at_least_one() {
         let mut rtt = estimator(Span::from_millis(100));
-        rtt.sample(Span::from_millis(20), 0, 0);
+        rtt.sample(Span::from_millis(20), round(0, 0));
         assert_eq!(rtt.srtt(), Some(Span::from_millis(100)));
         let mut rtt = estimator(Span::from_millis(100));
-        rtt.sample(Span::from_millis(549), 0, 0);
+        rtt.sample(Span::from_millis(549), round(0, 0));
         assert_eq!(rtt.srtt(), Some(Span::from_millis(500)));
     }
 }

@@ -40,7 +40,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent, Growth};
 use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::{Ack, Rwnd};
-use crate::endpoint::rtt::RttEstimator;
+use crate::endpoint::rtt::{Round, RttEstimator};
 use crate::endpoint::{CutFrom, Endpoint, LossDetection};
 use ack_accounting::{AckAccounting, Acknowledged};
 use f_rto::FrtoState;
@@ -336,7 +336,7 @@ impl Sender {
 
     /// Takes the RTT that a handshake measured before the first data.
     pub fn on_handshake(&mut self, rtt: Span) {
-        self.rtt.sample(rtt, self.snd_una, self.snd_nxt);
+        self.rtt.sample(rtt, self.round());
     }
 
     /// Sets the window, in packets, that a handshake advertised. Without it, only [`Endpoint::rwnd`] limits the sender.
@@ -512,6 +512,13 @@ impl Sender {
         }
         let restarts_timer = self.sack_restarts_timer(&sacked);
         self.act_on(&event, duplicate, is_late, restarts_timer);
+    }
+
+    fn round(&self) -> Round {
+        Round {
+            acked: self.snd_una,
+            sent: self.snd_nxt,
+        }
     }
 
     /// The lowest packet not acknowledged; `None` if all are.

@@ -5,7 +5,7 @@
 //! sorting, so a line is a FIFO. Events that are out of order in their line go to a heap beside it. A [`Schedule`] knows
 //! the first event of each line.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use tmt_core::types::Time;
@@ -28,6 +28,12 @@ impl Key {
     #[inline]
     fn precedes(self, other: Self) -> bool {
         self.at < other.at || self.at == other.at && self.sequence < other.sequence
+    }
+
+    /// A number that orders as the key does.
+    #[inline]
+    fn order(self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.sequence)
     }
 }
 
@@ -60,7 +66,7 @@ pub struct Line<E> {
     last: Time,
     /// All other events: their keys, with their places in `pool`, where they lie still. The last one that was taken keeps its
     /// place until the next is.
-    unordered: BinaryHeap<Reverse<(Key, usize)>>,
+    unordered: BinaryHeap<Late>,
     pool: Vec<E>,
     free: Vec<usize>,
     taken: usize,
@@ -70,6 +76,42 @@ pub struct Line<E> {
 struct Entry<E> {
     key: Key,
     event: E,
+}
+
+/// Key of an event that is out of order, and its place. The largest comes first.
+#[derive(Debug, Clone, Copy)]
+struct Late {
+    key: Key,
+    place: usize,
+}
+
+impl Ord for Late {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.order().cmp(&self.key.order())
+    }
+}
+
+impl PartialOrd for Late {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    // Said for the heap, whose steps would else go through a comparison of three outcomes.
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        other.key.order() <= self.key.order()
+    }
+}
+
+impl Eq for Late {}
+
+impl PartialEq for Late {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
 }
 
 impl<E> Line<E> {
@@ -88,7 +130,7 @@ impl<E> Line<E> {
     fn key_of_first(&self) -> Key {
         let ordered = self.first_ordered().map_or(NONE, |entry| entry.key);
         let unordered = self.unordered.peek();
-        ordered.min(unordered.map_or(NONE, |Reverse((key, _))| *key))
+        ordered.min(unordered.map_or(NONE, |late| late.key))
     }
 
     /// Removes the first event, which has this key. Returns it in its slot, and the key of the next one.
@@ -117,7 +159,7 @@ impl<E> Line<E> {
             self.head = self.head.wrapping_add(1);
             return (&self.slots[slot].event, self.key_of_first());
         }
-        if let Some(Reverse((_, place))) = self.unordered.pop() {
+        if let Some(Late { place, .. }) = self.unordered.pop() {
             self.free.push(std::mem::replace(&mut self.taken, place));
         }
         (&self.pool[self.taken], self.key_of_first())
@@ -159,7 +201,7 @@ impl<E: Copy + Default> Line<E> {
             self.pool.push(E::default());
             self.pool.len() - 1
         });
-        self.unordered.push(Reverse((key, place)));
+        self.unordered.push(Late { key, place });
         &mut self.pool[place]
     }
 

@@ -388,8 +388,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[expect(clippy::inline_always, reason = "is part of every ACK")]
     #[inline(always)]
     fn act_after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
+        // Nothing below opens or closes connections before it is used for the last time.
+        let place = self.connections.place(flow as usize);
         loop {
-            let connection = &mut self.connections[flow as usize];
+            let connection = self.connections.at(place);
             let Some(outgoing) = connection.ends.next(now) else {
                 break;
             };
@@ -402,7 +404,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
             self.cross_terrestrial(now, packet, toward);
         }
-        let connection = &mut self.connections[flow as usize];
+        let connection = self.connections.at(place);
         let [timer, due] = connection.ends.near_due();
         let timer = sooner(&mut connection.timer_event, timer);
         if timer.is_some() {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tmt_core::stats::distribution::Distribution;
+use tmt_core::stats::distribution::{Batch, Distribution};
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::{Ends, Outcome, Times};
@@ -48,6 +48,10 @@ impl DelayDistributions {
             queueing: Distribution::within(exact, buckets),
             rtt: Distribution::within(exact, buckets),
         }
+    }
+
+    fn all(&mut self) -> [&mut Distribution; 3] {
+        [&mut self.delay, &mut self.queueing, &mut self.rtt]
     }
 }
 
@@ -138,11 +142,12 @@ impl Counts {
 
     /// Their sums; zero without any.
     fn of_all<'a>(mut each: impl Iterator<Item = &'a Self>) -> Self {
-        let first = each.next().cloned().unwrap_or_default();
-        each.fold(first, Self::and)
+        let mut sum = each.next().cloned().unwrap_or_default();
+        each.for_each(|other| sum.add(other));
+        sum
     }
 
-    fn and(mut self, other: &Self) -> Self {
+    fn add(&mut self, other: &Self) {
         for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
         }
@@ -161,15 +166,14 @@ impl Counts {
             (Some(one), Some(other)) => Some([one[0] + other[0], one[1] + other[1]]),
             (one, other) => one.or(other),
         };
-        self.outcome = match (self.outcome, &other.outcome) {
+        self.outcome = match (self.outcome.take(), &other.outcome) {
             (Some(one), Some(other)) => Some(Box::new(one.and(other))),
             (one, other) => one.or_else(|| other.clone()),
         };
-        self.beside = match (self.beside, &other.beside) {
+        self.beside = match (self.beside.take(), &other.beside) {
             (Some(one), Some(other)) => Some(Box::new(one.and(other))),
             (one, other) => one.or_else(|| other.clone()),
         };
-        self
     }
 }
 
@@ -206,10 +210,12 @@ fn settle(
     distribution: &mut Distribution,
     total: Option<&mut Distribution>,
 ) {
-    distribution.push_all(waiting);
+    let batch = Batch::from(std::mem::take(waiting));
+    distribution.push_all(&batch);
     if let Some(total) = total {
-        total.push_all(waiting);
+        total.push_all(&batch);
     }
+    *waiting = batch.into_spans();
     waiting.clear();
 }
 
@@ -269,9 +275,10 @@ impl FlowTally {
 
     /// Takes in the counts of such a flow, which has ended.
     pub(crate) fn take_in(&mut self, other: &Self) {
-        let closed = self.closed.take();
-        let sum = closed.map_or_else(|| other.counts.clone(), |closed| closed.and(&other.counts));
-        self.closed = Some(Box::new(sum));
+        match &mut self.closed {
+            Some(closed) => closed.add(&other.counts),
+            closed => *closed = Some(Box::new(other.counts.clone())),
+        }
     }
 
     /// The counts of the flow, and those that it has taken in.
@@ -366,6 +373,21 @@ impl FlowTally {
         settle(&mut self.delay, own, total);
     }
 
+    /// As the settling of each, when no others follow.
+    fn settle_all(&mut self) {
+        let mut total = self.total.as_ref().map(|total| total.borrow_mut());
+        let mut total = total.iter_mut().flat_map(|total| total.all());
+        let mut own = self.distributions.borrow_mut();
+        let waiting = [&mut self.delay, &mut self.queueing, &mut self.rtt];
+        for (waiting, own) in waiting.into_iter().zip(own.all()) {
+            let batch = Batch::from(std::mem::take(waiting));
+            if let Some(total) = total.next() {
+                total.push_all(&batch);
+            }
+            own.take_all(batch);
+        }
+    }
+
     /// Counts what happens to a transmission beside the link.
     pub(crate) fn count_beside(&mut self, side: Side, what: fn(&mut Met) -> &mut u64) {
         let beside = self.counts.beside.as_mut();
@@ -439,9 +461,7 @@ impl FlowTally {
         begins: Option<bool>,
         bulk: impl Fn(u64) -> u64,
     ) {
-        self.settle_queueing();
-        self.settle_delay();
-        self.settle_rtt();
+        self.settle_all();
         let reordering = self.reordering.as_deref();
         self.counts.extents = reordering.map_or_else(Extents::default, Reordering::extents);
         let values = &mut self.counts.values;

@@ -34,7 +34,7 @@ const LEAST_BUCKETS: usize = 64;
 pub struct Distribution {
     exact_up_to: u64,
     /// Single values, and repeated values with their counts, while the distribution is exact.
-    singles: Vec<u64>,
+    singles: Vec<Span>,
     repeated: Vec<(u64, u64)>,
     /// Whether values are in the histogram.
     coarse: bool,
@@ -44,6 +44,40 @@ pub struct Distribution {
     sum: u128,
     min: u64,
     max: u64,
+}
+
+/// Spans to add to one distribution or several: their extremes and sum are computed once.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    spans: Vec<Span>,
+    min: u64,
+    max: u64,
+    sum: u128,
+}
+
+impl From<Vec<Span>> for Batch {
+    fn from(spans: Vec<Span>) -> Self {
+        let (mut min, mut max, mut sum) = (u64::MAX, 0, 0);
+        for nanos in spans.iter().map(|span| span.as_nanos()) {
+            min = min.min(nanos);
+            max = max.max(nanos);
+            sum += u128::from(nanos);
+        }
+        Self {
+            spans,
+            min,
+            max,
+            sum,
+        }
+    }
+}
+
+impl Batch {
+    /// The spans.
+    #[must_use]
+    pub fn into_spans(self) -> Vec<Span> {
+        self.spans
+    }
 }
 
 /// Order statistics and mean of a [`Distribution`], in seconds; all are `null` if it is empty.
@@ -161,25 +195,37 @@ impl Distribution {
     }
 
     /// Adds several spans: the same as [`Self::push`] with each.
-    pub fn push_all(&mut self, spans: &[Span]) {
-        let room = self.exact_up_to.saturating_sub(self.exact);
-        if !self.coarse && spans.len() as u64 > room {
-            return spans.iter().for_each(|span| self.push(*span));
-        }
-        let (mut min, mut max, mut sum) = (self.min, self.max, self.sum);
-        for nanos in spans.iter().map(|span| span.as_nanos()) {
-            min = min.min(nanos);
-            max = max.max(nanos);
-            sum += u128::from(nanos);
-        }
-        (self.min, self.max, self.sum) = (min, max, sum);
+    pub fn push_all(&mut self, batch: &Batch) {
         if self.coarse {
-            self.histogram.add_all(spans);
+            self.histogram.add_all(&batch.spans);
+        } else if self.has_room(batch) {
+            self.exact += batch.spans.len() as u64;
+            self.singles.extend_from_slice(&batch.spans);
         } else {
-            self.exact += spans.len() as u64;
-            self.singles
-                .extend(spans.iter().map(|span| span.as_nanos()));
+            return batch.spans.iter().for_each(|span| self.push(*span));
         }
+        self.note(batch);
+    }
+
+    /// As [`Self::push_all`]; without a copy if these spans are the first and the distribution stays exact.
+    pub fn take_all(&mut self, batch: Batch) {
+        if self.count() > 0 || !self.has_room(&batch) {
+            return self.push_all(&batch);
+        }
+        self.note(&batch);
+        self.exact = batch.spans.len() as u64;
+        self.singles = batch.spans;
+    }
+
+    /// Whether the distribution stays exact with these spans.
+    fn has_room(&self, batch: &Batch) -> bool {
+        self.exact_up_to.saturating_sub(self.exact) >= batch.spans.len() as u64
+    }
+
+    fn note(&mut self, batch: &Batch) {
+        self.min = self.min.min(batch.min);
+        self.max = self.max.max(batch.max);
+        self.sum += batch.sum;
     }
 
     /// Adds one span per item. Runs of equal spans are cheap.
@@ -213,7 +259,7 @@ impl Distribution {
             self.switch_to_histogram();
             self.histogram.add(nanos, times);
         } else if times == 1 {
-            self.singles.push(nanos);
+            self.singles.extend(Span::from_nanos(nanos));
         } else {
             match self.repeated.last_mut() {
                 Some((value, so_far)) if *value == nanos => *so_far += times,
@@ -226,9 +272,7 @@ impl Distribution {
     #[cold]
     fn switch_to_histogram(&mut self) {
         self.coarse = true;
-        for value in std::mem::take(&mut self.singles) {
-            self.histogram.add(value, 1);
-        }
+        self.histogram.add_all(&std::mem::take(&mut self.singles));
         for (value, times) in std::mem::take(&mut self.repeated) {
             self.histogram.add(value, times);
         }
@@ -283,7 +327,7 @@ impl Distribution {
     /// The percentiles, with the single values in `singles`, whose order changes.
     fn percentiles_among<const N: usize>(
         &self,
-        singles: &mut [u64],
+        singles: &mut [Span],
         percents: [u64; N],
     ) -> [Option<Span>; N] {
         let count = self.count();
@@ -294,22 +338,21 @@ impl Distribution {
             let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
             u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count)
         });
-        let values = match self.precision() {
+        match self.precision() {
             Precision::Exact => self.exact_ranks(singles, ranks),
             Precision::Bits(_) => ranks.map(|rank| {
                 let value = self.histogram.nearest(rank)?;
-                Some(value.clamp(self.min, self.max))
+                Span::from_nanos(value.clamp(self.min, self.max))
             }),
-        };
-        values.map(|value| value.and_then(Span::from_nanos))
+        }
     }
 
     /// The values of these ranks while the distribution is exact.
     fn exact_ranks<const N: usize>(
         &self,
-        singles: &mut [u64],
+        singles: &mut [Span],
         ranks: [u64; N],
-    ) -> [Option<u64>; N] {
+    ) -> [Option<Span>; N] {
         if self.repeated.is_empty() && singles.len() <= FEW {
             singles.sort_unstable();
             let place = |rank| usize::try_from(rank - 1).ok();
@@ -333,7 +376,7 @@ impl Distribution {
     pub fn counts(&self) -> Vec<(Span, u64)> {
         let mut values = match self.precision() {
             Precision::Exact => {
-                let singles = self.singles.iter().map(|&value| (value, 1));
+                let singles = self.singles.iter().map(|value| (value.as_nanos(), 1));
                 let mut values: Vec<_> = singles.chain(self.repeated.iter().copied()).collect();
                 values.sort_unstable();
                 values
@@ -364,7 +407,7 @@ impl Distribution {
         self.quantiles_among(&mut singles, offset)
     }
 
-    fn quantiles_among(&self, singles: &mut [u64], offset: Span) -> Quantiles {
+    fn quantiles_among(&self, singles: &mut [Span], offset: Span) -> Quantiles {
         let seconds =
             |span: Option<Span>| span.map(|span| span.saturating_add(offset).as_secs_f64());
         let percentiles = self.percentiles_among(singles, [50, 85, 95, 99]);
@@ -382,11 +425,14 @@ impl Distribution {
 }
 
 /// Repeated values in ascending order, with the number of values up to each.
-struct Cumulated(Vec<(u64, u64)>);
+struct Cumulated(Vec<(Span, u64)>);
 
 impl Cumulated {
     fn of(repeated: &[(u64, u64)]) -> Self {
-        let mut values = repeated.to_vec();
+        let spans = repeated.iter();
+        let mut values: Vec<_> = spans
+            .filter_map(|&(value, times)| Some((Span::from_nanos(value)?, times)))
+            .collect();
         values.sort_unstable();
         let mut total = 0;
         for (_, count) in &mut values {
@@ -397,14 +443,14 @@ impl Cumulated {
     }
 
     /// Number of repeated values for which `is_below` is true, as it is for all smaller ones.
-    fn count(&self, is_below: impl Fn(u64) -> bool) -> u64 {
+    fn count(&self, is_below: impl Fn(Span) -> bool) -> u64 {
         let end = self.0.partition_point(|&(value, _)| is_below(value));
         self.0[..end].last().map_or(0, |&(_, count)| count)
     }
 
     /// The value of this rank, from 1, among the repeated ones and `singles`, whose first `below` are smaller; it sorts them in
     /// part.
-    fn select(&self, singles: &mut [u64], below: &mut usize, rank: u64) -> Option<u64> {
+    fn select(&self, singles: &mut [Span], below: &mut usize, rank: u64) -> Option<Span> {
         let (mut from, mut to) = (*below, singles.len());
         while from < to {
             // Without repeated values it is known which one is looked for.
@@ -589,9 +635,10 @@ mod tests {
         ) {
             let sketch = within(&values, exact_up_to, buckets);
             let mut in_lots = Distribution::within(exact_up_to, buckets);
-            for lot in values.chunks(7) {
+            for (number, lot) in values.chunks(7).enumerate() {
                 let spans: Vec<Span> = lot.iter().filter_map(|nanos| Span::from_nanos(*nanos)).collect();
-                in_lots.push_all(&spans);
+                let batch = Batch::from(spans);
+                if number % 2 == 0 { in_lots.take_all(batch) } else { in_lots.push_all(&batch) }
             }
             prop_assert_eq!(format!("{in_lots:?}"), format!("{sketch:?}"));
             let mut sorted = values.clone();

@@ -100,7 +100,7 @@ impl Sender {
             ),
         };
         if let Some(sent) = first {
-            self.rtt.sample(now.since(sent), self.snd_una, self.snd_nxt);
+            self.rtt.sample(now.since(sent), self.round());
         }
         last.map(|sent| now.since(sent))
     }

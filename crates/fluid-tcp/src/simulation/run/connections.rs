@@ -239,12 +239,18 @@ impl Connections {
 
     /// Place of a flow.
     #[inline]
-    fn place(&self, flow: usize) -> usize {
+    pub(super) fn place(&self, flow: usize) -> usize {
         if self.places.is_empty() {
             flow
         } else {
             self.places[flow] as usize
         }
+    }
+
+    /// The connection at this place, until others are opened or closed.
+    #[inline]
+    pub(super) fn at(&mut self, place: usize) -> &mut Connection {
+        &mut self.open[place]
     }
 
     /// The connection of a flow; `None` if it is not open, or no flow has this number.

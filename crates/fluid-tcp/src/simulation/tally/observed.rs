@@ -236,7 +236,7 @@ impl<'a> Observed<'a> {
     ) -> Option<f64> {
         let times = &of(self.counts.outcome.as_deref()?)?.complete;
         let mut distribution = Distribution::within(times.len().max(1), 1);
-        distribution.push_all(times);
+        distribution.extend(times, |time| *time);
         statistic(distribution.quantiles(Span::ZERO)).filter(|_| !times.is_empty())
     }
 
