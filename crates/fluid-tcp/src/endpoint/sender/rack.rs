@@ -52,7 +52,8 @@ pub(super) struct Rack {
     /// once, which a quiet sender need not list.
     order: VecDeque<(u64, u32, Time)>,
     unlisted: Option<u64>,
-    /// Turn of the last transmission listed.
+    /// The last transmission listed, which may have left the list: packet, time, turn.
+    last: (u64, Time),
     turn: u8,
 }
 
@@ -93,15 +94,16 @@ impl Rack {
     /// Notes a transmission of `packet`, and returns its turn. Before any but the first of a packet, all must be listed.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32, is_quiet: bool) -> u8 {
-        if is_quiet || self.unlisted.is_some() {
+        // Packets that are not listed have no turn but the first.
+        if is_quiet && self.turn == 0 || self.unlisted.is_some() {
             self.unlisted.get_or_insert(packet);
             return 0;
         }
-        self.turn = match self.order.back() {
-            Some((before, _, sent)) if *sent == now => {
-                self.turn.saturating_add(u8::from(packet < *before))
-            }
-            _ => 0,
+        let (before, sent) = std::mem::replace(&mut self.last, (packet, now));
+        self.turn = if sent == now {
+            self.turn.saturating_add(u8::from(packet < before))
+        } else {
+            0
         };
         self.order.push_back((packet, copy, now));
         self.turn
@@ -168,7 +170,9 @@ impl Sender {
             .map(|(packet, entry)| (order(packet, entry), entry.transmissions))
             .collect();
         open.sort_unstable();
-        rack.turn = open.last().map_or(0, |((_, turn, _), _)| *turn);
+        if let Some(((sent, turn, packet), _)) = open.last() {
+            (rack.last, rack.turn) = ((*packet, *sent), *turn);
+        }
         rack.order.extend(
             open.into_iter()
                 .map(|((sent, _, packet), copy)| (packet, copy, sent)),
@@ -216,8 +220,11 @@ impl Sender {
                 .outstanding
                 .entries(first.max(self.snd_una)..self.snd_nxt);
             let sent = sent.map(|(packet, entry)| (packet, entry.transmissions, entry.sent));
+            let listed = rack.order.len();
             rack.order.extend(sent);
-            rack.turn = 0;
+            if let Some((packet, _, sent)) = rack.order.range(listed..).last() {
+                (rack.last, rack.turn) = ((*packet, *sent), 0);
+            }
         }
     }
 

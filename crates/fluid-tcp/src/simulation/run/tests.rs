@@ -61,3 +61,37 @@ proptest! {
         prop_assert_eq!(run(&setup, link(), &mut NoProbe).unwrap(), watched.unwrap());
     }
 }
+
+/// A probe that stops a run that sends ever more.
+#[derive(Default)]
+struct Limited {
+    sent: u64,
+}
+
+impl Probe for Limited {
+    fn can_stop(&self) -> bool {
+        true
+    }
+
+    fn stops(&self, _now: Time) -> bool {
+        self.sent > 5_000
+    }
+
+    fn on_sent(&mut self, _now: Time, _transmission: Transmission) {
+        self.sent += 1;
+    }
+}
+
+/// The proxy refuses what finds its buffer full, at the instant at which it was sent. Its answer is no reason to send it again at that
+/// instant, over and over.
+#[test]
+fn a_full_proxy_beside_its_senders_does_not_stop_the_clock() {
+    for flows in 2..7 {
+        let flow = Flow::new("reno".parse().unwrap(), Profile::Linux.endpoint());
+        let mut setup = Setup::new(vec![flow; flows], Span::from_millis(20), Span::from_secs(1));
+        setup.buffer = Buffer::Packets(200);
+        setup.path.split = Some(crate::simulation::path::SplitWindow::Share);
+        let link = setup.synthetic_link(BitRate(1_200_000), None).unwrap();
+        assert_eq!(run(&setup, link, &mut Limited::default()).err(), None);
+    }
+}
