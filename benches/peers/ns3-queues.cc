@@ -1,10 +1,12 @@
 // One run of ns-3.37 with a queue discipline in front of a link, settings as KEY VALUE pairs:
 //   ns3-queues queue Red set ns3::RedQueueDisc::MinTh=20 flows 5 rate 10Mbps delay 50ms seed 1 duration 80
-// Prints one line: packets delivered in order, mean queueing delay and its 95th percentile in ns; all from `skip` seconds on.
+// Prints one line: packets delivered in order, mean queueing delay and its 95th percentile in ns, and the packets of each flow if
+// `access` is set; all from `skip` seconds on.
 //
 // queue     a discipline of ns-3 without `QueueDisc`: Red, Pie, FqCoDel, CoDel
 // size      bytes of an IP packet with the two of PPP; buffer: packets, the one in service not included
 // quantum   bytes that a queue of FqCoDel may send in its turn
+// access    delays from a host of its own for each flow to the queue, as 5ms,35ms; without, one host has all and the queue
 // start     flows start at times that are uniform in 0 … start s
 // set       an attribute, such as ns3::RedQueueDisc::Gentle=true; may stand more than once
 // log       a file: a row for each packet that reaches the discipline, with the number of its queue under FqCoDel, its size as
@@ -24,6 +26,8 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -41,6 +45,7 @@ constexpr uint32_t FLOWS = 1024;
 std::map<std::string, std::string> options = {
     {"queue", "Pie"},
     {"variant", "TcpNewReno"},
+    {"access", ""},
     {"flows", "1"},
     {"rate", "10Mbps"},
     {"delay", "50ms"},
@@ -73,8 +78,8 @@ std::vector<int64_t> delays_ns;
 std::vector<Arrival> arrivals;
 std::map<Ptr<const QueueDiscItem>, size_t> places;
 Ptr<NetDeviceQueue> gate;
-Ptr<PacketSink> sink;
-uint64_t skipped_bytes = 0;
+std::vector<Ptr<PacketSink>> sinks;
+std::vector<uint64_t> skipped_bytes;
 
 void
 OnArrival(Ptr<const QueueDiscItem> item)
@@ -125,7 +130,10 @@ OnServiceEnd(Ptr<const Packet>)
 void
 OnSkipped()
 {
-    skipped_bytes = sink->GetTotalRx();
+    for (const auto& sink : sinks)
+    {
+        skipped_bytes.push_back(sink->GetTotalRx());
+    }
 }
 
 bool
@@ -212,17 +220,39 @@ main(int count, char** words)
     devices.Get(0)->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&OnServiceBegin));
     devices.Get(0)->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&OnServiceEnd));
 
-    PacketSinkHelper receiving("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), PORT));
-    ApplicationContainer receivers = receiving.Install(nodes.Get(1));
-    receivers.Start(Seconds(0));
-    sink = DynamicCast<PacketSink>(receivers.Get(0));
-    BulkSendHelper sending("ns3::TcpSocketFactory", InetSocketAddress(interfaces.GetAddress(1), PORT));
-    sending.SetAttribute("MaxBytes", UintegerValue(0));
-    sending.SetAttribute("SendSize", UintegerValue(segment));
-    auto start = CreateObject<UniformRandomVariable>();
-    for (uint64_t flow = 0; flow < std::stoul(options["flows"]); ++flow)
+    std::vector<Ptr<Node>> hosts;
+    std::istringstream delays(options["access"]);
+    for (std::string delay; std::getline(delays, delay, ',');)
     {
-        sending.Install(nodes.Get(0)).Start(Seconds(start->GetValue(0, std::stod(options["start"]))));
+        auto host = CreateObject<Node>();
+        stack.Install(host);
+        link.SetDeviceAttribute("DataRate", StringValue("1Gbps"));
+        link.SetChannelAttribute("Delay", StringValue(delay));
+        addresses.NewNetwork();
+        addresses.Assign(link.Install(host, nodes.Get(0)));
+        hosts.push_back(host);
+    }
+    bool has_access = !hosts.empty();
+    if (has_access)
+    {
+        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    }
+    else
+    {
+        hosts.assign(std::stoul(options["flows"]), nodes.Get(0));
+    }
+    auto start = CreateObject<UniformRandomVariable>();
+    for (size_t flow = 0; flow < hosts.size(); ++flow)
+    {
+        uint16_t port = PORT + flow;
+        PacketSinkHelper receiving("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
+        ApplicationContainer receivers = receiving.Install(nodes.Get(1));
+        receivers.Start(Seconds(0));
+        sinks.push_back(DynamicCast<PacketSink>(receivers.Get(0)));
+        BulkSendHelper sending("ns3::TcpSocketFactory", InetSocketAddress(interfaces.GetAddress(1), port));
+        sending.SetAttribute("MaxBytes", UintegerValue(0));
+        sending.SetAttribute("SendSize", UintegerValue(segment));
+        sending.Install(hosts[flow]).Start(Seconds(start->GetValue(0, std::stod(options["start"]))));
     }
     Simulator::Schedule(skip, &OnSkipped);
     Simulator::Stop(Seconds(std::stod(options["duration"])));
@@ -247,8 +277,18 @@ main(int count, char** words)
     // The items that are left end before the simulator does.
     places.clear();
     taken = nullptr;
-    std::cout << (sink->GetTotalRx() - skipped_bytes) / segment << ' ' << sum_ns / delays_ns.size() << ' '
-              << delays_ns.at(delays_ns.size() * 95 / 100) << '\n';
+    std::vector<uint64_t> packets;
+    for (size_t flow = 0; flow < sinks.size(); ++flow)
+    {
+        packets.push_back((sinks[flow]->GetTotalRx() - skipped_bytes[flow]) / segment);
+    }
+    std::cout << std::accumulate(packets.begin(), packets.end(), uint64_t{0}) << ' ' << sum_ns / delays_ns.size() << ' '
+              << delays_ns.at(delays_ns.size() * 95 / 100);
+    for (uint64_t own : packets)
+    {
+        has_access ? std::cout << ' ' << own : std::cout;
+    }
+    std::cout << '\n';
     Simulator::Destroy();
     return 0;
 }
