@@ -129,7 +129,7 @@ impl Column {
             },
             Values::Repeated(repeated) if repeated.each.is_empty() => {
                 self.kind = Some(value.kind());
-                self.values = Values::Common(value, Vec::from([row..row + 1]));
+                self.values = Values::Common(value, std::iter::once(row..row + 1).collect());
             }
             _ => self.leave(),
         }

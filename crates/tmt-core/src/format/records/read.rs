@@ -81,7 +81,7 @@ impl Records {
         let whole: Vec<bool> = kept(&names).iter().map(|most| stated <= *most).collect();
         let places: Vec<usize> = names.iter().map(|name| table.place(name)).collect();
         while let Some(arrays) = batches.next()? {
-            let rows = arrays.first().map_or(0, |array| array.len());
+            let rows = arrays.first().map_or(0, Array::len);
             for ((array, place), whole) in arrays.iter().zip(&places).zip(&whole) {
                 let column = &mut table.columns[*place];
                 let first = table.rows;
