@@ -172,6 +172,166 @@ fn results_of_tcp_are_compared_as_those_of_a_sweep_with_one_cell() {
     }
 }
 
+/// The commands of a page, as they are typed.
+fn commands(page: &str) -> String {
+    let (_, commands) = page.split_once("aria-label=\"Commands\">").unwrap();
+    let (commands, _) = commands.split_once("</pre>").unwrap();
+    let escapes = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ];
+    escapes
+        .iter()
+        .fold(commands.to_owned(), |text, (from, to)| {
+            text.replace(from, to)
+        })
+}
+
+/// Figures of papers by name, of a file with quotes in its name, and with changed settings.
+#[test]
+fn the_command_of_figures_makes_their_document_again() {
+    let folder = Folder::new();
+    let shown = tmt("reproduce --list --json").run().ok().stdout;
+    assert!(String::from_utf8(shown).unwrap().contains("barakat-fig15"));
+    let own = project("crates/tmt-study/figures/barakat-fig15.toml");
+    let own = fs::read_to_string(own).unwrap();
+    folder.write("it's mine.toml", own.replacen("barakat-fig15", "mine", 1));
+    for figures in [
+        "kuhn-fig6 barakat-fig15",
+        "'it'\\''s mine.toml' --set p=0.01",
+    ] {
+        bash(
+            &folder,
+            &format!("tmt -q reproduce {figures} --json > figures.json || [ -s figures.json ]"),
+        )
+        .ok();
+        let first = fs::read(folder.path("figures.json")).unwrap();
+        let page = page(&folder, "figures.json");
+        assert!(page.contains("Asked: figures and tables of papers"));
+        let typed = commands(&page);
+        assert!(
+            typed.starts_with(&format!("tmt reproduce {figures} --json > figures.json\n")),
+            "{typed}"
+        );
+        fs::remove_file(folder.path("figures.json")).unwrap();
+        bash(&folder, &format!("set +e\n{typed}\n[ -s figures.json ]")).ok();
+        assert!(first == fs::read(folder.path("figures.json")).unwrap());
+    }
+}
+
+/// Several decades need a logarithmic scale; it is chosen for each quantity.
+#[test]
+fn published_values_of_several_decades_have_a_logarithmic_scale() {
+    let folder = Folder::new();
+    folder.write(
+        "pairs.csv",
+        "row,quantity,unit,published,ours\na,loss,,0.001,0.002\na,delay,s,1,2\nb,loss,,0.2,0\nb,delay,s,90,100\nc,gain,,-1,900\n",
+    );
+    let found = page(&folder, "pairs.csv");
+    let found: serde_json::Value = serde_json::from_str(data(&found)).unwrap();
+    assert_eq!(found["pair"]["log"], serde_json::json!([0, 2]));
+    let picture = tmt("plot pairs.csv").within(&folder).run().ok();
+    let picture = String::from_utf8(picture.stdout).unwrap();
+    assert!(
+        picture.contains("loss: 1 value of zero or less not on the logarithmic axis"),
+        "{picture}"
+    );
+}
+
+/// Tables with rows of all flows together, as the Python package has them of a sweep, and results of TCP alone: means over the runs.
+#[test]
+fn rows_of_all_flows_together_make_the_answer() {
+    let folder = Folder::new();
+    let plain = sweep(500_000_000, [1, 2, 3], 0);
+    let scoped = plain
+        .lines()
+        .enumerate()
+        .flat_map(|(number, line)| match number {
+            0 => vec![line.replace("flow,", "scope,flow,").replace("total_", "")],
+            1..7 => {
+                let fields: Vec<&str> = line.splitn(6, ',').collect();
+                let [cell, scheme, run, seed, _, rest] = fields[..] else {
+                    panic!()
+                };
+                let row = |scope: &str, flow: &str, rest: &str| {
+                    format!("{cell},{scheme},{run},{seed},{scope},{flow},{rest}")
+                };
+                vec![
+                    row("total", "", rest),
+                    row("flow", "0", "1,500000000,,tmt 0"),
+                ]
+            }
+            _ => vec![line.replacen(",,,,,", ",,,,,,", 1)],
+        });
+    let scoped: Vec<String> = scoped.map(|line| line + "\n").collect();
+    folder.write("plain.csv", &plain);
+    folder.write("scoped.csv", scoped.concat());
+    let [plain, scoped] = ["plain.csv", "scoped.csv"].map(|name| page(&folder, name));
+    assert_eq!(answer(&scoped), answer(&plain));
+    assert_eq!(data(&scoped), data(&plain));
+    assert!(scoped.contains("1 cell without a result, shown as gaps: refused"));
+
+    let run = "-q tcp --link synthetic --rate 2Mbps --rtt 100ms --duration 5s --loss bernoulli:0.01 --seeds 3 --flows 2";
+    let json = tmt(&format!("{run} --results runs.csv --json"))
+        .within(&folder)
+        .run()
+        .ok()
+        .stdout;
+    let found: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    folder.write("runs.json", String::from_utf8(json).unwrap());
+    let mean = &found["results"]["mean"]["goodput_bps"];
+    let part = |name: &str| mean[name].as_f64().unwrap();
+    assert!(part("ci95") > 1e3);
+    let [table, document] = ["runs.csv", "runs.json"].map(|name| page(&folder, name));
+    assert_eq!(answer(&table), answer(&document));
+    let (start, end) = ("The goodput is ", " (95 % interval, 3 runs).");
+    let numbers = answer(&table)
+        .strip_prefix(start)
+        .unwrap()
+        .strip_suffix(end)
+        .unwrap();
+    let [value, "±", half, unit] = numbers.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("{numbers}")
+    };
+    let size = if unit == "kbps" { 1e3 } else { 1e6 };
+    let [value, half] = [value, half].map(|text| text.parse::<f64>().unwrap() * size);
+    assert!(
+        (value / part("mean") - 1.0).abs() < 0.05 && (half / part("ci95") - 1.0).abs() < 0.06,
+        "{numbers}"
+    );
+    assert!(document.contains("# This document has no parameter file in it."));
+}
+
+/// What a page does not show changes nothing of it; what all runs share is a parameter, also where cells were refused.
+#[test]
+fn further_columns_of_a_sweep_are_left_out_unless_all_runs_share_them() {
+    let folder = Folder::new();
+    let plain = sweep(500_000_000, [1, 2, 3], 0);
+    folder.write("results.csv", &plain);
+    let first = page(&folder, "results.csv");
+    let wider = |value: fn(usize) -> String| {
+        let mut lines = plain.lines().enumerate();
+        let (_, head) = lines.next().unwrap();
+        let rows = lines.map(|(number, line)| format!("{line},{}\n", value(number)));
+        let further = format!("{head},further\n{}", rows.collect::<String>());
+        folder.write("results.csv", further);
+        page(&folder, "results.csv")
+    };
+    assert!(wider(|number| number.to_string()) == first);
+    let shared = wider(|number| {
+        if number > 6 {
+            String::new()
+        } else {
+            "7".to_owned()
+        }
+    });
+    assert!(shared.contains("<td class=\"word\">further</td><td class=\"word\">7</td>"));
+    assert_eq!(data(&shared), data(&first));
+}
+
 #[test]
 fn commands_of_a_page_make_its_table_again() {
     let folder = Folder::new();
@@ -191,20 +351,7 @@ fn commands_of_a_page_make_its_table_again() {
     ] {
         tmt(&run).arg(name).within(&folder).run().ok();
         let first = fs::read(folder.path(name)).unwrap();
-        let page = page(&folder, name);
-        let (_, commands) = page.split_once("aria-label=\"Commands\">").unwrap();
-        let (commands, _) = commands.split_once("</pre>").unwrap();
-        let commands = [
-            ("&lt;", "<"),
-            ("&gt;", ">"),
-            ("&quot;", "\""),
-            ("&#39;", "'"),
-            ("&amp;", "&"),
-        ]
-        .iter()
-        .fold(commands.to_owned(), |text, (from, to)| {
-            text.replace(from, to)
-        });
+        let commands = commands(&page(&folder, name));
         fs::remove_file(folder.path(name)).unwrap();
         bash(&folder, &commands).ok();
         assert!(first == fs::read(folder.path(name)).unwrap(), "{name}");

@@ -163,6 +163,32 @@ impl Point {
     }
 }
 
+/// Whether values need a logarithmic axis: the positive ones span more than two decades, and none is negative.
+#[must_use]
+pub fn spans_decades(values: impl IntoIterator<Item = f64>) -> bool {
+    const WIDE: f64 = 100.0;
+    let finite = values.into_iter().filter(|value| value.is_finite());
+    let (least, smallest, greatest) = finite.fold(
+        (0.0_f64, f64::INFINITY, 0.0_f64),
+        |(least, smallest, greatest), value| {
+            let positive = if value > 0.0 { value } else { f64::INFINITY };
+            (
+                least.min(value),
+                smallest.min(positive),
+                greatest.max(value),
+            )
+        },
+    );
+    least >= 0.0 && greatest > WIDE * smallest
+}
+
+/// The note on values that a logarithmic axis cannot show.
+#[must_use]
+pub fn not_on_axis(label: &str, count: usize) -> String {
+    let count = counted(count, "value");
+    format!("{label}: {count} of zero or less not on the logarithmic axis")
+}
+
 /// The text of a count with a word: `1 value`, `1,000 values`.
 #[must_use]
 pub fn counted(count: usize, word: &str) -> String {
@@ -188,6 +214,17 @@ mod tests {
         assert_eq!(Unit::Seconds.shown(0.0), (1e-9, "ns"));
         assert_eq!(Unit::BitsPerSecond.shown(2.5e6), (1e6, "Mbps"));
         assert_eq!(Unit::None.shown(7.0), (1.0, ""));
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_from_two_decades_on() {
+        assert!(spans_decades([1.0, 100.1]));
+        assert!(!spans_decades([1.0, 100.0]));
+        // Zeros do not count, gaps neither; a negative value has no place on such an axis.
+        assert!(spans_decades([0.0, 1.0, f64::NAN, 200.0]));
+        assert!(!spans_decades([0.0, 150.0, 200.0]));
+        assert!(!spans_decades([-1.0, 1.0, 200.0]));
+        assert!(!spans_decades([0.0, 0.0]) && !spans_decades([]));
     }
 
     #[test]

@@ -168,12 +168,9 @@ impl Source {
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
         } else if let Some(all) = results.as_array() {
-            // A document of figures has rows in each of them.
-            let inner = |one: &Json| one.get("rows").and_then(Json::as_array).cloned();
-            let rows = all
-                .iter()
-                .flat_map(|one| inner(one).unwrap_or_else(|| vec![one.clone()]));
-            rows.filter_map(|row| row.as_object().cloned()).collect()
+            all.iter()
+                .flat_map(|one| of_figure(one, all.len()))
+                .collect()
         } else {
             results.as_object().cloned().into_iter().collect()
         };
@@ -309,9 +306,28 @@ impl Source {
     }
 }
 
-/// Results that are no rows.
+/// The rows of an element of results: itself, or those of a figure, named by it where there are several.
+fn of_figure(one: &Json, figures: usize) -> Vec<Map<String, Json>> {
+    let Some(rows) = one.get("rows").and_then(Json::as_array) else {
+        return one.as_object().cloned().into_iter().collect();
+    };
+    let name = one.get("figure").filter(|_| figures > 1);
+    let rows = rows.iter().filter_map(Json::as_object).map(|row| {
+        let mut named: Map<String, Json> = Map::new();
+        named.extend(name.map(|name| ("figure".to_owned(), name.clone())));
+        named.extend(row.clone());
+        named
+    });
+    rows.collect()
+}
+
+/// Results that are no rows; of figures their names, with what is said of them.
 fn beside_rows(results: &Json) -> Json {
-    const ROWS: [&str; 3] = ["candidates", "fits", "runs"];
+    const ROWS: [&str; 4] = ["candidates", "fits", "runs", "rows"];
+    if let Some(all) = results.as_array() {
+        let figures = all.iter().filter(|one| one.get("figure").is_some());
+        return serde_json::json!({ "figures": figures.map(beside_rows).collect::<Vec<_>>() });
+    }
     let all = results.as_object().into_iter().flatten();
     all.filter(|(name, _)| !ROWS.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))

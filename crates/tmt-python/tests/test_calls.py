@@ -19,7 +19,8 @@ SYNTHETIC = {"link": "synthetic", "rate": "2Mbps", "rtt": "100ms", "duration": "
 
 
 def interrupted(call, after_s=1.0):
-    """Runs a call that takes minutes in a process of its own, presses Ctrl-C, and returns stdout and the time until it has ended."""
+    """Runs a call that takes long in a process of its own, presses Ctrl-C, and returns until its end the time of the processor and the
+    time that passes, s, and what it raised."""
     # From a thread, so that the time of the signal is known.
     script = f"""
 import os, signal, sys, threading, time
@@ -27,20 +28,21 @@ import tmt
 pressed = []
 def press():
     time.sleep({after_s})
-    pressed.append(time.monotonic())
+    pressed.extend([time.process_time(), time.monotonic()])
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=press, daemon=True).start()
 try:
     {call}
     print("ended")
 except KeyboardInterrupt as stop:
-    print(time.monotonic() - pressed[0])
+    print(time.process_time() - pressed[0], time.monotonic() - pressed[1])
     print(type(stop).__name__)
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.count("\n") == 2, done.stdout + done.stderr
-    took, rest = done.stdout.splitlines()
-    return float(took), rest
+    times, rest = done.stdout.splitlines()
+    worked, passed = map(float, times.split())
+    return worked, passed, rest
 
 
 LONG = '"2000s", link="synthetic", rate="100Mbps", rtt="100ms"'
@@ -52,20 +54,23 @@ CALLS = {
     "a sweep": f"tmt.sweep(duration={LONG}, cc=['cubic', 'reno'])",
     "advice": 'tmt.advise(channel="bernoulli:0.01", rate="2Mbps", lldu="100B", rtt="100ms", duration="100s", seeds=8)',
     "a trace": 'tmt.synth(rate="1Gbps", lldu="33B", duration="1000s", decode_delay="36ms")',
-    "points": 'tmt.model("barakat", p="0.001..0.1:300", N="10..200")',
+    "points": 'tmt.model("ser-measured", scheme="uncoded", ecn0_db="5..9:100000", most_bits=1000000)',
     "a figure": 'tmt.reproduce("kuhn-table3")',
     "a figure of schemes": 'tmt.reproduce("kuhn-fig5", duration="20000s")',
     "a figure of overflows": 'tmt.reproduce("zhu-fig17")',
 }
 
-# Time that 0.2 s may take on a machine that is busy, s.
-SOON_S = 0.2 + float(os.environ.get("TMT_SLACK_S", "0.8"))
+# Time of the processor that a call may take after Ctrl-C, on all cores, s: unlike the time that passes, the same on a busy machine.
+SOON_S = 0.2 * (os.cpu_count() or 1)
+
+# Time that may pass where others have the cores, s: less than a call that waits for its end.
+LATE_S = 10.0
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_call_soon(name):
-    took, rest = interrupted(CALLS[name])
-    assert took < SOON_S
+    worked, passed, rest = interrupted(CALLS[name])
+    assert worked < SOON_S and passed < LATE_S
     assert rest.startswith("Interrupted" if name == "a sweep" else "KeyboardInterrupt")
 
 
@@ -125,8 +130,9 @@ def test_an_exception_of_a_generator_is_the_cause(trace):
         lambda reader: tmt.apply(reader, "arq"),
         lambda reader: tmt.read(reader),
         lambda reader: tmt.inject(reader, bernoulli=0.1),
+        lambda reader: tmt.lint(reader),
     ):
-        with pytest.raises(tmt.Error) as error:
+        with pytest.raises(tmt.Error, match="^the table.*: Broken: the disk is on fire$") as error:
             call(pa.RecordBatchReader.from_batches(trace.schema, batches()))
         assert isinstance(error.value.__cause__, Broken)
 

@@ -54,7 +54,9 @@ const marks = {
       for (const point of set.data) {
         if (!point.half || point.y === null) continue;
         const x = scales.x.getPixelForValue(point.x);
-        const [low, high] = [scales.y.getPixelForValue(point.y - point.half), scales.y.getPixelForValue(point.y + point.half)];
+        // An interval that reaches zero has no end on a logarithmic axis.
+        const end = scales.y.type === "logarithmic" ? Math.max(point.y - point.half, scales.y.min) : point.y - point.half;
+        const [low, high] = [scales.y.getPixelForValue(end), scales.y.getPixelForValue(point.y + point.half)];
         ctx.beginPath();
         ctx.moveTo(x, low); ctx.lineTo(x, high);
         ctx.moveTo(x - 4, low); ctx.lineTo(x + 4, low);
@@ -160,8 +162,24 @@ function pointers(chart, canvas) {
   });
 }
 
+// Takes the points off a logarithmic axis that it cannot show, and says how many.
+function onAxes(spec) {
+  const notes = [spec.note];
+  let series = spec.series;
+  for (const [axis, isLog, label] of [["x", spec.x.log, spec.x.label], ["y", spec.log, spec.title]]) {
+    if (!isLog) continue;
+    let count = 0;
+    const fits = (point) => { const held = point.y === null || point[axis] > 0; if (!held) count += 1; return held; };
+    series = series.map((one) => ({ ...one, points: one.points.map((point) => (fits(point) ? point : { ...point, y: null })) }));
+    if (axis === "x") series = series.map((one) => ({ ...one, points: one.points.filter((point) => point.x > 0) }));
+    if (count) notes.push(`${label}: ${count} ${count === 1 ? "value" : "values"} of zero or less not on the logarithmic axis.`);
+  }
+  return { ...spec, series, note: notes.filter(Boolean).join(" ") };
+}
+
 // Draws `spec`: title, unit, x: {label, unit, names}, series: [{label, points: [{x, y, half}], line, dots, steps, fill}].
-function draw(place, spec) {
+function draw(place, given) {
+  const spec = onAxes(given);
   const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "chart",
     "aria-label": `${spec.title}. Arrow keys go from point to point, plus and minus zoom, 0 shows all. The table below has all values.` });
   const figure = el("figure", { class: spec.wide ? "wide" : "" },
@@ -170,19 +188,25 @@ function draw(place, spec) {
       el("button", { type: "button", "aria-label": `Zoom out: ${spec.title}`, onclick: () => scaled(chart, 1.6) }, "−"),
       el("button", { type: "button", "aria-label": `Show all: ${spec.title}`, onclick: () => zoom(null) }, "all"))),
     el("div", { class: "canvas" }, canvas));
+  const isNarrow = place.clientWidth < 600;
+  // A long legend takes none of the room of the values.
+  const lines = spec.series.reduce((sum, series) => sum + 50 + 6 * series.label.length, 0) / Math.max(200, place.clientWidth / (isNarrow || spec.wide ? 1 : 2));
+  if (lines > 2) figure.lastChild.style.height = `${Math.round((isNarrow ? 200 : 270) + 20 * lines)}px`;
   if (spec.note) figure.append(el("figcaption", {}, spec.note));
   place.append(figure);
   const xs = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).map((point) => point.x));
   let [low, high] = xs.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
   if (!(low <= high)) [low, high] = [0, 1];
+  // Names without a value have their places, too.
+  if (spec.x.names) [low, high] = [1, Math.max(1, spec.x.names.length)];
   const edge = spec.x.names ? 0.5 : (high - low || Math.abs(high) || 1) * 0.02;
   const ends = spec.x.log ? [low / 1.1, high * 1.1] : [low - edge, high + edge];
   // Axes have all values with their intervals.
-  const ys = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).flatMap((point) => [point.y - (point.half || 0), point.y + (point.half || 0)]));
+  const ys = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).flatMap((point) => [point.y - (point.half || 0), point.y + (point.half || 0)])).filter((y) => !spec.log || y > 0);
   let [least, greatest] = ys.reduce(([a, b], y) => [Math.min(a, y), Math.max(b, y)], [Infinity, -Infinity]);
   if (!(least <= greatest)) [least, greatest] = [0, 1];
   const room = (greatest - least || Math.abs(greatest) || 1) * 0.04;
-  const heights = spec.log ? {} : spec.stacked || spec.zero ? { min: 0 } : { suggestedMin: least - room, suggestedMax: greatest + room };
+  const heights = spec.log ? { suggestedMin: least / 1.2, suggestedMax: greatest * 1.2 } : spec.stacked || spec.zero ? { min: 0 } : { suggestedMin: least < 0 ? least - room : Math.max(0, least - room), suggestedMax: greatest + room };
   const datasets = spec.series.map((series, number) => ({
     label: series.label, data: series.points, parsing: false, borderColor: series.colour || colour(number),
     backgroundColor: series.fill ? (series.colour || colour(number)) + "66" : series.colour || colour(number),
@@ -192,7 +216,11 @@ function draw(place, spec) {
   }));
   const ink = tone("--soft");
   const names = spec.x.names;
-  const scale = (title, more) => ({ title: { display: true, text: title, color: ink }, ticks: { color: ink, maxRotation: 50, includeBounds: false }, grid: { color: tone("--line") }, ...more });
+  const brief = (name = "") => (isNarrow && name.length > 18 ? `${name.slice(0, 17)}…` : name);
+  // Of a decade 1, 2 and 5 have a text.
+  const decade = (value) => ([1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? String(Number(value.toPrecision(2))) : "");
+  const ticksOf = (isLog) => ({ color: ink, maxRotation: 50, includeBounds: false, ...(isLog ? { callback: decade } : {}) });
+  const scale = (title, more) => ({ title: { display: true, text: title, color: ink }, grid: { color: tone("--line") }, ...more });
   const nameOf = (x) => (names ? names[Math.round(x) - 1] ?? "" : `${spec.x.label} ${show(x)}${spec.x.unit ? " " + spec.x.unit : ""}`);
   const chart = new Chart(canvas, {
     type: "line", data: { datasets }, plugins: [marks],
@@ -200,10 +228,10 @@ function draw(place, spec) {
       animation: false, normalized: false, maintainAspectRatio: false, responsive: true, events: [],
       layout: { padding: { right: 8 } },
       scales: {
-        x: scale(unit(spec.x.label, spec.x.unit), { type: spec.x.log ? "logarithmic" : "linear", min: ends[0], max: ends[1], ...(names ? {
+        x: scale(unit(spec.x.label, spec.x.unit), { type: spec.x.log ? "logarithmic" : "linear", ticks: ticksOf(spec.x.log), min: ends[0], max: ends[1], ...(names ? {
           afterBuildTicks: (axis) => { axis.ticks = names.map((_, place) => ({ value: place + 1 })); },
-          ticks: { color: ink, autoSkip: names.length > 30, maxRotation: 50, callback: (x) => names[x - 1] ?? "" } } : {}) }),
-        y: scale(spec.unit || "", { type: spec.log ? "logarithmic" : "linear", title: { display: Boolean(spec.unit), text: spec.unit, color: ink }, stacked: Boolean(spec.stacked), ...heights }),
+          ticks: { color: ink, autoSkip: names.length > 30 || place.clientWidth < 24 * names.length, maxRotation: isNarrow ? 90 : 50, callback: (x) => brief(names[x - 1]) } } : {}) }),
+        y: scale(spec.unit || "", { type: spec.log ? "logarithmic" : "linear", ticks: ticksOf(spec.log), title: { display: Boolean(spec.unit), text: spec.unit, color: ink }, stacked: Boolean(spec.stacked), ...heights }),
       },
       plugins: {
         legend: { position: "bottom", labels: { color: tone("--ink"), usePointStyle: true, boxHeight: 7 }, display: datasets.length > 1 || Boolean(spec.legend) },

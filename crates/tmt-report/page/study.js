@@ -9,7 +9,9 @@ function study() {
     metrics: new Set(metrics.map((_, place) => place).filter((place) => (data.compare ? place === 0 || metrics[place].verdicts?.some((verdict) => verdict !== 0) : place < 2)).slice(0, 4)),
     x: varied.find((place) => isScale(keys[place]) && keys[place].values.length > 2) ?? varied.find((place) => isScale(keys[place]))
       ?? varied.find((place) => !keys[place].ordinal) ?? varied[0] ?? 0,
-    kept: keys.map((key) => new Set(key.values.keys())), word: "", sort: null, all: false, log: false,
+    kept: keys.map((key) => new Set(key.values.keys())), word: "", sort: null, all: false,
+    // Published values have the scale that each chart needs, until one is chosen.
+    log: data.pair ? null : false,
   };
   const most = 200;
   const mostNames = 40;
@@ -33,9 +35,14 @@ function study() {
     let left = places;
     let ids = found.map(() => "");
     const distinct = (some) => new Set(some).size;
+    // Long values, such as all settings of a model, only where short ones do not tell all rows apart.
+    const isShort = (place) => found.every((row) => keys[place].values[keys[place].index[row]].length <= longest);
     while (left.length && distinct(ids) < found.length) {
       const split = (place) => ids.map((id, at) => `${id}|${keys[place].index[found[at]]}`);
-      const best = left.reduce((best, place) => { const count = distinct(split(place)); return count > best.count ? { place, count } : best; }, { count: distinct(ids) });
+      const short = left.filter(isShort);
+      const helps = (place) => distinct(split(place)) > distinct(ids);
+      const from = short.some(helps) ? short : left;
+      const best = from.reduce((best, place) => { const count = distinct(split(place)); return count > best.count ? { place, count } : best; }, { count: distinct(ids) });
       if (best.place === undefined) break;
       ids = split(best.place);
       kept.push(best.place);
@@ -78,8 +85,9 @@ function study() {
       const series = numbers.map((number, place) => ({ label: metrics[number].label, line: false, radius: place ? 3 : 5,
         points: rows.map((row, at) => ({ x: at + 1 + (place - (numbers.length - 1) / 2) * 0.12, y: metrics[number].values[row], half: metrics[number].halves ? metrics[number].halves[row] : null, row })) }));
       const more = all.length - rows.length;
-      const note = [numbers.some((number) => metrics[number].halves) ? "Bars: 95 % intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
-      return { title, unit: "", series, wide: true, legend: true, log: false, note: note.filter(Boolean).join(" "),
+      const bars = (number) => metrics[number].halves && rows.some((row) => metrics[number].halves[row] !== null);
+      const note = [numbers.some(bars) ? "Bars: 95 % intervals of ours." : "No intervals.", more ? `${more} more rows are not drawn: choose fewer.` : ""];
+      return { title, unit: "", series, wide: true, legend: true, log: state.log ?? data.pair.log.includes(all[0]), note: note.filter(Boolean).join(" "),
         x: { label: places.map((place) => keys[place].label).join(", "), unit: "", names: namesOf(rows, places), log: false } };
     });
   }
@@ -124,9 +132,8 @@ function study() {
       const note = [metric.halves ? "Bars: 95 % intervals." : "No intervals.", left > 0 ? `${left} more series are not drawn: choose fewer.` : "",
         along.length ? `${along.map((place) => keys[place].label).join(", ")} changes with ${key.label}.` : "",
         metric.better > 0 ? "More is better." : metric.better < 0 ? "Less is better." : ""].filter(Boolean).join(" ");
-      const positive = series.every((one) => one.points.every((point) => point.y === null || point.y > 0));
-      return { title: metric.label, unit: metric.unit, note, series, log: state.log && positive,
-        x: { label: key.label, unit: "", names, log: state.logX && !names && series.every((one) => one.points.every((point) => point.x > 0)) } };
+      return { title: metric.label, unit: metric.unit, note, series, log: state.log,
+        x: { label: key.label, unit: "", names, log: state.logX && !names } };
     });
   }
 
@@ -213,16 +220,16 @@ function study() {
   });
   const axis = el("select", { id: "axis", onchange: () => { state.x = Number(axis.value); range = null; update(); } },
     ...(varied.length ? varied : keys.map((_, place) => place)).map((place) => el("option", { value: place, selected: place === state.x }, keys[place].label)));
-  const logs = [["log", "logarithmic values"], ["logX", "logarithmic axis"]].map(([name, text]) => {
-    const box = el("input", { type: "checkbox", onchange: () => { state[name] = box.checked; update(); } });
+  const logs = [["log", "logarithmic values"], ["logX", "logarithmic axis"]].slice(0, data.pair ? 1 : 2).map(([name, text]) => {
+    const box = el("input", { type: "checkbox", checked: Boolean(data.pair?.log.length), onchange: () => { state[name] = box.checked; range = null; update(); } });
     return el("label", {}, box, text);
   });
   byId("controls").append(el("div", { class: "row" },
     // Sentences are found by their words.
     ...varied.filter((place) => keys[place].values.every((value) => value.length <= 60)).map((place) => chooser(keys[place], place)),
     el("fieldset", {}, el("legend", {}, "metrics"), ...metricBoxes),
-    ...(keys.length && !data.pair ? [el("div", {}, el("label", { class: "label", for: "axis" }, "along the axis"), axis),
-      el("fieldset", {}, el("legend", {}, "scales"), ...logs)] : []),
+    ...(keys.length && !data.pair ? [el("div", {}, el("label", { class: "label", for: "axis" }, "along the axis"), axis)] : []),
+    ...(keys.length ? [el("fieldset", {}, el("legend", {}, "scales"), ...logs)] : []),
     el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));
   const search = el("input", { type: "search", id: "search", oninput: () => { state.word = search.value; update(); } });
   byId("table-tools").append(el("div", { class: "row" },

@@ -297,6 +297,20 @@ fn best(table: &Records, metric: &str, [first, second]: [&str; 2], over: &str) -
     Some(text)
 }
 
+/// The only mean, with its interval.
+#[must_use]
+pub fn of_mean(metric: &str, mean: f64, ci95: Option<f64>, runs: usize) -> String {
+    let quantity = Quantity::of(metric);
+    let scaled = |value: f64| value * quantity.factor;
+    let half = match ci95 {
+        Some(_) => format!("95 % interval, {}", counted(runs, "run")),
+        None if runs == 1 => "one run, so no interval".to_owned(),
+        None => "no interval".to_owned(),
+    };
+    let value = with_half(scaled(mean), ci95.map(scaled), quantity.unit);
+    format!("The {} is {value} ({half}).", quantity.label)
+}
+
 /// The extremes of the first metric, where nothing is chosen.
 fn trend(summary: &Summary) -> Option<String> {
     let metric = summary.metrics.first()?;
@@ -327,16 +341,7 @@ fn trend(summary: &Summary) -> Option<String> {
         .0;
     if measured.len() == 1 || summary.by.is_empty() {
         let mean = most.means[0]?;
-        let half = match mean.ci95 {
-            Some(_) => format!("95 % interval, {}", counted(mean.runs, "run")),
-            None if mean.runs == 1 => "one run, so no interval".to_owned(),
-            None => "no interval".to_owned(),
-        };
-        return Some(format!(
-            "The {} is {} ({half}).",
-            quantity.label,
-            text(most)?
-        ));
+        return Some(of_mean(metric, mean.mean, mean.ci95, mean.runs));
     }
     let ends = [least.means[0]?, most.means[0]?];
     let half = match ends.map(|mean| (mean.ci95.is_some(), mean.runs)) {

@@ -1,6 +1,6 @@
 //! The page of two studies: differences, regressions first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tmt_core::format::records::{Records, Value};
 use tmt_core::types::to_f64;
@@ -16,9 +16,7 @@ use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use crate::study::{main_table, metrics, named_axes, own_version, quoted, refused, runs, version};
 use crate::text::with_half;
-
-/// Prefix of the metrics of all flows together.
-const TOTAL: &str = "total_";
+use crate::totals::{has, totals};
 
 /// Column that tells the tables apart, and its values.
 const SIDE: &str = "table";
@@ -100,76 +98,6 @@ pub fn page(names: [&str; 2], sources: [&Source; 2]) -> Result<Page, ReportError
     page.versions.dedup();
     page.versions.push(own_version());
     Ok(page)
-}
-
-fn has(table: &Records, column: &str) -> bool {
-    table.names().any(|known| known == column)
-}
-
-/// The rows of all flows together of a table that has rows of their own for them, as one of a sweep: TCP alone is one cell, or one per
-/// link, whose runs are numbered by seed and start. `None` for a table without such rows.
-fn totals(table: &Records) -> Option<Records> {
-    if !has(table, "scope") || !has(table, "flow") {
-        return None;
-    }
-    let own = [
-        "cell",
-        "run",
-        "seed",
-        "offset_s",
-        "scope",
-        "flow",
-        "duration_s",
-    ];
-    let links: BTreeSet<String> = (0..table.len())
-        .filter_map(|row| Some(table.value(row, "link")?.text()))
-        .collect();
-    let by: Vec<&str> = match links.len() {
-        _ if has(table, "cell") => axes(table).collect(),
-        0 | 1 => Vec::new(),
-        _ => vec!["link"],
-    };
-    let others = table
-        .names()
-        .filter(|name| !own.contains(name) && !by.contains(name));
-    let others: Vec<(String, &str)> = others
-        .filter_map(|name| {
-            let is_metric = better(name) != Better::Unknown && !name.ends_with("_ns");
-            if name.starts_with(TOTAL) || !is_metric {
-                return Some((name.to_owned(), name));
-            }
-            // Where both are there, they have the same value.
-            let new = format!("{TOTAL}{name}");
-            (!has(table, &new)).then_some((new, name))
-        })
-        .collect();
-    let (mut all, mut cells, mut draws) = (Records::default(), BTreeMap::new(), BTreeMap::new());
-    let total = Value::Text("total".to_owned());
-    for row in (0..table.len()).filter(|row| table.value(*row, "scope") == Some(&total)) {
-        let value = |name: &str| table.value(row, name).cloned();
-        let of_axes: Vec<Option<Value>> = by.iter().map(|name| value(name)).collect();
-        let draw = ["seed", "offset_s"].map(value);
-        let (cell, run) = (number(&mut cells, &of_axes), number(&mut draws, &draw));
-        let named = [("cell", value("cell").or(cell))]
-            .into_iter()
-            .chain(by.iter().map(|name| (*name, value(name))))
-            .chain([("run", value("run").or(run))])
-            .chain(["seed", "offset_s"].map(|name| (name, value(name))))
-            .chain([
-                ("flow", Some(Value::Whole(0))),
-                ("duration_s", value("duration_s")),
-            ]);
-        all.row(named.chain(others.iter().map(|(new, name)| (new.as_str(), value(name)))));
-    }
-    Some(all)
-}
-
-/// The number of these values among those that are known, which they join.
-fn number(known: &mut BTreeMap<String, i64>, values: &[Option<Value>]) -> Option<Value> {
-    let next = i64::try_from(known.len()).ok()?;
-    Some(Value::Whole(
-        *known.entry(format!("{values:?}")).or_insert(next),
-    ))
 }
 
 /// Axes of both tables, and a warning on those of one.

@@ -18,11 +18,14 @@
 //! Modules from bottom to top. A module uses only modules above it in this list:
 //! - [`text`]: text and data of any content as HTML; numbers with their units.
 //! - [`dataset`]: rows with names and measured values, from which controls, charts and tables follow.
+//! - [`totals`]: tables with rows of their own for all flows together, as tables of a sweep.
 //! - [`markup`]: a page as data, and its HTML.
 //! - [`answer`]: the answer of a study in one sentence.
 //! - [`study`]: the page of a table or a document.
 //! - [`compare`]: the page of two studies.
 //! - [`run`]: the page of one run.
+
+#![allow(rustdoc::private_intra_doc_links, reason = "the list names all layers")]
 
 pub mod answer;
 pub mod compare;
@@ -31,6 +34,7 @@ pub mod markup;
 pub mod run;
 pub mod study;
 pub mod text;
+mod totals;
 
 pub use markup::Page;
 

@@ -1,5 +1,6 @@
 //! The page of a table or a document.
 
+mod asked;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +10,15 @@ use tmt_plot::chosen::{Choice, is_results};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
 use tmt_plot::{Source, natural};
-use tmt_study::conditions::{axes, heading, shown};
+use tmt_study::conditions::{axes, heading, needed, shown};
 use tmt_study::summary::{Summary, summarise};
 
 use crate::ReportError;
 use crate::answer::{constants, of_sweep};
 use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
+use crate::totals::{has, totals};
+use asked::{commands, figures};
 use rows::of_rows;
 
 /// Most rows of a table of a page without script.
@@ -30,6 +33,29 @@ const LONG: usize = 200_000;
 /// This program in pages.
 pub(crate) fn own_version() -> String {
     format!("Page by tmt-report {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What a page keeps of the columns of a table: of a sweep the axes, what tells runs apart, conditions and metrics, and of other columns
+/// the value that all runs share; of other tables all values.
+#[must_use]
+pub fn kept(names: &[&str]) -> Vec<usize> {
+    let has = |name| names.contains(&name);
+    // The metrics of a closed form depend on its values.
+    if ["scope", "model"].into_iter().any(has) || !["cell", "run", "flow"].into_iter().all(has) {
+        return vec![usize::MAX; names.len()];
+    }
+    let needed = needed(names);
+    let most = |name: &&str| match needed.contains(name) {
+        true => usize::MAX,
+        false if is_further(name) => LONG,
+        false => 0,
+    };
+    names.iter().map(most).collect()
+}
+
+/// Whether a metric is offered beside the usual ones.
+fn is_further(name: &str) -> bool {
+    name.starts_with("total_") && better(name) != Better::Unknown
 }
 
 /// The page of the table or document `name`.
@@ -48,13 +74,16 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
                 .to_owned(),
         ));
     }
-    let mut page = if is_results(source) && !source.has("scope") && source.schema.is_empty() {
-        sweep_page(name, source)?
-    } else {
-        of_rows(name, source)?
+    let is_sweep = is_results(source) && has(&source.table, "cell") && source.schema.is_empty();
+    let mut page = match totals(&source.table) {
+        // A sweep of the Python package has rows of flows, too.
+        Some(table) if is_sweep => sweep_page(name, &Source::of_table(table))?,
+        None if is_sweep => sweep_page(name, source)?,
+        _ => of_rows(name, source)?,
     };
     page.notes.extend(source.notes.iter().cloned());
-    page.commands.splice(0..0, asked(name, source));
+    page.commands.splice(0..0, commands(name, source));
+    page.details.splice(0..0, figures(source));
     page.commands
         .push(format!("tmt report {} -o report.html", quoted(name)));
     if page.versions.is_empty() {
@@ -64,51 +93,6 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
     }
     page.versions.push(own_version());
     Ok(page)
-}
-
-/// The commands that make the table again, from what its footer in Parquet says was asked. Of a sweep without such a footer a line
-/// that says so.
-fn asked(name: &str, source: &Source) -> Vec<String> {
-    let kinds = [
-        (
-            "plan",
-            "repeated-plan.toml",
-            "tmt sweep repeated-plan.toml -o",
-        ),
-        (
-            "params",
-            "repeated-run.toml",
-            "tmt tcp --params repeated-run.toml --results",
-        ),
-    ];
-    let mut found = kinds.iter().filter_map(|(key, file, command)| {
-        let (_, file_text) = source.head.iter().find(|(known, _)| known == key)?;
-        let text: String = serde_json::from_str(file_text).ok()?;
-        // No line of the text can end it.
-        let mut end = "END".to_owned();
-        while text.lines().any(|line| line == end) {
-            end.push('_');
-        }
-        let text = text.trim_end();
-        // A timeline or trace that came through a pipe is in no file.
-        let piped = text.lines().any(|line| line == "trace = \"-\"");
-        let mut commands = vec![format!("cat > {file} <<'{end}'\n{text}\n{end}")];
-        commands.extend(piped.then(|| {
-            "# The trace came through a pipe: pipe it into the next command, too.".to_owned()
-        }));
-        commands.push(format!("{command} {}", quoted(name)));
-        Some(commands)
-    });
-    let is_sweep = is_results(source) && !source.has("scope") && source.schema.is_empty();
-    let lacking = || {
-        is_sweep.then(|| {
-            "# This table has no plan in it. The Parquet that `tmt sweep` writes has one."
-                .to_owned()
-        })
-    };
-    found
-        .next()
-        .unwrap_or_else(|| lacking().into_iter().collect())
 }
 
 /// A word of a command line.
@@ -182,9 +166,9 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
             && values.all(is_number)
     };
     let known: BTreeSet<&str> = usual.iter().map(String::as_str).collect();
-    let others = table.names().filter(|name| {
-        name.starts_with("total_") && !known.contains(name) && better(name) != Better::Unknown
-    });
+    let others = table
+        .names()
+        .filter(|name| !known.contains(name) && is_further(name));
     let others: Vec<String> = others.filter(varies).map(str::to_owned).collect();
     usual.iter().cloned().chain(others).take(METRICS).collect()
 }

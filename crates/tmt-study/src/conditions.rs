@@ -9,6 +9,15 @@ use tmt_core::format::records::{Records as Table, Value};
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_link::queue::Discipline;
 
+/// Metrics that are summarised unless others are named: those that have values.
+pub(crate) const USUAL: [&str; 5] = [
+    "total_goodput_bps",
+    "total_delay_p95_s",
+    "total_delay_wait_mean_s",
+    "total_completion_time_s",
+    "total_retransmission_probability",
+];
+
 /// Column of a condition, and how its value is said.
 type Condition = (&'static str, fn(&str) -> String);
 
@@ -130,9 +139,34 @@ fn is_derived(table: &Table) -> bool {
 
 /// The columns that a sweep varies: they stand between the cell and the run.
 pub fn axes(table: &Table) -> impl Iterator<Item = &str> {
-    let mut names = table.names().skip_while(|name| *name != "cell");
-    names.next();
+    axes_of(table.names())
+}
+
+fn axes_of<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    let names = names.skip_while(|name| *name != "cell").skip(1);
     names.take_while(|name| *name != "run")
+}
+
+/// The columns of a sweep with these columns whose values a summary of the usual metrics over the axes needs.
+#[must_use]
+pub fn needed<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
+    const OF_RUNS: [&str; 9] = [
+        "cell",
+        "run",
+        "seed",
+        "offset_s",
+        "flow",
+        "duration_s",
+        "buffer",
+        "error",
+        "version",
+    ];
+    let axes: BTreeSet<&str> = axes_of(names.iter().copied()).collect();
+    let is_condition = |name: &str| CONDITIONS.iter().any(|(column, _)| *column == name);
+    let is_needed = |name: &&str| {
+        axes.contains(name) || OF_RUNS.contains(name) || USUAL.contains(name) || is_condition(name)
+    };
+    names.iter().copied().filter(is_needed).collect()
 }
 
 /// The different values of a column in each cell, for people, in the order of the rows. Rows without results do not count.

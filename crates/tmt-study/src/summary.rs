@@ -8,18 +8,9 @@ use tmt_core::format::records::{Column, Records as Table, Value};
 use tmt_core::named::suggestion;
 use tmt_core::types::to_f64;
 
-use crate::conditions::{Conditions, axes, shown};
+use crate::conditions::{Conditions, USUAL, axes, shown};
 use crate::plan::models;
 use crate::table::TOTAL;
-
-/// Metrics that are summarised unless others are named: those that have values.
-const USUAL: [&str; 5] = [
-    "total_goodput_bps",
-    "total_delay_p95_s",
-    "total_delay_wait_mean_s",
-    "total_completion_time_s",
-    "total_retransmission_probability",
-];
 
 /// Seed of the bootstrap over starts.
 const SEED: u64 = 1;

@@ -130,7 +130,24 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   const opened = await open("reproduced");
   const charts = await opened.page.evaluate(() => linked.map((chart) => chart.data.datasets.map((set) => `${set.label} ${set.data.length}`).join()));
   check("published beside ours", charts.length === 2 && charts[0] === "published 10,ours 10", charts.join("; "));
+  const command = await opened.page.locator("pre[aria-label=Commands]").textContent();
+  check("the command that repeats it", command.startsWith("tmt reproduce celandroni-table1 --seeds 2 --json > reproduced.json\n"), command);
+  check("what was asked", (await opened.page.locator("#detail-0 caption").textContent()).startsWith("Asked"));
   await quiet("reproduced, charts", opened);
+}
+
+{ // Values of several decades have a logarithmic scale, on which zero has no place; a chart of few decades beside it has none.
+  const opened = await open("decades");
+  const { page } = opened;
+  const state = () => page.evaluate(() => linked.map((chart) => [chart.scales.y.type, chart.data.datasets[0].data.map((point) => point.y).join()].join()));
+  check("scales by decades", (await state()).join(";") === "logarithmic,0.01,,10;linear,1,2", (await state()).join(";"));
+  const notes = await page.locator("figcaption").allTextContents();
+  check("zero is counted", notes[0].includes("loss: 2 values of zero or less not on the logarithmic axis") && !notes[1].includes("zero"), notes.join(";"));
+  const bar = await page.evaluate(() => { const { y } = linked[0].scales; return y.getPixelForValue(Math.max(10 - 12, y.min)); });
+  check("an interval that reaches zero ends at the axis", Number.isFinite(bar), bar);
+  await page.getByLabel("logarithmic values").uncheck();
+  check("a scale as chosen", (await state()).join(";") === "linear,0.01,0,10;linear,1,2", (await state()).join(";"));
+  await quiet("decades", opened);
 }
 
 { // A line joins no points of different schemes or controls, and no two have one name.

@@ -1,12 +1,15 @@
 //! `tmt report`: a page of HTML of results, of one run, or of two studies (docs/report.md).
 
+use std::fs::File;
+
 use tmt_core::format::import::render_keys;
 use tmt_plot::picture::counted;
 use tmt_plot::{PlotError, Source};
 use tmt_report::{Page, ReportError, compare, run as one_run, study};
 
 use crate::exit::{Failure, Outcome, headline};
-use crate::input::{bytes, flag, open, shown};
+use crate::host::here;
+use crate::input::{bytes, flag, is_file, open, shown};
 use crate::output::{Output, is_stdout, refuse_shared_files};
 
 /// Flags of `tmt report`.
@@ -110,7 +113,15 @@ fn of_run(packets: &str, series: Option<&str>, timeline: Option<&String>) -> Out
 
 fn source(path: Option<&str>) -> Outcome<Source> {
     let name = shown(path);
-    Source::read(bytes(open("report", path)?)?).map_err(|error| failure(name, error.into()))
+    // A file may be larger than the memory. A host has files of its own.
+    let read = match path.filter(|path| here().host().is_none() && is_file(path)) {
+        Some(path) => {
+            let file = File::open(path).map_err(|error| Failure::io(name, &error))?;
+            Source::read_kept(file, &study::kept)
+        }
+        None => Source::read_kept(bytes(open("report", path)?)?, &study::kept),
+    };
+    read.map_err(|error| failure(name, error.into()))
 }
 
 /// The failure of a page of `name`.

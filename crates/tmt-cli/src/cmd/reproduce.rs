@@ -119,7 +119,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .set
             .iter()
             .map(|(name, values)| json!({"name": name, "values": values}));
+        let figures = chosen
+            .iter()
+            .map(|one| one.file.as_ref().unwrap_or(&one.figure.name));
         let params = json!({
+            "figures": figures.collect::<Vec<_>>(),
             "set": set.collect::<Vec<_>>(),
             "seeds": args.seeds,
             "duration_ns": args.duration.map(Span::as_nanos),

@@ -21,6 +21,7 @@ use crate::format::table::TableForm;
 use crate::types::{Metadata, to_f64};
 
 pub use column::Column;
+pub use read::Kept;
 
 /// Rows per row group of Parquet.
 const ROW_GROUP: usize = 1 << 16;
@@ -350,7 +351,7 @@ mod tests {
         }
         let with_head = Bytes::from_static(b"# tool: x, y\na,b\n1,2\n# end: rows=1\n");
         assert!(Records::read(with_head.clone()).is_err());
-        let read = Records::read_log(with_head).unwrap();
+        let read = Records::read_log(with_head, &|names| vec![usize::MAX; names.len()]).unwrap();
         assert_eq!(
             (read.len(), read.value(0, "b")),
             (1, Some(&Value::Whole(2)))
@@ -361,6 +362,104 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("line 3")
+        );
+    }
+
+    /// Of columns that are not kept whole only what all their rows have, with its gaps, whatever the form of the file.
+    #[test]
+    fn of_a_long_table_a_column_keeps_its_common_value() {
+        let mut table = Records::default();
+        for row in 0..10_000_i64 {
+            let has = row % 1000 > 2;
+            table.row([
+                ("run", Some(Value::Whole(row))),
+                ("rate_bps", has.then_some(Value::Whole(2_000_000))),
+                ("goodput_bps", has.then(|| Value::Real(real(row) + 0.5))),
+                ("short", Some(Value::Whole(row % 2))),
+                ("never", None),
+                ("scheme", Some(Value::Text("arq".to_owned()))),
+            ]);
+        }
+        for form in ["t.csv", "t.csv.zst", "t.parquet"] {
+            let form = TableForm::from_file_name(form).unwrap();
+            let bytes = Bytes::from(table.write(Vec::new(), form, &[]).unwrap());
+            for (longest, whole) in [(9_999, false), (10_000, true)] {
+                let kept = |names: &[&str]| {
+                    let most = |name: &&str| match *name {
+                        "run" => usize::MAX,
+                        "short" => longest,
+                        _ => 0,
+                    };
+                    names.iter().map(most).collect()
+                };
+                let read = Records::read_log(bytes.clone(), &kept).unwrap();
+                assert!(read.names().eq(table.names()) && read.len() == 10_000);
+                for row in [0, 2, 3, 4, 999, 1000, 1003, 9_999] {
+                    for name in ["run", "rate_bps", "never", "scheme"] {
+                        assert_eq!(
+                            read.value(row, name),
+                            table.value(row, name),
+                            "{row} {name}"
+                        );
+                    }
+                    assert_eq!(read.value(row, "goodput_bps"), None);
+                    let short = table.value(row, "short").filter(|_| whole);
+                    assert_eq!(read.value(row, "short"), short);
+                }
+                assert!(read.bytes() < 10_000 * (ROW_BYTES + 50));
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_parquet_has_numbers_and_text_of_any_width_or_is_refused_by_column() {
+        use arrow_array::{Date32Array, Float32Array, Int16Array, LargeStringArray, UInt32Array};
+        let file = |arrays: Vec<(&str, ArrayRef)>| {
+            let batch = RecordBatch::try_from_iter(arrays).unwrap();
+            let mut out = Vec::new();
+            let writer = ::parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), None);
+            let mut writer = writer.unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            Records::read(Bytes::from(out))
+        };
+        let read = file(vec![
+            ("a", Arc::new(Int16Array::from(vec![Some(-3), None]))),
+            ("b", Arc::new(UInt32Array::from(vec![u32::MAX, 0]))),
+            ("c", Arc::new(Float32Array::from(vec![0.5, 1.5]))),
+            ("d", Arc::new(LargeStringArray::from(vec!["x", "y"]))),
+        ])
+        .unwrap();
+        let row = |row| {
+            read.names()
+                .map(|name| read.value(row, name).cloned())
+                .collect::<Vec<_>>()
+        };
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        let max = Some(Value::Whole(i64::from(u32::MAX)));
+        assert_eq!(
+            row(0),
+            [
+                Some(Value::Whole(-3)),
+                max,
+                Some(Value::Real(0.5)),
+                text("x")
+            ]
+        );
+        assert_eq!(
+            row(1),
+            [
+                None,
+                Some(Value::Whole(0)),
+                Some(Value::Real(1.5)),
+                text("y")
+            ]
+        );
+        let days: ArrayRef = Arc::new(Date32Array::from(vec![1]));
+        let error = file(vec![("day", days)]).unwrap_err().to_string();
+        assert!(
+            error.contains("column day: found values of the type Date32"),
+            "{error}"
         );
     }
 

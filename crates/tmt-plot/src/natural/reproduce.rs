@@ -7,7 +7,7 @@
 use super::Kind;
 use crate::PlotError;
 use crate::chosen::{halves, odd, position, word};
-use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted};
+use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted, spans_decades};
 use crate::source::{Quantity, Source};
 
 pub(super) static KIND: Kind = Kind {
@@ -100,6 +100,10 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
                 half,
             });
         }
+    }
+    for Panel { y, series, .. } in &mut panels {
+        let points = series.iter().flat_map(|series| &series.points);
+        y.log = spans_decades(points.map(|point| point.y));
     }
     Ok(Picture {
         title: String::new(),

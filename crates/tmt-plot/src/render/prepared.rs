@@ -5,7 +5,7 @@ use kuva::plot::scatter::MarkerShape;
 
 use tmt_core::types::to_f64;
 
-use crate::picture::{Axis, Mark, Panel, Picture, Point, counted};
+use crate::picture::{Axis, Mark, Panel, Picture, Point, counted, not_on_axis};
 use crate::thin::{Extent, thin};
 
 /// Series that are told apart at a glance; more are not drawn.
@@ -232,11 +232,7 @@ fn prepared(
             }
         }
         if below > 0 {
-            let count = counted(below, "value");
-            let note = format!(
-                "{}: {count} of zero or less not on the logarithmic axis",
-                axis.label
-            );
+            let note = not_on_axis(&axis.label, below);
             if !notes.contains(&note) {
                 notes.push(note);
             }

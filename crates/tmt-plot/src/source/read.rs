@@ -4,7 +4,8 @@ use std::io::{Cursor, Read as _};
 
 use bytes::Bytes;
 use tmt_core::format::compression::Decompressor;
-use tmt_core::format::records::Records;
+use tmt_core::format::parquet::ChunkReader;
+use tmt_core::format::records::{Kept, Records};
 use tmt_core::format::{FileKind, Format, Options, TraceReader, recognise};
 use tmt_core::pipeline::collect;
 use tmt_core::types::{Metadata, Slot};
@@ -66,32 +67,29 @@ impl Source {
     /// # Errors
     /// Bytes that are none of these, or damaged.
     pub fn read(bytes: Bytes) -> Result<Self, PlotError> {
-        let kind = recognise(&bytes);
-        let mut first = Vec::new();
-        match kind {
-            FileKind::Compressed(compression) => {
-                let reader = Decompressor::new(compression, Cursor::new(bytes.clone()));
-                let read = reader.and_then(|reader| reader.take(LOOK).read_to_end(&mut first));
-                read.map_err(|error| PlotError::Input(error.into()))?;
-            }
-            FileKind::Plain(_) => first.extend(bytes.iter().take(1 << 16)),
+        Self::read_kept(bytes, &|names| vec![usize::MAX; names.len()])
+    }
+
+    /// As [`Self::read`], of the values of a table only those that `kept` says.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn read_kept<T: ChunkReader + 'static>(
+        input: T,
+        kept: &Kept<'_>,
+    ) -> Result<Self, PlotError> {
+        let mut first = part(&input, 0, LOOK)?.to_vec();
+        let kind = recognise(&first);
+        if let FileKind::Compressed(compression) = kind {
+            first.clear();
+            let packed = input.get_read(0).map_err(unread)?;
+            let reader = Decompressor::new(compression, packed);
+            let read = reader.and_then(|reader| reader.take(LOOK).read_to_end(&mut first));
+            read.map_err(|error| PlotError::Input(error.into()))?;
         }
         let text = String::from_utf8_lossy(&first);
         if text.trim_start().starts_with('{') {
-            let FileKind::Compressed(compression) = kind else {
-                return Self::of_json(&bytes);
-            };
-            let mut all = Vec::new();
-            let reader = Decompressor::new(compression, Cursor::new(bytes));
-            let read =
-                reader.and_then(|reader| reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut all));
-            read.map_err(|error| PlotError::Input(error.into()))?;
-            if all.len() as u64 > LONGEST_DOCUMENT {
-                return Err(PlotError::Data(format!(
-                    "found more than {LONGEST_DOCUMENT} B of JSON, expected less"
-                )));
-            }
-            return Self::of_json(&all);
+            return Self::of_json(&document(&input, kind)?);
         }
         let is_arrow = matches!(
             recognise(&first),
@@ -99,15 +97,17 @@ impl Source {
         );
         let is_text = recognise(&first) != FileKind::Plain(Format::Parquet);
         if is_arrow || is_text && is_trace(&text) {
-            let trace = Trace::read(bytes).map_err(PlotError::Input)?;
+            let trace = Trace::read(part(&input, 0, input.len())?).map_err(PlotError::Input)?;
             let source = Self::of_slots(&trace.slots, &trace.attempts);
             return Ok(source.noted(trace.is_cut));
         }
         // A compressed end is not looked at: what is cut there cannot be read.
-        let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+        let last = part(&input, input.len().saturating_sub(LOOK), LOOK)?;
+        let last = last.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
         let ends = last.is_some_and(|line| line.starts_with(b"# end:"));
-        let is_cut = bytes.starts_with(b"# tool:") && !ends;
-        let table = Records::read_log(bytes).map_err(PlotError::Input)?;
+        let is_plain = !matches!(kind, FileKind::Compressed(_));
+        let is_cut = is_plain && first.starts_with(b"# tool:") && !ends;
+        let table = Records::read_log(input, kept).map_err(PlotError::Input)?;
         let lines = text.lines().map_while(|line| line.strip_prefix("# "));
         let head = lines.filter_map(|line| line.split_once(": "));
         let head = head.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -142,6 +142,35 @@ impl Source {
         })?;
         Self::of_document(&document)
     }
+}
+
+/// At most `length` bytes from `start`.
+fn part<T: ChunkReader>(input: &T, start: u64, length: u64) -> Result<Bytes, PlotError> {
+    let length = length.min(input.len() - start);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    input.get_bytes(start, length).map_err(unread)
+}
+
+fn unread(error: impl std::error::Error + Send + Sync + 'static) -> PlotError {
+    PlotError::Input(std::io::Error::other(error).into())
+}
+
+/// The text of a JSON document.
+fn document<T: ChunkReader>(input: &T, kind: FileKind) -> Result<Bytes, PlotError> {
+    let FileKind::Compressed(compression) = kind else {
+        return part(input, 0, input.len());
+    };
+    let mut all = Vec::new();
+    let packed = input.get_read(0).map_err(unread)?;
+    let reader = Decompressor::new(compression, packed);
+    let read = reader.and_then(|reader| reader.take(LONGEST_DOCUMENT + 1).read_to_end(&mut all));
+    read.map_err(|error| PlotError::Input(error.into()))?;
+    if all.len() as u64 > LONGEST_DOCUMENT {
+        return Err(PlotError::Data(format!(
+            "found more than {LONGEST_DOCUMENT} B of JSON, expected less"
+        )));
+    }
+    Ok(all.into())
 }
 
 /// Whether a text is a trace: its header names the times, or it has none.

@@ -6,16 +6,19 @@ use serde_json::{Value as Json, json};
 use tmt_core::format::records::{Column, Value};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
-use tmt_plot::picture::counted;
+use tmt_plot::picture::{counted, spans_decades};
 use tmt_plot::source::Quantity;
 use tmt_plot::{PlotError, Source, natural};
-use tmt_study::conditions::{heading, shown};
+use tmt_study::conditions::{axes, heading, shown};
+use tmt_study::summary::summarise;
 
 use super::{METRICS, main_table, values_of, version};
 use crate::ReportError;
+use crate::answer::{of_mean, of_sweep};
 use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
 use crate::text::{number, with_half, with_unit};
+use crate::totals::totals;
 
 /// Whether a column belongs to another, as its interval or number of runs.
 fn is_half(name: &str) -> bool {
@@ -179,23 +182,29 @@ fn half_of_ends(source: &Source) -> Option<Vec<f64>> {
     )
 }
 
-/// Of published values beside ours: the metrics to compare, and the keys that say what is compared, and in which unit. Scripts
-/// draw a chart for each.
+/// Of published values beside ours: the metrics to compare, the keys that say what is compared, and in which unit, and the rows
+/// that need a logarithmic axis. Scripts draw a chart for each.
 fn pair(keys: &[&str], data: &Dataset) -> Option<Json> {
     let metric = |name: &str| {
         let mut metrics = data.metrics.iter();
         metrics.position(|metric| metric.quantity.column == name)
     };
     let key = |name: &str| keys.iter().position(|key| *key == name);
-    let order = [
-        Some(metric("published")?),
-        Some(metric("ours")?),
-        metric("theory"),
-    ];
+    let both = [metric("published")?, metric("ours")?];
+    let [quantity, unit] = ["quantity", "unit"].map(key);
+    let title = |row: usize| [quantity, unit].map(|key| Some(&data.keys[key?].texts[row]));
+    let mut values: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for row in 0..data.rows {
+        let of_row = both.map(|metric| data.metrics[metric].values[row]);
+        values.entry(title(row)).or_default().extend(of_row);
+    }
+    values.retain(|_, values| spans_decades(values.iter().copied()));
+    let is_log = |row: &usize| values.contains_key(&title(*row));
     Some(json!({
-        "quantity": key("quantity"),
-        "unit": key("unit"),
-        "order": order.into_iter().flatten().collect::<Vec<_>>(),
+        "quantity": quantity,
+        "unit": unit,
+        "order": both.into_iter().chain(metric("theory")).collect::<Vec<_>>(),
+        "log": (0..data.rows).filter(is_log).collect::<Vec<_>>(),
     }))
 }
 
@@ -217,7 +226,8 @@ fn is_slots(source: &Source) -> bool {
 /// metric, and of named rows the best.
 fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> Result<String, ReportError> {
     let rows = counted(source.table.len(), "row");
-    if let Some(text) = verdict(source).or_else(|| advice(source)) {
+    let found = verdict(source).or_else(|| advice(source));
+    if let Some(text) = found.or_else(|| runs_of_tcp(source, data)) {
         return Ok(text);
     }
     if is_slots(source) {
@@ -311,6 +321,20 @@ fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> Result<String,
         value(most),
         at(most)
     ))
+}
+
+/// The mean over the runs of TCP alone, of links the better.
+fn runs_of_tcp(source: &Source, data: &Dataset) -> Option<String> {
+    if let Some(table) = totals(&source.table) {
+        let by: Vec<String> = axes(&table).map(str::to_owned).collect();
+        return of_sweep(&table, &summarise(&table, &by, &[], None).ok()?);
+    }
+    let metric = &data.metrics.first()?.quantity.column;
+    let mean = source.result("mean").get(metric)?;
+    let number = |name: &str| mean.get(name).and_then(Json::as_f64);
+    let runs = mean.get("runs").and_then(Json::as_u64)?;
+    let runs = usize::try_from(runs).ok()?;
+    Some(of_mean(metric, number("mean")?, number("ci95"), runs))
 }
 
 /// How many LLDUs of a trace or a timeline are lost.
@@ -450,7 +474,7 @@ fn advice(source: &Source) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "No clear winner: {winner} has the best mean of {label}{mean}, but is better than {second} by {lead} only{alike}."
+        "No clear winner: {winner} ranks first with {label}{mean}, but its difference from {second} is {lead}{alike}."
     ))
 }
 
@@ -471,20 +495,40 @@ fn verdict(source: &Source) -> Option<String> {
         *verdicts.entry(value.text()).or_default() += 1;
     }
     let rows = counted(table.len(), "row");
-    let agree = verdicts.remove("ok").unwrap_or(0);
-    let others: Vec<String> = verdicts
-        .iter()
-        .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
-        .collect();
-    let others = match others.join(", ") {
-        none if none.is_empty() => String::new(),
-        some => format!("; others: {some}"),
+    if column.is_none() {
+        return Some(format!(
+            "{compared} of {rows} have a published value beside ours."
+        ));
+    }
+    let mut take = |words: &[&str]| -> Vec<(String, usize)> {
+        let taken = words.iter().filter_map(|word| verdicts.remove_entry(*word));
+        taken.collect()
     };
-    Some(match column {
-        Some(_) => format!("{agree} of {rows} agree with the published results{others}."),
-        None => format!("{compared} of {rows} have a published value beside ours."),
-    })
+    let (agree, differ) = (take(&AGREE), take(&DIFFER));
+    let others: Vec<(String, usize)> = verdicts.into_iter().collect();
+    let count = |all: &[(String, usize)]| all.iter().map(|(_, count)| count).sum::<usize>();
+    let list = |all: &[(String, usize)], before: &str, after: &str| {
+        let texts: Vec<String> = all
+            .iter()
+            .map(|(text, count)| format!("{} {count}", text.replace('_', " ")))
+            .collect();
+        match texts.join(", ") {
+            none if none.is_empty() => String::new(),
+            some => format!("{before}{some}{after}"),
+        }
+    };
+    Some(format!(
+        "{} of {} agree with the published results{}{}.",
+        count(&agree),
+        counted(count(&agree) + count(&differ), "judged row"),
+        list(&differ, " (", ")"),
+        list(&others, "; without a judgement: ", ""),
+    ))
 }
+
+/// Verdicts of rows that agree with what is published, and of those that do not (docs/figures.md); further ones judge nothing.
+const AGREE: [&str; 4] = ["ok", "bounded", "held", "true"];
+const DIFFER: [&str; 4] = ["off", "deviates", "contradicted", "false"];
 
 /// The settings of a document.
 fn params(source: &Source) -> Option<Table> {

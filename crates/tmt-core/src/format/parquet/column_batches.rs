@@ -34,6 +34,11 @@ impl ColumnBatches {
         })
     }
 
+    /// The number of rows that the footer states.
+    pub(crate) fn rows(&self) -> u64 {
+        self.batches.stated()
+    }
+
     /// The key-value pairs of the footer.
     pub(crate) fn pairs(&self) -> &[(String, String)] {
         &self.pairs
@@ -44,15 +49,12 @@ impl ColumnBatches {
         &self.names
     }
 
-    /// The next batch: names and arrays; `None` at the end.
+    /// The next batch: the array of each column; `None` at the end.
     ///
     /// # Errors
     /// The file is damaged.
-    pub(crate) fn next(&mut self) -> Result<Option<Vec<(String, ArrayRef)>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<ArrayRef>>> {
         let batch = self.batches.next()?;
-        Ok(batch.map(|batch| {
-            let columns = batch.columns().iter().cloned();
-            self.names.iter().cloned().zip(columns).collect()
-        }))
+        Ok(batch.map(|batch| batch.columns().to_vec()))
     }
 }

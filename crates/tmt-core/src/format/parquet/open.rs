@@ -96,6 +96,11 @@ pub(super) struct Batches {
 }
 
 impl Batches {
+    /// The number of rows that the footer states.
+    pub(super) fn stated(&self) -> u64 {
+        self.stated
+    }
+
     /// The next batch; `None` at the end.
     ///
     /// # Errors

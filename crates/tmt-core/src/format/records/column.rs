@@ -1,6 +1,7 @@
 //! A column of a tidy table in memory: values that repeat are held once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 
@@ -29,6 +30,10 @@ pub struct Column {
 enum Values {
     Repeated(Repeated),
     Each(Vec<Option<Value>>),
+    /// The only value, and the rows that have it, in order.
+    Common(Value, Vec<Range<usize>>),
+    /// Values that differ, which are not kept.
+    Different,
 }
 
 /// Different values, each held once.
@@ -114,6 +119,32 @@ impl Column {
         }
     }
 
+    /// Sets the value of `row`, as [`Self::push`] does, of a column that keeps its values only while they are equal.
+    pub(super) fn push_common(&mut self, row: usize, value: Value) {
+        match &mut self.values {
+            Values::Different => {}
+            Values::Common(common, rows) if *common == value => match rows.last_mut() {
+                Some(last) if last.end == row => last.end += 1,
+                _ => rows.push(row..row + 1),
+            },
+            Values::Repeated(repeated) if repeated.each.is_empty() => {
+                self.kind = Some(value.kind());
+                self.values = Values::Common(value, std::iter::once(row..row + 1).collect());
+            }
+            _ => self.leave(),
+        }
+    }
+
+    /// Leaves out the values.
+    pub(super) fn leave(&mut self) {
+        self.values = Values::Different;
+    }
+
+    /// Whether values were left out.
+    pub(super) fn is_left(&self) -> bool {
+        matches!(self.values, Values::Different)
+    }
+
     /// Sets the value of `row`, which has none yet, nor has any after it.
     pub(super) fn push(&mut self, row: usize, value: Value) {
         let kind = value.kind();
@@ -123,7 +154,7 @@ impl Column {
             _ => Kind::Text,
         });
         let value = match &mut self.values {
-            Values::Each(_) => value,
+            Values::Each(_) | Values::Common(..) | Values::Different => value,
             Values::Repeated(repeated) => match repeated.place(value) {
                 Ok(place) => {
                     repeated.rows.resize(row, NONE);
@@ -156,6 +187,8 @@ impl Column {
                 size_of_val(&*repeated.rows) + 2 * texts
             }
             Values::Each(values) => size_of_val(&**values),
+            Values::Common(_, rows) => size_of_val(&**rows),
+            Values::Different => 0,
         };
         rows + self.texts
     }
@@ -166,12 +199,17 @@ impl Column {
         &self.name
     }
 
-    /// The value of a row, counted from 0; `None` if absent.
+    /// The value of a row, counted from 0; `None` if absent or not kept.
     #[must_use]
     pub fn value(&self, row: usize) -> Option<&Value> {
         match &self.values {
             Values::Repeated(repeated) => repeated.value(row),
             Values::Each(values) => values.get(row)?.as_ref(),
+            Values::Common(value, rows) => {
+                let place = rows.partition_point(|rows| rows.end <= row);
+                rows.get(place)?.contains(&row).then_some(value)
+            }
+            Values::Different => None,
         }
     }
 
