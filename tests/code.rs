@@ -88,6 +88,36 @@ fn kept_measurements_are_used_again_and_those_of_another_version_are_not() {
 }
 
 #[test]
+fn h33_undecided_codes_name_a_measurement_that_would_decide() {
+    let ran = tmt(
+        "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 --code rs:239/223 --code rs:231/223 rates=measured most_bits=1000000",
+    );
+    let ran = ran.run().ok();
+    let said: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("most_bits=") && said.contains("should decide it"),
+        "{said}"
+    );
+    // The default is not the answer.
+    assert!(!said.contains("most_bits=1e8"), "{said}");
+}
+
+#[test]
+fn h33_a_c_n0_that_no_link_has_is_refused() {
+    for (given, found) in [
+        ("1000dBHz", "1000dBHz"),
+        ("-400dBHz", "-400dBHz"),
+        ("70,201dBHz", "201dBHz"),
+    ] {
+        let ran = tmt(&format!(
+            "code table --cn0 {given} --symbol-rate 2M --share 0.5"
+        ))
+        .run();
+        ran.fails(2, &[&format!("found {found}"), "from -100dBHz to 200dBHz"]);
+    }
+}
+
+#[test]
 fn a_cache_that_is_none_is_refused_and_kept() {
     let folder = Folder::new();
     folder.write("other.csv", "a,b\n1,2\n");

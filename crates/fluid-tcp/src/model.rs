@@ -41,6 +41,7 @@ pub static MODELS: &[&Model] = &[
     &envelope::MODEL,
     &envelope::SINGLE,
     &envelope::BEST,
+    &envelope::ORDER,
     &sr_arq::MODEL,
     &window::MODEL,
     &zhu::MODEL,

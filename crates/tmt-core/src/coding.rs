@@ -31,8 +31,12 @@ pub mod gf256;
 pub mod measure;
 pub mod model;
 pub mod reed_solomon;
+mod required;
 pub mod simulation;
 pub mod spec;
 pub mod viterbi;
 
-pub use model::MODELS;
+use crate::model::Model;
+
+/// Registry of the models that run codes.
+pub static MODELS: &[&Model] = &[&model::MODEL, &required::MODEL];

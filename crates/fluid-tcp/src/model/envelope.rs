@@ -2,6 +2,7 @@
 //! (Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.6 and 4.7).
 
 mod code_best;
+mod code_order;
 mod codes;
 mod decide;
 mod path;
@@ -20,9 +21,10 @@ use tmt_core::{closed_form, keys};
 use super::congestion::{B, BETA, TAU};
 use super::relation15::T0;
 pub use code_best::{MODEL as BEST, RATES, decide, measured};
+pub(crate) use code_order::MODEL as ORDER;
 use codes::too_long;
 pub use codes::{Candidate, Choice, Family, Set, all, candidates};
-pub use decide::{Decision, Measure, Offer, Question, Ranged, Rates};
+pub use decide::{Decision, Enough, Measure, Offer, Question, Ranged, Rates};
 pub use path::{Law, Links, Path};
 pub(crate) use single::MODEL as SINGLE;
 

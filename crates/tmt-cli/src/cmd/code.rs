@@ -6,11 +6,12 @@ mod curve;
 mod show;
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 
 use fluid_tcp::model::envelope::{BEST, CN0, Decision, RATES, all, decide, measured};
 use serde_json::{Map, Value, json};
 use tmt_core::coding::spec::CodeSpec;
-use tmt_core::model::Arguments;
+use tmt_core::model::{Arguments, ModelError};
 use tmt_core::named::{Part, pairs};
 use tmt_core::types::{BitRate, to_f64};
 
@@ -20,6 +21,9 @@ use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::output::document::Document;
 use crate::output::{Output, json as write_json, refuse_shared_files};
 use crate::progress::Work;
+
+/// Values of C/N0 that are taken, dBHz: far beyond those of any link on both sides.
+pub(super) const CN0_DBHZ: RangeInclusive<f64> = -100.0..=200.0;
 
 /// Schema of the JSON.
 const SCHEMA: &str = "tmt.code/1";
@@ -219,6 +223,14 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
     };
     let key = BEST.key("cn0_db").map_err(|error| error.to_string())?;
     let sweep = Sweep::of(key, &range).map_err(|why| format!("--cn0 {}: {why}", flags.cn0))?;
+    if let Some(wrong) = sweep.numbers().find(|cn0| !CN0_DBHZ.contains(cn0)) {
+        return Err(format!(
+            "--cn0 {}: found {wrong}dBHz, expected a C/N0 from {}dBHz to {}dBHz",
+            flags.cn0,
+            CN0_DBHZ.start(),
+            CN0_DBHZ.end()
+        ));
+    }
     points(&arguments, &[sweep])
 }
 
@@ -234,10 +246,11 @@ fn answer(flags: &Flags, asked: Vec<Arguments>, cache: Option<Cache>) -> Outcome
         codes = all();
     }
     let cache = cache.map(RefCell::new);
+    let unwritten = RefCell::new(None);
     let work = Work::new(asked.len() as u64, "points");
     let mut points = Vec::with_capacity(asked.len());
     for arguments in asked {
-        let decision = decide(&arguments, &codes, &|code, settings| {
+        let decision = decide(&arguments, &codes, None, &|code, settings| {
             if let Some(cache) = &cache
                 && let Some(known) = cache.borrow().get(code, settings)
             {
@@ -251,13 +264,16 @@ fn answer(flags: &Flags, asked: Vec<Arguments>, cache: Option<Cache>) -> Outcome
                 found.failed(),
                 found.all
             );
-            if let Some(cache) = &cache {
-                cache.borrow_mut().keep(code, settings, found);
+            if let Some(cache) = &cache
+                && let Err(failure) = cache.borrow_mut().keep(code, settings, found)
+            {
+                unwritten.replace(Some(failure));
+                return Err(ModelError::refused("the cache cannot be written"));
             }
             Ok(found)
         });
-        if let Some(cache) = &cache {
-            cache.borrow_mut().save()?;
+        if let Some(failure) = unwritten.take() {
+            return Err(failure);
         }
         points.push(Point {
             arguments,

@@ -7,12 +7,9 @@ use super::spec::{CodeSpec, DEEPEST, Interleaver, Outer};
 use crate::model::conv::{EBN0, ECN0, energies};
 use crate::model::ser;
 use crate::model::ser::keys::{BYTES, K, N, RATE, SCHEME, sizes};
-use crate::model::{Arguments, Model, ModelError};
+use crate::model::{Arguments, ModelError};
 use crate::types::to_f64;
 use crate::{closed_form, keys};
-
-/// Registry of the models that run codes.
-pub static MODELS: &[&Model] = &[&MODEL];
 
 keys! {
     pub INTERLEAVER: Word(&["none", "ideal", "block"]), "interleaver" = "none",
@@ -20,8 +17,8 @@ keys! {
     pub DEPTH: Count(1, DEEPEST as u64), "depth", "codewords of a block interleaver";
     pub DECISION: Word(Decision::VARIANTS), "decision" = "quantised",
         "values for the inner decoder: 8-bit ones, single-precision numbers, or hard decisions";
-    SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment, whole codewords of an outer code, one of an erasure code [default: 1115, or the codewords that hold them]";
-    EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
+    pub(super) SEGMENT: Count(1, 1 << 20), "segment_bytes", "bytes of a segment, padded to whole codewords of an outer code, one of an erasure code [default: 1115, or the codewords that hold them]";
+    pub(super) EVENT: Word(Event::VARIANTS), "count" = "segments", "errors that are counted for stopping";
     pub EVENTS: Count(1, 1_000_000_000), "events" = 100, "errors after which it stops; 100 give about ±20 %";
     pub BITS: Count(1, 1_000_000_000_000_000), "most_bits" = 100_000_000, "information bits after which it stops in any case";
     pub SEED: Count(0, u64::MAX), "seed" = 1, "seed";
@@ -52,16 +49,14 @@ closed_form! {
     keys: [SCHEME, RATE, N, K, BYTES, ECN0, EBN0, INTERLEAVER, DEPTH, DECISION, SEGMENT, EVENT, EVENTS, BITS, SEED];
     answer(arguments) {
         let code = code(arguments)?;
-        let (channel, information) = energies(arguments, code.rate())?;
         let mut settings = settings(arguments, &code)?;
+        let padding = Padding::of(arguments, &settings);
+        let rate = code.rate() * padding.share();
+        let (channel, information) = energies(arguments, rate)?;
         settings.link.ecn0_db = channel;
         let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
         let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
-        let interleaver = match settings.link.interleaver {
-            Interleaver::None => ser::Interleaver::None,
-            // A block interleaver is between the two.
-            Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
-        };
+        let interleaver = interleaver_of_theory(settings.link.interleaver);
         let theory = ser::Code { interleaver, ..code.closed_form(segment_bytes) }.errors_at(channel);
         let (ber, words, segments) = (found.information.rate(), found.codewords.rate(), found.segments.rate());
         let has_outer = code.outer.is_some();
@@ -69,7 +64,7 @@ closed_form! {
         let count = |count: u64| has_outer.then(|| to_f64(count));
     }
     results {
-        "rate" = code.rate(), "information bits per channel bit, all codes together";
+        "rate" = rate, "information bits per channel bit, all codes and padding together";
         "ecn0_db" = channel, "Ec/N0, dB";
         "ebn0_db" = information, "Eb/N0, dB";
         "ber" = ber.value, "bit error rate of the information";
@@ -98,6 +93,47 @@ closed_form! {
         if found.decoded.bursts == 0 => "no wrong bit after the inner decoder: bursts have no length";
         if found.decoded.bursts > 0 && found.information.wrong == 0 => "no wrong bit of information: ber_high has no value";
         if !is_soft => SOFT;
+        if padding.share() < 1.0 => &padding.text();
+    }
+}
+
+/// Bytes that fill the last codeword of a segment.
+pub(super) struct Padding {
+    /// Bytes of a segment as it was asked for, and with its padding.
+    segment: Option<(u64, u64)>,
+}
+
+impl Padding {
+    /// That of the segments of `settings`, which follow from `arguments`.
+    pub(super) fn of(arguments: &Arguments, settings: &Settings) -> Self {
+        let asked = arguments.maybe(&SEGMENT).map(crate::math::num::floor_u64);
+        let whole = settings.link.segment_bytes;
+        let whole = whole.and_then(|bytes| u64::try_from(bytes).ok());
+        Self {
+            segment: asked.zip(whole),
+        }
+    }
+
+    /// Share of the bytes that are information, in (0, 1].
+    pub(super) fn share(&self) -> f64 {
+        self.segment
+            .map_or(1.0, |(asked, whole)| to_f64(asked) / to_f64(whole))
+    }
+
+    /// What is to be said of it.
+    pub(super) fn text(&self) -> String {
+        let (asked, whole) = self.segment.unwrap_or_default();
+        format!(
+            "segments of {asked} bytes are padded to {whole}, whole codewords, which the rate counts"
+        )
+    }
+}
+
+/// The closed forms' interleaver: a block interleaver is between the two that they know.
+pub(super) const fn interleaver_of_theory(interleaver: Interleaver) -> ser::Interleaver {
+    match interleaver {
+        Interleaver::None => ser::Interleaver::None,
+        Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
     }
 }
 
@@ -106,7 +142,7 @@ fn per_burst(bits: &Bits, sum: u64) -> Option<f64> {
 }
 
 /// The code of the arguments, whose keys are those of `ser`.
-fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
+pub(super) fn code(arguments: &Arguments) -> Result<CodeSpec, ModelError> {
     let scheme = arguments.word(&SCHEME);
     let is_inner = matches!(scheme, "conv" | "rsconv" | "erconv");
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -161,7 +197,7 @@ pub fn interleaver(arguments: &Arguments) -> Result<Interleaver, ModelError> {
 /// How the arguments of [`MODEL`] measure a code, but for Ec/N0, which is 0 dB.
 ///
 /// # Errors
-/// A key that has no effect with the code, or segments that are no whole codewords.
+/// A key that has no effect with the code, or segments that are longer than the only codeword of an erasure code.
 pub fn settings(arguments: &Arguments, code: &CodeSpec) -> Result<Settings, ModelError> {
     let small = |number: f64| usize::try_from(crate::math::num::floor_u64(number)).ok();
     let (has_inner, has_outer) = (code.inner.is_some(), code.outer.is_some());
@@ -202,21 +238,17 @@ pub fn settings(arguments: &Arguments, code: &CodeSpec) -> Result<Settings, Mode
             "{key} has no effect with {code}: expected a code with {expected}"
         )));
     }
-    let segment_bytes = arguments.maybe(&SEGMENT).and_then(small);
-    let misfit = segment_bytes.filter(|bytes| match code.outer {
-        None => false,
-        Some(Outer::ReedSolomon { k, .. }) => bytes % k != 0,
-        Some(Outer::Erasure {
-            k, bytes: of_block, ..
-        }) => *bytes != k * of_block,
-    });
-    if let Some(bytes) = misfit {
-        return Err(ModelError::refused(format!(
-            "found segment_bytes={bytes}, expected whole codewords: segments that share one do not fail independently; \
-             of {code} that is {}",
-            code.segment_bytes()
-        )));
-    }
+    let segment_bytes = match (arguments.maybe(&SEGMENT).and_then(small), code.outer) {
+        (Some(bytes), Some(Outer::ReedSolomon { k, .. })) => Some(bytes.next_multiple_of(k)),
+        (Some(bytes), Some(Outer::Erasure { .. })) if bytes > code.segment_bytes() => {
+            return Err(ModelError::refused(format!(
+                "found segment_bytes={bytes}, expected at most {}: a segment is one codeword of {code}",
+                code.segment_bytes()
+            )));
+        }
+        (Some(_), Some(Outer::Erasure { .. })) => Some(code.segment_bytes()),
+        (bytes, _) => bytes,
+    };
     Ok(Settings {
         link: Link {
             ecn0_db: 0.0,
@@ -268,10 +300,47 @@ mod tests {
             "ecn0_db=5 interleaver=ideal",
             "ecn0_db=5 count=codewords",
             "scheme=conv n=64 ecn0_db=5",
-            "scheme=rs segment_bytes=1000 ecn0_db=5",
-            "scheme=erasure segment_bytes=100 ecn0_db=5",
+            "scheme=erasure segment_bytes=1105 ecn0_db=5",
         ] {
             assert!(MODEL.run(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn segments_that_fill_no_codeword_are_padded_and_it_is_said() {
+        for (code, bytes, whole) in [
+            ("scheme=rs", 1000, 1115),
+            ("scheme=rsconv rate=3/4", 224, 446),
+            ("scheme=erasure", 100, 1104),
+        ] {
+            let run = |bytes: u64| {
+                let keys = format!("{code} segment_bytes={bytes} ecn0_db=4.5 most_bits=1000000");
+                MODEL.run(&keys).unwrap()
+            };
+            let (padded, full) = (run(bytes), run(whole));
+            for same in ["ser", "segments", "theory_ser", "word_error_rate"] {
+                assert_eq!(padded.get(same), full.get(same), "{code} {same}");
+            }
+            let share = to_f64(bytes) / to_f64(whole);
+            let rate = |of: &crate::model::Outcome| of.get("rate").unwrap();
+            assert!(
+                (rate(&padded) / rate(&full) - share).abs() < 1e-12,
+                "{code}"
+            );
+            let loss = padded.get("ebn0_db").unwrap() - full.get("ebn0_db").unwrap();
+            assert!(
+                (loss + crate::model::conv::decibels(share)).abs() < 1e-9,
+                "{code}"
+            );
+            let says = format!("segments of {bytes} bytes are padded to {whole}");
+            assert!(
+                padded.remarks().iter().any(|text| text.contains(&says)),
+                "{code}"
+            );
+            assert!(
+                !full.remarks().iter().any(|text| text.contains("padded")),
+                "{code}"
+            );
         }
     }
 

@@ -1872,6 +1872,7 @@ Closed forms:
     ser-required: Signal strength needed for a segment error rate under a code
     linkbudget: Bit rates of a carrier and energies of its bits
     ser-measured: Error rates of a code that is really encoded and decoded, over white noise
+    ser-required-measured: Signal strength needed for a segment error rate by a code that is really decoded
     pftk: Rate of a long-lived TCP connection from packet loss and round-trip time
     barakat: Long-lived TCP over a link with FEC and selective-repeat ARQ: throughput and round trip
     barakat-nopt: The frame length N that uses a full link best if frames are repeated until they arrive
@@ -1881,6 +1882,7 @@ Closed forms:
     envelope: The code and modulation with the highest TCP goodput at a C/N0
     code-goodput: TCP goodput with one code and modulation at a C/N0
     code-best: The best code and modulation at a C/N0 and its margin, by closed forms or decoded
+    code-order: Which of two groups of codes is better at a C/N0, by closed forms or decoded
     sr-arq-delay: Mean time until the slowest of k packets arrives, with unlimited selective repeat
     window-time: Mean time until a TCP window is acknowledged over selective-repeat ARQ with in-order delivery
     zhu: Throughput of TCP end to end over selective-repeat ARQ with in-order delivery

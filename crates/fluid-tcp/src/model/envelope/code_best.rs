@@ -5,6 +5,7 @@ use tmt_core::coding::model::{BITS, DECISION, DEPTH, EVENTS, INTERLEAVER, SEED, 
 use tmt_core::coding::simulation::Link;
 use tmt_core::coding::spec::{CodeSpec, Interleaver};
 use tmt_core::model::{Arguments, Key, ModelError, Value};
+use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::super::congestion::{B, BETA, TAU};
@@ -19,18 +20,20 @@ keys! {
 }
 
 /// The rule of the paper, unless another is asked for.
-const LAW: Key = Key {
+pub(super) const LAW: Key = Key {
     preset: Some(Value::Word("hybrid")),
     ..TG
 };
 
-/// The answer for arguments of `code-best`, with `codes` to choose from and measurements by `measure`.
+/// The answer for arguments of `code-best`, with `codes` to choose from, on `sides` if they are compared by groups, and measurements
+/// by `measure`.
 ///
 /// # Errors
 /// As [`Question::answer`], and arguments that contradict each other.
 pub fn decide(
     arguments: &Arguments,
     codes: &[CodeSpec],
+    sides: Option<&[usize]>,
     measure: Measure<'_>,
 ) -> Result<Decision, ModelError> {
     let (carrier, path) = read(arguments)?;
@@ -44,6 +47,7 @@ pub fn decide(
     let question = Question {
         carrier,
         codes,
+        sides,
         path,
         interleaver,
         rates: if is_measured {
@@ -98,9 +102,9 @@ closed_form! {
         CN0, SYMBOLS, RHO, RATES, INTERLEAVER, DEPTH, TAU, BETA, B, LAW, T0, CONNECTIONS, LINKS, DECISION, EVENTS, BITS, SEED,
     ];
     answer(arguments) {
-        let decision = decide(arguments, &all(), &measured)?;
+        let decision = decide(arguments, &all(), None, &measured)?;
         let best = *decision.offers.first().ok_or_else(|| ModelError::refused("no codes"))?;
-        let next = decision.offers.get(1);
+        let next = decision.next();
         let (bps, db) = (decision.ahead_bps, decision.ahead_db);
     }
     results {
@@ -121,9 +125,12 @@ closed_form! {
         "ahead_db_low" = db.map(|of| of.low), "lower end of its interval, dB";
         "ahead_db_high" = db.map(|of| of.high), "upper end, dB";
         "decided" = decision.is_decided, "whether the interval of the best one is above those of all others";
+        "enough_bits" = decision.enough.map(|of| to_f64(of.most_bits)), "most_bits of a measurement that would decide, by the error rates as they seem now";
+        "enough_events" = decision.enough.map(|of| to_f64(of.events)), "its events";
     }
     remarks {
-        if !decision.is_decided => "the best codes are too close to decide; with rates=measured more events and most_bits may";
+        if decision.enough.is_some() => "the intervals of the best codes overlap; with most_bits of enough_bits and events of enough_events they would not";
+        if !decision.is_decided && decision.enough.is_none() => "the best codes are too close to decide";
         if db.is_none() => "no other code gives anything: there is no margin in dB";
         if best.goodput.segment >= 1.0 => "every segment is lost with every code";
     }

@@ -3,8 +3,10 @@
 //!
 //! Codes are a race: measurements become longer only for those that the intervals of the best one still reach.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+mod enough;
+mod margin;
+#[cfg(test)]
+mod tests;
 
 use tmt_core::coding::counts::Tally;
 use tmt_core::coding::estimate::Estimate;
@@ -13,9 +15,9 @@ use tmt_core::coding::simulation::{Decision as Decider, Link};
 use tmt_core::coding::spec::{CodeSpec, Interleaver};
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::{ModelError, ser};
-use tmt_core::types::to_f64;
 
 use super::{Goodput, Path};
+pub use enough::Enough;
 
 /// Counts the segments of a code that fail: by `tmt_core::coding::measure::measure`, or from results of it that are kept.
 pub type Measure<'a> = &'a (dyn Fn(&CodeSpec, &Settings) -> Result<Tally, ModelError> + 'a);
@@ -29,11 +31,6 @@ const HARD_DB: f64 = 3.5;
 /// Bits of the first, shortest measurements of a race; each later one is this many times as long.
 const FIRST_BITS: u64 = 10_000_000;
 const LONGER: u64 = 10;
-
-/// Hundredths of a dB: resolution of margins, that of measured ones, and the largest that is looked for.
-const STEP: u32 = 1;
-const MEASURED_STEP: u32 = 4;
-const FARTHEST: u32 = 2_000;
 
 /// Where segment error rates come from.
 #[derive(Clone, Copy)]
@@ -51,6 +48,9 @@ pub struct Question<'a> {
     pub carrier: Carrier,
     /// Codes to choose from; an unknown one is refused when it is measured.
     pub codes: &'a [CodeSpec],
+    /// The side that each code is on, in their order: sides are compared, each by the best of its codes. `None` if each code with
+    /// each modulation is a side of its own.
+    pub sides: Option<&'a [usize]>,
     /// TCP and its path.
     pub path: Path,
     /// Interleaver of the symbols of outer codewords. The closed forms know none and an ideal one; they are ideal for a block
@@ -65,6 +65,8 @@ pub struct Question<'a> {
 pub struct Offer {
     /// The code.
     pub code: CodeSpec,
+    /// Its side.
+    pub side: usize,
     /// Ec/N0, dB.
     pub ecn0_db: f64,
     /// Segment error rate, with an interval of 95 % if it is measured.
@@ -109,21 +111,33 @@ pub struct Ranged {
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Those that stayed in the race, best first: the winner and the next one at least, unless there is only one.
+    /// Those that stayed in the race, best first: the winner and the best of another side at least, unless there is only one.
     pub offers: Vec<Offer>,
-    /// Whether the intervals of the first do not reach those of another.
+    /// Whether the interval of the first side does not reach that of another.
     pub is_decided: bool,
-    /// Goodput by which the first is ahead of the next, bit/s; `None` without another.
+    /// Goodput by which the first side is ahead of the next, bit/s; `None` without another.
     pub ahead_bps: Option<Ranged>,
-    /// dB of C/N0 that the first can lose until it gives what the next gives now: 20 means 20 or more. `None` without another,
+    /// dB of C/N0 that the first side can lose until it gives what the next gives now: 20 means 20 or more. `None` without another,
     /// or if the next one gives nothing.
     pub ahead_db: Option<Ranged>,
+    /// A measurement that would decide; `None` if this one does, or if none of up to 10^13 bits would.
+    pub enough: Option<Enough>,
+}
+
+impl Decision {
+    /// The best of the side that comes next.
+    #[must_use]
+    pub fn next(&self) -> Option<&Offer> {
+        let first = self.offers.first()?;
+        self.offers.iter().find(|offer| offer.side != first.side)
+    }
 }
 
 /// A code and modulation with what does not depend on the noise.
 #[derive(Debug, Clone, Copy)]
 struct Contender {
     code: CodeSpec,
+    side: usize,
     carrier: Carrier,
     closed: ser::Code,
 }
@@ -142,6 +156,46 @@ impl Contender {
     fn theory(&self, more: f64) -> f64 {
         self.closed.errors_at(self.carrier.ecn0_db() + more).segment
     }
+
+    /// The most that `path` can give by closed forms with `more` dB, bit/s. It costs little.
+    fn most(&self, path: &Path, more: f64) -> f64 {
+        path.bound(self.mu(), self.theory(more)) * self.rate()
+    }
+}
+
+/// The highest value of each side.
+#[derive(Default)]
+struct Sides(Vec<(usize, f64)>);
+
+impl Sides {
+    fn of<'a>(offers: impl IntoIterator<Item = &'a Offer>, end: fn(&Offer) -> f64) -> Self {
+        let mut sides = Self::default();
+        for offer in offers {
+            sides.raise(offer.side, end(offer));
+        }
+        sides
+    }
+
+    /// Takes a value of a side.
+    fn raise(&mut self, side: usize, value: f64) {
+        match self.0.iter_mut().find(|(known, _)| *known == side) {
+            Some((_, highest)) => *highest = highest.max(value),
+            None => self.0.push((side, value)),
+        }
+    }
+
+    /// That of a side.
+    fn get(&self, side: usize) -> f64 {
+        let found = self.0.iter().find(|(known, _)| *known == side);
+        found.map_or(f64::NEG_INFINITY, |(_, highest)| *highest)
+    }
+
+    /// That of the side which is second.
+    fn second(&self) -> f64 {
+        let mut values: Vec<f64> = self.0.iter().map(|(_, highest)| *highest).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values.get(1).copied().unwrap_or(f64::NEG_INFINITY)
+    }
 }
 
 impl Question<'_> {
@@ -150,48 +204,67 @@ impl Question<'_> {
     /// # Errors
     /// No codes, a code whose decoder refuses it, or as [`Path::goodput`].
     pub fn answer(&self) -> Result<Decision, ModelError> {
-        let contenders = self.contenders()?;
-        let mut offers = self.race(&contenders)?;
+        let all = self.all()?;
+        let mut offers = self.race(&self.contenders(&all)?)?;
         // The order of the codes decides ties.
         offers.sort_by(|(_, a), (_, b)| b.goodput.bits().total_cmp(&a.goodput.bits()));
-        let is_decided = offers
-            .iter()
-            .skip(1)
-            .all(|(_, other)| other.high < offers[0].1.low);
-        let (mut ahead_bps, mut ahead_db) = (None, None);
-        if let [(first, a), (_, b), ..] = offers[..] {
-            ahead_bps = Some(Ranged {
-                value: a.goodput.bits() - b.goodput.bits(),
-                low: a.low - b.high,
-                high: a.high - b.low,
-            });
-            ahead_db = self.margin(&first, &b)?;
+        let offers_only: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
+        let mut decision = Decision {
+            is_decided: is_decided(&offers_only),
+            offers: offers_only,
+            ahead_bps: None,
+            ahead_db: None,
+            enough: None,
+        };
+        if let (Some(a), Some(b)) = (decision.offers.first(), decision.next()) {
+            let low = Sides::of(&decision.offers, |offer| offer.low);
+            let high = Sides::of(&decision.offers, |offer| offer.high);
+            let next = Ranged {
+                value: b.goodput.bits(),
+                low: low.get(b.side),
+                high: high.get(b.side),
+            };
+            let ahead = Ranged {
+                value: a.goodput.bits() - next.value,
+                low: low.get(a.side) - next.high,
+                high: high.get(a.side) - next.low,
+            };
+            let first: Vec<Contender> = match self.sides {
+                Some(_) => all.iter().copied().filter(|of| of.side == a.side).collect(),
+                None => offers.iter().take(1).map(|(first, _)| *first).collect(),
+            };
+            decision.ahead_db = self.margin(&first, next)?;
+            decision.ahead_bps = Some(ahead);
         }
-        Ok(Decision {
-            offers: offers.into_iter().map(|(_, offer)| offer).collect(),
-            is_decided,
-            ahead_bps,
-            ahead_db,
-        })
+        if !decision.is_decided {
+            decision.enough = self.enough(&offers)?;
+        }
+        Ok(decision)
     }
 
-    /// Those of all codes and modulations that can be the best two, by closed forms.
-    fn contenders(&self) -> Result<Vec<Contender>, ModelError> {
-        // Closed forms are those of soft decisions.
-        let trust = match self.rates {
+    /// dB by which closed forms may be off. They are those of soft decisions.
+    fn trust_db(&self) -> f64 {
+        match self.rates {
             Rates::ClosedForm => 0.0,
             Rates::Measured(settings, _) if settings.link.decision == Decider::Hard => HARD_DB,
             Rates::Measured(..) => TRUST_DB,
+        }
+    }
+
+    /// All codes and modulations.
+    fn all(&self) -> Result<Vec<Contender>, ModelError> {
+        let interleaver = match self.interleaver {
+            Interleaver::None => ser::Interleaver::None,
+            Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
         };
         let mut all = Vec::new();
         for bits in [1.0, 2.0] {
-            for code in self.codes {
-                let interleaver = match self.interleaver {
-                    Interleaver::None => ser::Interleaver::None,
-                    Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
-                };
-                let contender = Contender {
+            for (place, code) in self.codes.iter().enumerate() {
+                let own = all.len();
+                let side = self.sides.and_then(|sides| sides.get(place).copied());
+                all.push(Contender {
                     code: *code,
+                    side: side.unwrap_or(own),
                     carrier: Carrier {
                         bits,
                         ..self.carrier
@@ -200,67 +273,78 @@ impl Question<'_> {
                         interleaver,
                         ..code.closed_form(code.segment_bytes())
                     },
-                };
-                let most = self.path.bound(contender.mu(), contender.theory(trust));
-                all.push((most * contender.rate(), contender));
+                });
             }
         }
         if all.is_empty() {
             return Err(ModelError::refused("no codes to choose from"));
         }
-        all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        // The second highest of what contenders give at least.
-        let mut least = [f64::NEG_INFINITY; 2];
+        Ok(all)
+    }
+
+    /// Those that can be the best of the best two sides, by closed forms.
+    fn contenders(&self, all: &[Contender]) -> Result<Vec<Contender>, ModelError> {
+        let trust = self.trust_db();
+        let most = all.iter().map(|of| (of.most(&self.path, trust), *of));
+        let mut most: Vec<(f64, Contender)> = most.collect();
+        most.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        // What sides give at least.
+        let mut least = Sides::default();
         let mut kept = Vec::new();
-        for (most, contender) in all {
-            if most < least[1] {
+        for (most, contender) in most {
+            if most < least.second() {
                 break;
+            }
+            if most < least.get(contender.side) {
+                continue;
             }
             let norm = self
                 .path
                 .goodput(contender.mu(), contender.theory(-trust))?;
-            let bits = norm * contender.rate();
-            if bits > least[0] {
-                least = [bits, least[0]];
-            } else if bits > least[1] {
-                least[1] = bits;
-            }
+            least.raise(contender.side, norm * contender.rate());
             kept.push(contender);
         }
         Ok(kept)
     }
 
-    /// Measures until one contender is ahead, or as long as it may. Returns those that are still in the race.
+    /// Measures until one side is ahead, or as long as it may. Returns those that are still in the race.
     fn race(&self, contenders: &[Contender]) -> Result<Vec<(Contender, Offer)>, ModelError> {
+        let mut offers = Vec::with_capacity(contenders.len());
+        for contender in contenders {
+            offers.push((*contender, self.offer(contender, 0.0, FIRST_BITS)?));
+        }
         let mut bits = FIRST_BITS;
-        let mut left = contenders.to_vec();
         loop {
-            let mut offers = Vec::with_capacity(left.len());
-            for contender in &left {
-                offers.push((*contender, self.offer(contender, 0.0, bits)?));
-            }
-            let mut lows: Vec<f64> = offers.iter().map(|(_, offer)| offer.low).collect();
-            lows.sort_by(|a, b| b.total_cmp(a));
-            // The next one is wanted, too.
-            let second = lows.get(1).copied().unwrap_or(f64::NEG_INFINITY);
-            // Candidates without any goodput are no choice.
-            let nothing = second.max(f64::MIN_POSITIVE);
-            let some = offers
-                .iter()
-                .filter(|(_, offer)| offer.high >= nothing)
-                .count();
-            if some >= 2 {
-                offers.retain(|(_, offer)| offer.high >= nothing);
-            } else {
-                offers.sort_by(|(_, a), (_, b)| b.high.total_cmp(&a.high));
-                offers.truncate(2);
-            }
-            if bits >= self.most_bits() || offers.len() <= 1 || is_settled(&offers) {
+            leave(&mut offers);
+            let now: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
+            if bits >= self.most_bits() || offers.len() <= 1 || is_decided(&now) {
                 return Ok(offers);
             }
             bits = self.longer(bits);
-            left = offers.into_iter().map(|(contender, _)| contender).collect();
+            for ((contender, offer), is_due) in offers.iter_mut().zip(self.due(&now)) {
+                if is_due {
+                    *offer = self.offer(contender, 0.0, bits)?;
+                }
+            }
         }
+    }
+
+    /// Which offers of a race are measured for longer: all, or of sides the best of each, and those of others that
+    /// reach the first.
+    fn due(&self, offers: &[Offer]) -> Vec<bool> {
+        if self.sides.is_none() {
+            return vec![true; offers.len()];
+        }
+        let value = Sides::of(offers, |offer| offer.goodput.bits());
+        let low = Sides::of(offers, |offer| offer.low);
+        let first = value.0.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let reached = first.map_or(f64::INFINITY, |(side, _)| low.get(*side));
+        let is_due = |offer: &Offer| {
+            let is_best = offer.goodput.bits() >= value.get(offer.side);
+            let is_other = first.is_some_and(|(side, _)| *side != offer.side);
+            is_best || is_other && offer.high >= reached
+        };
+        offers.iter().map(is_due).collect()
     }
 
     /// Bits of the longest measurement; 0 for closed forms.
@@ -305,11 +389,22 @@ impl Question<'_> {
                 measure(&contender.code, &settings)?.rate()
             }
         };
+        self.at_errors(contender, ecn0_db, errors)
+    }
+
+    /// The offer of a contender whose segments fail at the rate `errors`.
+    fn at_errors(
+        &self,
+        contender: &Contender,
+        ecn0_db: f64,
+        errors: Estimate,
+    ) -> Result<Offer, ModelError> {
         let (mu, rate) = (contender.mu(), contender.rate());
         let norm = |q: f64| self.path.goodput(mu, q);
         let drawn = self.path.relative_error();
         Ok(Offer {
             code: contender.code,
+            side: contender.side,
             ecn0_db,
             errors,
             goodput: Goodput {
@@ -322,71 +417,40 @@ impl Question<'_> {
             high: rate * norm(errors.low)? * (1.0 + drawn),
         })
     }
-
-    /// dB that `first` can lose until it gives what `next` gives.
-    fn margin(&self, first: &Contender, next: &Offer) -> Result<Option<Ranged>, ModelError> {
-        if next.goodput.bits() <= 0.0 {
-            return Ok(None);
-        }
-        let step = match self.rates {
-            Rates::ClosedForm => STEP,
-            Rates::Measured(..) => MEASURED_STEP,
-        };
-        let mut known: HashMap<(u32, u64), Offer> = HashMap::new();
-        let mut lost = |target: f64, of: fn(&Offer) -> f64| {
-            // As in the race, long measurements are for what short ones do not tell.
-            let mut gives = |less: u32| -> Result<bool, ModelError> {
-                let mut bits = FIRST_BITS;
-                loop {
-                    let offer = match known.entry((less, bits)) {
-                        Entry::Occupied(known) => *known.get(),
-                        Entry::Vacant(new) => {
-                            *new.insert(self.offer(first, to_f64(u64::from(less)) / 100.0, bits)?)
-                        }
-                    };
-                    let is_told = offer.low >= target || offer.high < target;
-                    if is_told || bits >= self.most_bits() {
-                        return Ok(of(&offer) >= target);
-                    }
-                    bits = self.longer(bits);
-                }
-            };
-            if !gives(0)? {
-                return Ok(0.0);
-            }
-            let (mut above, mut below) = (0, step);
-            while below < FARTHEST && gives(below)? {
-                (above, below) = (below, 2 * below);
-            }
-            let mut below = below.min(FARTHEST);
-            while below - above > step {
-                let middle = above.midpoint(below);
-                if gives(middle)? {
-                    above = middle;
-                } else {
-                    below = middle;
-                }
-            }
-            Ok::<f64, ModelError>(to_f64(u64::from(below)) / 100.0)
-        };
-        Ok(Some(Ranged {
-            value: lost(next.goodput.bits(), |offer| offer.goodput.bits())?,
-            low: lost(next.high, |offer| offer.low)?,
-            high: lost(next.low, |offer| offer.high)?,
-        }))
-    }
 }
 
-/// Whether one is ahead of all others by their intervals.
-fn is_settled(offers: &[(Contender, Offer)]) -> bool {
-    let best = offers
-        .iter()
-        .max_by(|(_, a), (_, b)| a.low.total_cmp(&b.low));
-    best.is_some_and(|(_, best)| {
-        let reaching = offers.iter().filter(|(_, offer)| offer.high >= best.low);
-        reaching.count() <= 1
+/// Removes those that cannot be the best of the best two sides.
+fn leave(offers: &mut Vec<(Contender, Offer)>) {
+    let least = Sides::of(offers.iter().map(|(_, offer)| offer), |offer| offer.low);
+    // The next side is wanted, too; one without any goodput is no choice.
+    let nothing = least.second().max(f64::MIN_POSITIVE);
+    let stays = |offer: &Offer| offer.high >= nothing && offer.high >= least.get(offer.side);
+    let mut staying = Sides::default();
+    for (_, offer) in offers.iter().filter(|(_, offer)| stays(offer)) {
+        staying.raise(offer.side, offer.high);
+    }
+    if staying.0.len() >= 2 {
+        offers.retain(|(_, offer)| stays(offer));
+        return;
+    }
+    // The best of the first two sides.
+    offers.sort_by(|(_, a), (_, b)| b.high.total_cmp(&a.high));
+    let mut sides = Vec::new();
+    offers.retain(|(_, offer)| {
+        let is_kept = sides.len() < 2 && !sides.contains(&offer.side);
+        if is_kept {
+            sides.push(offer.side);
+        }
+        is_kept
+    });
+}
+
+/// Whether the lower end of one side is above the upper ends of all others.
+fn is_decided(offers: &[Offer]) -> bool {
+    let low = Sides::of(offers, |offer| offer.low);
+    let best = low.0.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    best.is_some_and(|(side, low)| {
+        let mut others = offers.iter().filter(|offer| offer.side != *side);
+        others.all(|other| other.high < *low)
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -35,7 +35,6 @@ pub(super) struct Cache {
     known: HashMap<Vec<String>, Tally>,
     /// Rows in the order in which they were measured.
     rows: Records,
-    is_changed: bool,
 }
 
 impl Cache {
@@ -47,7 +46,6 @@ impl Cache {
             form,
             known: HashMap::new(),
             rows: Records::default(),
-            is_changed: false,
         };
         let table = match File::open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cache),
@@ -100,10 +98,12 @@ impl Cache {
         self.known.get(&asked(code, settings)).copied()
     }
 
-    /// Keeps a new measurement.
-    pub(super) fn keep(&mut self, code: &CodeSpec, settings: &Settings, found: Tally) {
+    /// Keeps a new measurement and writes the table, so that a run that is stopped loses the one at most that it was making.
+    pub(super) fn keep(&mut self, code: &CodeSpec, settings: &Settings, found: Tally) -> Outcome {
         self.add(asked(code, settings), found);
-        self.is_changed = true;
+        let mut output = Output::create(Some(&self.path))?;
+        document::write(&self.rows, &mut output, self.form, "tmt.code-cache/1", &[])?;
+        output.finish()
     }
 
     fn add(&mut self, asked: Vec<String>, found: Tally) {
@@ -117,16 +117,6 @@ impl Cache {
         self.rows
             .row(texts.chain(FOUND.into_iter().zip(counts)).chain([version]));
         self.known.insert(asked, found);
-    }
-
-    /// Writes the table, if it has changed.
-    pub(super) fn save(&mut self) -> Outcome {
-        if std::mem::take(&mut self.is_changed) {
-            let mut output = Output::create(Some(&self.path))?;
-            document::write(&self.rows, &mut output, self.form, "tmt.code-cache/1", &[])?;
-            output.finish()?;
-        }
-        Ok(())
     }
 }
 

@@ -1,11 +1,17 @@
 //! The answer in a sentence, and tables.
 
-use fluid_tcp::model::envelope::{BEST, CN0, Decision, Offer, RATES, Ranged};
+use fluid_tcp::model::envelope::{BEST, CN0, Decision, Enough, Offer, RATES, Ranged};
+use tmt_core::coding::model::INTERLEAVER;
+use tmt_core::coding::spec::Outer;
 use tmt_core::model::Arguments;
 use tmt_core::types::Show;
 
 use super::{Flags, Point};
 use crate::table::{Table, rounded, significant, wrap};
+
+/// What closed forms of a Reed–Solomon code around a convolutional one lack (docs/models.md, Sec. 4.9).
+const UNDERSTATED: &str = "closed forms understate the losses of Reed-Solomon around convolutional codes without interleaver, more \
+                           than tenfold at rate 7/8; rates=measured decodes";
 
 /// Whether no code delivers anything.
 fn gives_nothing(decision: &Decision) -> bool {
@@ -18,7 +24,7 @@ pub(super) fn answer(decision: &Decision) -> String {
     if gives_nothing(decision) {
         return "every segment is lost with every code".to_owned();
     }
-    let (Some(next), Some(ahead)) = (decision.offers.get(1), decision.ahead_bps) else {
+    let (Some(next), Some(ahead)) = (decision.next(), decision.ahead_bps) else {
         return format!("{} is the only choice", best.name());
     };
     let margin = match decision.ahead_db {
@@ -113,7 +119,7 @@ impl<'a> Row<'a> {
     }
 
     fn next(&self) -> Option<&'a Offer> {
-        self.decision()?.offers.get(1)
+        self.decision()?.next()
     }
 
     fn ahead_db(&self) -> Option<Ranged> {
@@ -224,16 +230,22 @@ pub(super) fn warnings(points: &[Point]) -> Vec<String> {
     let decisions = || points.iter().flat_map(|point| &point.decision);
     let lost = decisions().filter(|decision| gives_nothing(decision));
     let undecided = decisions().filter(|of| !of.is_decided && !gives_nothing(of));
-    let is_measured = |point: &Point| point.arguments.word(&RATES) == "measured";
-    let overlap = if points.iter().any(is_measured) {
-        "the intervals of the best codes overlap; larger events and most_bits may decide"
-    } else {
-        "the best codes are closer than their goodput is exact"
-    };
+    let overlap = overlap(points);
+    let bold = decisions().filter(|of| {
+        let best = of.offers.first().map(|offer| offer.code);
+        best.is_some_and(|code| {
+            code.inner.is_some() && matches!(code.outer, Some(Outer::ReedSolomon { .. }))
+        })
+    });
+    let is_bold = points.iter().any(|point| {
+        point.arguments.word(&RATES) == "closed-form"
+            && point.arguments.word(&INTERLEAVER) == "none"
+    });
     let refused = points.iter().filter(|point| point.decision.is_err());
     let mut texts = Vec::new();
     for (count, text) in [
-        (undecided.count(), overlap),
+        (undecided.count(), overlap.as_str()),
+        (if is_bold { bold.count() } else { 0 }, UNDERSTATED),
         (lost.count(), "every segment is lost with every code"),
         (
             refused.count(),
@@ -245,4 +257,31 @@ pub(super) fn warnings(points: &[Point]) -> Vec<String> {
         }
     }
     texts
+}
+
+/// Why points are undecided, and what would decide them.
+fn overlap(points: &[Point]) -> String {
+    let is_measured = |point: &Point| point.arguments.word(&RATES) == "measured";
+    if !points.iter().any(is_measured) {
+        return "the best codes are closer than the 0.5 % to which TCP is drawn for connections on one link: either will do".to_owned();
+    }
+    let open = points.iter().flat_map(|point| &point.decision);
+    let open: Vec<&Decision> = open
+        .filter(|of| !of.is_decided && !gives_nothing(of))
+        .collect();
+    let enough: Vec<Enough> = open.iter().filter_map(|of| of.enough).collect();
+    let longest = enough.iter().map(|of| of.most_bits).max();
+    let Some(longest) = longest else {
+        return "the intervals of the best codes overlap, and would after 10^13 bits: they give the same".to_owned();
+    };
+    let events = enough.iter().map(|of| of.events).max().unwrap_or_default();
+    let some = if enough.len() < open.len() {
+        format!("{} of them", enough.len())
+    } else {
+        "it".to_owned()
+    };
+    format!(
+        "the intervals of the best codes overlap; most_bits={longest:e} events={events} should decide {some}, and --cache FILE keeps what \
+         is measured"
+    )
 }

@@ -5,6 +5,7 @@ use tmt_core::model::linkbudget::Carrier;
 use tmt_core::types::{BitRate, Bytes, to_f64};
 
 use super::Args;
+use crate::cmd::code::CN0_DBHZ;
 use crate::exit::{Failure, Outcome};
 
 /// Flags of a code over a carrier.
@@ -77,6 +78,6 @@ pub(super) fn link(args: &Args) -> Outcome<Option<Coded>> {
 
 fn decibels(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("dBHz").and_then(|db| db.parse().ok());
-    let number = number.filter(|db: &f64| (-100.0..=200.0).contains(db));
+    let number = number.filter(|db: &f64| CN0_DBHZ.contains(db));
     number.ok_or_else(|| "expected a C/N0 from -100dBHz to 200dBHz, such as 72dBHz".to_owned())
 }
