@@ -88,7 +88,7 @@ fn kept_measurements_are_used_again_and_those_of_another_version_are_not() {
 }
 
 #[test]
-fn h33_undecided_codes_name_a_measurement_that_would_decide() {
+fn undecided_codes_name_a_measurement_that_would_decide() {
     let ran = tmt(
         "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 --code rs:239/223 --code rs:231/223 rates=measured most_bits=1000000",
     );
@@ -103,7 +103,33 @@ fn h33_undecided_codes_name_a_measurement_that_would_decide() {
 }
 
 #[test]
-fn h33_a_c_n0_that_no_link_has_is_refused() {
+fn a_group_that_may_be_behind_or_ahead_has_no_end_of_its_margin_beyond_zero() {
+    let results = |text: &str| {
+        let ran = tmt(&format!("model code-order {text} --json")).run().ok();
+        ran.json()["results"]["result"].clone()
+    };
+    let open = results("first=concatenated second=rs cn0_db=69 rates=measured most_bits=300000");
+    let of = |name: &str| open[name].as_f64();
+    assert_eq!(open["better"], "undecided");
+    assert!(of("lead_bps_low").unwrap() < 0.0 && of("lead_bps_high").unwrap() > 0.0);
+    assert!(of("lead_db").unwrap() < 0.0 && of("lead_db_low").unwrap() < 0.0);
+    assert_eq!(of("lead_db_high"), None, "{open}");
+    // The other way round everything has the other sign.
+    let turned = results("first=rs second=concatenated cn0_db=69 rates=measured most_bits=300000");
+    assert_eq!(turned["lead_db"].as_f64(), of("lead_db").map(|db| -db));
+    assert_eq!(turned["lead_db_low"].as_f64(), None);
+    let lost = tmt("model code-order cn0_db=40").run().ok();
+    assert!(
+        lost.stderr
+            .contains("every segment is lost with every code")
+    );
+    assert!(!lost.stderr.contains("too close"));
+    let mut words = lost.text().split_whitespace();
+    assert!(words.all(|word| word != "-0"), "{}", lost.text());
+}
+
+#[test]
+fn a_c_n0_that_no_link_has_is_refused() {
     for (given, found) in [
         ("1000dBHz", "1000dBHz"),
         ("-400dBHz", "-400dBHz"),

@@ -29,7 +29,7 @@ const FEW: &str = "fewer errors than asked for within most_bits: the intervals a
                    word_high and ser_high say something, upper bounds at 95 %";
 
 /// The remark on closed forms beside hard decisions.
-const SOFT: &str =
+pub(super) const SOFT: &str =
     "hard decisions: the closed forms are those of soft ones, and have no value here";
 
 closed_form! {

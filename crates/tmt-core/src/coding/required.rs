@@ -3,10 +3,11 @@
 use super::estimate::Estimate;
 use super::measure::{Settings, measure};
 use super::model::{
-    BITS, DECISION, DEPTH, EVENT, EVENTS, INTERLEAVER, Padding, SEED, SEGMENT, code,
+    BITS, DECISION, DEPTH, EVENT, EVENTS, INTERLEAVER, Padding, SEED, SEGMENT, SOFT, code,
     interleaver_of_theory, settings,
 };
-use super::spec::CodeSpec;
+use super::simulation::Decision;
+use super::spec::{CodeSpec, Interleaver};
 use crate::math::num::ln;
 use crate::model::conv::decibels;
 use crate::model::ser::keys::{BYTES, K, N, RATE, SCHEME};
@@ -131,6 +132,8 @@ closed_form! {
         let settings = settings(arguments, &code)?;
         let padding = Padding::of(arguments, &settings);
         let (found, theory) = answer(arguments, &code, &settings)?;
+        let is_soft = code.inner.is_none() || settings.link.decision != Decision::Hard;
+        let theory = is_soft.then_some(theory);
         let rate = code.rate() * padding.share();
         let per_bit = |ecn0_db| ecn0_db - decibels(rate);
     }
@@ -145,6 +148,8 @@ closed_form! {
         "theory_ecn0_db" = theory, "closed form of ecn0_db: model ser-required, ebl=errors";
     }
     remarks {
+        if !is_soft => SOFT;
+        if matches!(settings.link.interleaver, Interleaver::Block(_)) => "the closed form is that of an ideal interleaver";
         if padding.share() < 1.0 => &padding.text();
     }
 }

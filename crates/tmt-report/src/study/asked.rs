@@ -43,7 +43,7 @@ pub(crate) fn commands(name: &str, source: &Source) -> Vec<String> {
     });
     let lacking = || {
         let text = match source.document() {
-            "" if is_results(source) && !source.has("scope") => {
+            "" if is_results(source) && source.has("cell") => {
                 "# This table has no plan in it. The Parquet that `tmt sweep` writes has one."
             }
             "" if is_results(source) => {

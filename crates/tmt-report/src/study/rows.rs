@@ -517,6 +517,12 @@ fn verdict(source: &Source) -> Option<String> {
             some => format!("{before}{some}{after}"),
         }
     };
+    if agree.is_empty() && differ.is_empty() {
+        return Some(format!(
+            "No row has a judgement{}.",
+            list(&others, ": ", "")
+        ));
+    }
     Some(format!(
         "{} of {} agree with the published results{}{}.",
         count(&agree),

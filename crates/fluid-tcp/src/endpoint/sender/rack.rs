@@ -52,8 +52,9 @@ pub(super) struct Rack {
     /// once, which a quiet sender need not list.
     order: VecDeque<(u64, u32, Time)>,
     unlisted: Option<u64>,
-    /// The last transmission listed, which may have left the list: packet, time, turn.
+    /// The last transmission listed, which may have left the list: packet, time.
     last: (u64, Time),
+    /// Its turn ([`Outstanding::turn`]).
     turn: u8,
 }
 
@@ -170,9 +171,10 @@ impl Sender {
             .map(|(packet, entry)| (order(packet, entry), entry.transmissions))
             .collect();
         open.sort_unstable();
-        if let Some(((sent, turn, packet), _)) = open.last() {
-            (rack.last, rack.turn) = ((*packet, *sent), *turn);
-        }
+        // The last of all transmissions may have arrived.
+        let last = (rack.last.1, rack.turn, rack.last.0);
+        let (sent, turn, packet) = open.last().map_or(last, |(open, _)| last.max(*open));
+        (rack.last, rack.turn) = ((packet, sent), turn);
         rack.order.extend(
             open.into_iter()
                 .map(|((sent, _, packet), copy)| (packet, copy, sent)),

@@ -60,9 +60,10 @@ keys! {
 /// A margin as seen from the first group, which is negative if the second one is ahead.
 fn seen(of: Option<Ranged>, is_ahead: bool) -> Option<Ranged> {
     let turned = |of: Ranged| Ranged {
-        value: -of.value,
-        low: -of.high,
-        high: -of.low,
+        // Not the negative numbers, which have a zero of their own.
+        value: 0.0 - of.value,
+        low: 0.0 - of.high,
+        high: 0.0 - of.low,
     };
     of.map(|of| if is_ahead { of } else { turned(of) })
 }
@@ -73,8 +74,8 @@ closed_form! {
     source: "Celandroni 2006, Sec. IV.B; docs/models.md, Sec. 4.10";
     notes: [
         "Codes are those of code-best without uncoded; each group is as good as its best code and modulation",
-        "lead_db: dB of C/N0 that the better group can lose, with any of its codes, until it gives what the other one gives now; \
-         negative if that is the second one",
+        "lead_db: dB of C/N0 that the better group can lose, with any of its codes, until it gives what the other one gives now, 20 at \
+         most; negative if the second one is better",
         "Intervals and the race of measurements as in code-best",
     ];
     example: "first=rsconv second=rs cn0_db=72";
@@ -98,6 +99,9 @@ closed_form! {
         let of = |side: usize| decision.offers.iter().find(|offer| offer.side == side);
         let is_ahead = decision.offers.first().is_some_and(|best| best.side == 0);
         let (bps, db) = (seen(decision.ahead_bps, is_ahead), seen(decision.ahead_db, is_ahead));
+        let gives_nothing = decision.offers.iter().all(|offer| offer.goodput.bits() <= 0.0);
+        // How far the other group may be ahead is not looked for.
+        let is_end = |is_other: bool| decision.is_decided || is_other;
         let name = |side| of(side).map_or_else(String::new, Offer::name);
         let goodput = |side| of(side).map(|offer| offer.goodput.bits());
         let better = match (decision.is_decided, is_ahead) {
@@ -115,15 +119,17 @@ closed_form! {
         "lead_bps" = bps.map(|of| of.value), "goodput by which the first group is ahead, bit/s";
         "lead_bps_low" = bps.map(|of| of.low), "lower end of its interval, bit/s";
         "lead_bps_high" = bps.map(|of| of.high), "upper end, bit/s";
-        "lead_db" = db.map(|of| of.value), "C/N0 that it can lose until it gives what the other one gives now, dB";
-        "lead_db_low" = db.map(|of| of.low), "lower end of its interval, dB";
-        "lead_db_high" = db.map(|of| of.high), "upper end, dB";
+        "lead_db" = db.map(|of| of.value), "C/N0 that the better group can lose until it gives what the other one gives now, dB; negative if that is the second";
+        "lead_db_low" = db.map(|of| of.low).filter(|_| is_end(!is_ahead)), "lower end of its interval, dB";
+        "lead_db_high" = db.map(|of| of.high).filter(|_| is_end(is_ahead)), "upper end, dB";
         "enough_bits" = decision.enough.map(|of| to_f64(of.most_bits)), "most_bits of a measurement that would decide, by the error rates as they seem now";
-        "enough_events" = decision.enough.map(|of| to_f64(of.events)), "its events";
+        "enough_events" = decision.enough.map(|of| to_f64(of.events)), "events of that measurement";
     }
     remarks {
         if decision.enough.is_some() => "undecided: with most_bits of enough_bits and events of enough_events the intervals would not overlap";
-        if !decision.is_decided && decision.enough.is_none() => "the groups are too close to decide";
-        if db.is_none() => "one of the groups gives nothing: there is no margin in dB";
+        if gives_nothing => "every segment is lost with every code";
+        if !decision.is_decided && decision.enough.is_none() && !gives_nothing => "the groups are too close to decide";
+        if !decision.is_decided && db.is_some() => "undecided: the interval of lead_db ends beyond zero, where it was not looked for, and has no value on that side";
+        if db.is_none() && !gives_nothing => "one of the groups gives nothing: there is no margin in dB";
     }
 }

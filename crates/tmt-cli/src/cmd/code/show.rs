@@ -263,7 +263,7 @@ pub(super) fn warnings(points: &[Point]) -> Vec<String> {
 fn overlap(points: &[Point]) -> String {
     let is_measured = |point: &Point| point.arguments.word(&RATES) == "measured";
     if !points.iter().any(is_measured) {
-        return "the best codes are closer than the 0.5 % to which TCP is drawn for connections on one link: either will do".to_owned();
+        return "the best codes give the same, or less than 1 % apart where TCP is drawn to 0.5 % (connections on one link)".to_owned();
     }
     let open = points.iter().flat_map(|point| &point.decision);
     let open: Vec<&Decision> = open
@@ -272,7 +272,7 @@ fn overlap(points: &[Point]) -> String {
     let enough: Vec<Enough> = open.iter().filter_map(|of| of.enough).collect();
     let longest = enough.iter().map(|of| of.most_bits).max();
     let Some(longest) = longest else {
-        return "the intervals of the best codes overlap, and would after 10^13 bits: they give the same".to_owned();
+        return "the intervals of the best codes overlap, and no measurement up to 10^13 bits would decide".to_owned();
     };
     let events = enough.iter().map(|of| of.events).max().unwrap_or_default();
     let some = if enough.len() < open.len() {

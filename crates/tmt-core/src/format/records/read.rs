@@ -6,7 +6,7 @@ use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -16,7 +16,7 @@ use crate::format::Bounded;
 use crate::format::compression::Decompressor;
 use crate::format::form::{FileKind, Format, recognise};
 use crate::format::parquet::ColumnBatches;
-use crate::types::{Error, Result};
+use crate::types::{Error, Result, to_f64};
 
 /// Bytes that are looked at to recognise the format.
 const LOOK: usize = 64;
@@ -89,11 +89,12 @@ impl Records {
                     if column.is_left() {
                         break;
                     }
-                    let value = value(&column.name, array, row)?;
-                    if *whole {
-                        column.push(first + row, value);
-                    } else {
-                        column.push_common(first + row, value);
+                    match value(&column.name, array, row) {
+                        Ok(value) if *whole => column.push(first + row, value),
+                        Ok(value) => column.push_common(first + row, value),
+                        // A column that no reader needs may be of any type.
+                        Err(_) if !*whole => column.leave(),
+                        Err(error) => return Err(error),
                     }
                 }
             }
@@ -259,7 +260,7 @@ impl<R: Read> CsvRows<R> {
     }
 }
 
-/// A value of a column of Parquet: numbers and text of any width.
+/// A value of a column of Parquet: integers, floating-point numbers of 32 and 64 bits, text and truth values.
 fn value(name: &str, array: &ArrayRef, row: usize) -> Result<Value> {
     macro_rules! whole {
         ($kind:ty) => {
@@ -277,8 +278,13 @@ fn value(name: &str, array: &ArrayRef, row: usize) -> Result<Value> {
         DataType::UInt8 => whole!(UInt8Type),
         DataType::UInt16 => whole!(UInt16Type),
         DataType::UInt32 => whole!(UInt32Type),
+        DataType::UInt64 => {
+            let value = array.as_primitive::<UInt64Type>().value(row);
+            i64::try_from(value).map_or_else(|_| Value::Real(to_f64(value)), Value::Whole)
+        }
         DataType::Float32 => Value::Real(f64::from(array.as_primitive::<Float32Type>().value(row))),
         DataType::LargeUtf8 => Value::Text(array.as_string::<i64>().value(row).to_owned()),
+        DataType::Utf8View => Value::Text(array.as_string_view().value(row).to_owned()),
         other => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,

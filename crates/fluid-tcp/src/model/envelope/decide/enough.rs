@@ -10,6 +10,9 @@ use super::{Contender, Offer, Question, Rates, is_decided};
 /// Longest measurement that is thought of, bits: weeks on a core.
 const LONGEST: u64 = 10_000_000_000_000;
 
+/// Most events that a measurement can be told to see.
+const MOST_EVENTS: u64 = 1_000_000_000;
+
 /// dB in the disfavour of a closed form, where no error was seen to say more.
 const DOUBT_DB: f64 = 0.25;
 
@@ -40,10 +43,7 @@ impl Question<'_> {
             })
             .collect();
         let mut most_bits = 1_000_000;
-        for factor in [2, 5, 10].into_iter().cycle() {
-            if most_bits > LONGEST {
-                return Ok(None);
-            }
+        while most_bits <= LONGEST {
             if most_bits >= settings.most_bits {
                 let mut expected = Vec::with_capacity(offers.len());
                 let mut events = settings.events;
@@ -57,14 +57,11 @@ impl Question<'_> {
                 if is_decided(&expected) {
                     return Ok(Some(Enough {
                         most_bits,
-                        events: rounded_up(events),
+                        events: rounded_up(events).min(MOST_EVENTS),
                     }));
                 }
             }
-            most_bits = match factor {
-                5 => most_bits / 2 * 5,
-                _ => most_bits * 2,
-            };
+            most_bits = rounded_up(most_bits + 1);
         }
         Ok(None)
     }
