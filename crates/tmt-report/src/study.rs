@@ -75,11 +75,12 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
         ));
     }
     let is_sweep = is_results(source) && has(&source.table, "cell") && source.schema.is_empty();
-    let mut page = match totals(&source.table) {
+    let mut page = if is_sweep {
         // A sweep of the Python package has rows of flows, too.
-        Some(table) if is_sweep => sweep_page(name, &Source::of_table(table))?,
-        None if is_sweep => sweep_page(name, source)?,
-        _ => of_rows(name, source)?,
+        let totals = totals(&source.table).map(Source::of_table);
+        sweep_page(name, totals.as_ref().unwrap_or(source))?
+    } else {
+        of_rows(name, source)?
     };
     page.notes.extend(source.notes.iter().cloned());
     page.commands.splice(0..0, commands(name, source));

@@ -130,7 +130,8 @@ impl Padding {
 }
 
 /// The closed forms' interleaver: a block interleaver is between the two that they know.
-pub(super) const fn interleaver_of_theory(interleaver: Interleaver) -> ser::Interleaver {
+#[must_use]
+pub const fn interleaver_of_theory(interleaver: Interleaver) -> ser::Interleaver {
     match interleaver {
         Interleaver::None => ser::Interleaver::None,
         Interleaver::Ideal | Interleaver::Block(_) => ser::Interleaver::Ideal,
