@@ -23,10 +23,10 @@ runs = []
 for seed in range(1, 6):
     database.execute(f"SELECT setseed({seed / 10})").fetchall()
     slots = database.sql(CHANNEL)
-    for scheme, timeline in tmt.apply(slots, ["arq,in-order", "harq:10/12,in-order"], rtt="500ms", feedback_delay="decode").items():
+    # The results name the scheme of the timeline.
+    for timeline in tmt.apply(slots, ["arq,in-order", "harq:10/12,in-order"], rtt="500ms", feedback_delay="decode").values():
         run = tmt.tcp(timeline, cc="cubic", rtt="500ms", lldu="33B")
-        run = run.append_column("scheme", pa.array([scheme] * len(run))).append_column("channel", pa.array([seed] * len(run)))
-        runs.append(run)
+        runs.append(run.append_column("channel", pa.array([seed] * len(run))))
 pq.write_table(pa.concat_tables(runs, promote_options="default"), "results.parquet")
 
 STUDENT_T = 2.776  # 97.5 % quantile for 5 - 1 degrees of freedom
