@@ -9,6 +9,8 @@ use tmt_core::format::records::{Records as Table, Value};
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_link::queue::Discipline;
 
+use crate::plan::OWN_COLUMNS;
+
 /// Metrics that are summarised unless others are named: those that have values.
 pub(crate) const USUAL: [&str; 5] = [
     "total_goodput_bps",
@@ -150,21 +152,11 @@ fn axes_of<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a
 /// The columns of a sweep with these columns whose values a summary of the usual metrics over the axes needs.
 #[must_use]
 pub fn needed<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
-    const OF_RUNS: [&str; 9] = [
-        "cell",
-        "run",
-        "seed",
-        "offset_s",
-        "flow",
-        "duration_s",
-        "buffer",
-        "error",
-        "version",
-    ];
     let axes: BTreeSet<&str> = axes_of(names.iter().copied()).collect();
     let is_condition = |name: &str| CONDITIONS.iter().any(|(column, _)| *column == name);
     let is_needed = |name: &&str| {
-        axes.contains(name) || OF_RUNS.contains(name) || USUAL.contains(name) || is_condition(name)
+        let is_of_runs = OWN_COLUMNS.contains(name) || *name == "buffer";
+        is_of_runs || axes.contains(name) || USUAL.contains(name) || is_condition(name)
     };
     names.iter().copied().filter(is_needed).collect()
 }

@@ -13,6 +13,7 @@ pub use cell::{ASSUMED_DURATION, ASSUMED_RATE, Cell, Work};
 pub(crate) use cell::{of_seed, of_slots, runs};
 pub use error::PlanError;
 use fluid_tcp::experiment::{Kind, Parameter};
+pub(crate) use names::OWN_COLUMNS;
 pub use names::{Name, models};
 pub(crate) use stop::Seen;
 pub use stop::{Stop, StopError};

@@ -122,14 +122,14 @@ fn all_figures(source: &Source) -> impl Iterator<Item = &Json> {
     source.result("figures").as_array().into_iter().flatten()
 }
 
-/// What each figure of a document shows, with what is to be known of it.
+/// The content of each figure of a document, and its notes.
 pub(crate) fn figures(source: &Source) -> Option<Table> {
     let row = |one: &Json| {
         let text = |key: &str| one.get(key).and_then(Json::as_str).map(str::to_owned);
         let notes = one.get("notes").and_then(Json::as_array).into_iter();
         let notes = notes.flatten().filter_map(Json::as_str);
-        let told = text("about").into_iter().chain(notes.map(str::to_owned));
-        Some(vec![text("figure")?, told.collect::<Vec<_>>().join(" ")])
+        let texts = text("about").into_iter().chain(notes.map(str::to_owned));
+        Some(vec![text("figure")?, texts.collect::<Vec<_>>().join(" ")])
     };
     let rows: Vec<Vec<String>> = all_figures(source).filter_map(row).collect();
     (!rows.is_empty()).then(|| Table {

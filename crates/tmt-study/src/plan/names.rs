@@ -97,7 +97,7 @@ pub(super) fn of(axes: &[Axis], labels: &[String]) -> Result<Vec<Name>, PlanErro
 }
 
 /// Columns of results that are no parameter of a run, nor a metric.
-const OWN_COLUMNS: [&str; 9] = [
+pub(crate) const OWN_COLUMNS: [&str; 9] = [
     "trace_duration_ns",
     "cell",
     "run",

@@ -74,7 +74,7 @@ closed_form! {
     source: "Celandroni 2006, Sec. IV.B; docs/models.md, Sec. 4.10";
     notes: [
         "Codes are those of code-best without uncoded; each group is as good as its best code and modulation",
-        "lead_db: dB of C/N0 that the better group can lose, with any of its codes, until it gives what the other one gives now, 20 at \
+        "lead_db: dB of C/N0 that the better group can lose, with any of its codes, until its goodput is that of the other one now, 20 at \
          most; negative if the second one is better",
         "Intervals and the race of measurements as in code-best",
     ];
@@ -119,7 +119,7 @@ closed_form! {
         "lead_bps" = bps.map(|of| of.value), "goodput by which the first group is ahead, bit/s";
         "lead_bps_low" = bps.map(|of| of.low), "lower end of its interval, bit/s";
         "lead_bps_high" = bps.map(|of| of.high), "upper end, bit/s";
-        "lead_db" = db.map(|of| of.value), "C/N0 that the better group can lose until it gives what the other one gives now, dB; negative if that is the second";
+        "lead_db" = db.map(|of| of.value), "C/N0 that the better group can lose until its goodput is that of the other one now, dB; negative if that is the second";
         "lead_db_low" = db.map(|of| of.low).filter(|_| is_end(!is_ahead)), "lower end of its interval, dB";
         "lead_db_high" = db.map(|of| of.high).filter(|_| is_end(is_ahead)), "upper end, dB";
         "enough_bits" = decision.enough.map(|of| to_f64(of.most_bits)), "most_bits of a measurement that would decide, by the error rates as they seem now";

@@ -119,7 +119,7 @@ pub struct Decision {
     pub is_decided: bool,
     /// Goodput by which the first side is ahead of the next, bit/s; `None` without another.
     pub ahead_bps: Option<Ranged>,
-    /// dB of C/N0 that the first side can lose until it gives what the next gives now: 20 means 20 or more. `None` without another,
+    /// dB of C/N0 that the first side can lose until its goodput is that of the next one now: 20 means 20 or more. `None` without another,
     /// or if the next one gives nothing.
     pub ahead_db: Option<Ranged>,
     /// A measurement that would decide; `None` if this one does, or if none of up to 10^13 bits would.

@@ -10,7 +10,7 @@ use super::{Contender, Offer, Question, Rates, is_decided};
 /// Longest measurement that is thought of, bits: weeks on a core.
 const LONGEST: u64 = 10_000_000_000_000;
 
-/// Most events that a measurement can be told to see.
+/// Most events after which a measurement can be made to stop.
 const MOST_EVENTS: u64 = 1_000_000_000;
 
 /// dB in the disfavour of a closed form, where no error was seen to say more.
