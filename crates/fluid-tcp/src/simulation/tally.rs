@@ -3,6 +3,7 @@
 
 mod observed;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -140,10 +141,10 @@ impl Counts {
             .collect()
     }
 
-    /// Their sums; zero without any.
-    fn of_all<'a>(mut each: impl Iterator<Item = &'a Self>) -> Self {
-        let mut sum = each.next().cloned().unwrap_or_default();
-        each.for_each(|other| sum.add(other));
+    /// Their sums; zero without any. One alone is its own sum.
+    fn of_all<'a>(mut each: impl Iterator<Item = &'a Self>) -> Cow<'a, Self> {
+        let mut sum = each.next().map_or_else(Cow::default, Cow::Borrowed);
+        each.for_each(|other| sum.to_mut().add(other));
         sum
     }
 

@@ -200,6 +200,7 @@ impl Distribution {
             self.histogram.add_all(&batch.spans);
         } else if self.has_room(batch) {
             self.exact += batch.spans.len() as u64;
+            self.make_room(batch.spans.len());
             self.singles.extend_from_slice(&batch.spans);
         } else {
             return batch.spans.iter().for_each(|span| self.push(*span));
@@ -220,6 +221,17 @@ impl Distribution {
     /// Whether the distribution stays exact with these spans.
     fn has_room(&self, batch: &Batch) -> bool {
         self.exact_up_to.saturating_sub(self.exact) >= batch.spans.len() as u64
+    }
+
+    /// Makes room for four times the values, so that a third of them are moved as it grows, not all: pages that are never
+    /// written take no memory.
+    fn make_room(&mut self, more: usize) {
+        let held = self.singles.len();
+        if self.singles.capacity() - held < more {
+            let most = usize::try_from(self.exact_up_to).unwrap_or(usize::MAX);
+            let wanted = (4 * (held + more)).min(most).max(held + more);
+            self.singles.reserve_exact(wanted - held);
+        }
     }
 
     fn note(&mut self, batch: &Batch) {

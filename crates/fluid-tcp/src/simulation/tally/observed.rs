@@ -1,5 +1,6 @@
 //! Observations of one flow, or of all flows together, at the end of a run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
@@ -51,7 +52,7 @@ pub(in crate::simulation) struct Observed<'a> {
     setup: &'a Setup,
     /// Packets that the link could have carried during the run; `None` if unknown.
     capacity_packets: Option<f64>,
-    pub(super) counts: Counts,
+    pub(super) counts: Cow<'a, Counts>,
     /// Time from the first start to the last end of the flows; `None` if there are none.
     time: Option<(Span, Span)>,
     pub(in crate::simulation) delays: DelayStatistics,
@@ -64,7 +65,7 @@ impl<'a> Observed<'a> {
         setup: &'a Setup,
         duration: Span,
         capacity_packets: Option<f64>,
-        tallies: &[&FlowTally],
+        tallies: &[&'a FlowTally],
     ) -> (Vec<Self>, Self) {
         let observed = |counts, time, delays| Self {
             setup,
@@ -100,8 +101,9 @@ impl<'a> Observed<'a> {
         };
         // Beside flows that take what they get, a sum over the others is not what all offer.
         let offers = |flow: &Self| flow.application(|outcome| outcome.offered).is_some();
-        if let Some(outcome) = &mut counts.outcome
+        if counts.outcome.is_some()
             && !flows.iter().all(offers)
+            && let Some(outcome) = &mut counts.to_mut().outcome
         {
             outcome.offered = None;
         }
