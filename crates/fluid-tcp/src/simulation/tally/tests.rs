@@ -73,7 +73,7 @@ fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
     assert_eq!(payload[..3], expected.map(Some));
     assert_eq!(payload[3], None);
     // Packets above a gap count in the throughput only.
-    flows[2].counts.values[Count::AboveGap as usize] = 5;
+    flows[2].counts.to_mut().values[Count::AboveGap as usize] = 5;
     let packets: Vec<_> = flows.iter().map(Observed::packet_rate).collect();
     assert_eq!(packets[..3], [1_200_000.0, 207_000.0, 66_000.0].map(Some));
     // 2 920 000 + 100 000 + 73 000 B from 4 s to 30 s.
