@@ -34,6 +34,7 @@ const FILES: &[&str] = &[
     include_str!("../figures/kuhn-fig5.toml"),
     include_str!("../figures/kuhn-fig6.toml"),
     include_str!("../figures/link-further.toml"),
+    include_str!("../figures/kuhn-exact.toml"),
     include_str!("../figures/kuhn-fig7.toml"),
     include_str!("../figures/kuhn-fig8.toml"),
     include_str!("../figures/kuhn-fig9.toml"),
@@ -43,6 +44,7 @@ const FILES: &[&str] = &[
     include_str!("../figures/clift-table2.toml"),
     include_str!("../figures/clift-fig5.toml"),
     include_str!("../figures/clift-fig6.toml"),
+    include_str!("../figures/clift-exact.toml"),
     include_str!("../figures/barakat-fig3.toml"),
     include_str!("../figures/barakat-fig4.toml"),
     include_str!("../figures/barakat-fig5.toml"),
@@ -51,6 +53,7 @@ const FILES: &[&str] = &[
     include_str!("../figures/barakat-fig8.toml"),
     include_str!("../figures/barakat-fig15.toml"),
     include_str!("../figures/barakat-fig16.toml"),
+    include_str!("../figures/barakat-exact.toml"),
     include_str!("../figures/celandroni-table1.toml"),
     include_str!("../figures/celandroni-table2.toml"),
     include_str!("../figures/celandroni-fig1.toml"),
@@ -70,6 +73,7 @@ const FILES: &[&str] = &[
     include_str!("../figures/zhu-fig15.toml"),
     include_str!("../figures/zhu-fig16.toml"),
     include_str!("../figures/zhu-fig17.toml"),
+    include_str!("../figures/zhu-exact.toml"),
     include_str!("../figures/statements.toml"),
 ];
 
@@ -86,6 +90,8 @@ pub struct Figure {
     pub notes: Vec<String>,
     /// Why it is not there yet.
     pub open: Option<String>,
+    /// How long it takes, where that is too long for a run of all figures: it then runs by its name alone.
+    pub long: Option<String>,
     /// Its experiments; none if it is open.
     pub parts: Vec<Part>,
     /// Its file.

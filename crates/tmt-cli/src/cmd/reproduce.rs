@@ -8,7 +8,7 @@ use tmt_core::types::Span;
 use tmt_study::figures::{self, Changes, Figure, Part as FigurePart};
 
 use super::sweep::refusal;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, warning};
 use crate::input::process::unnamed;
 use crate::input::{LONGEST_TEXT, open, text};
 use crate::output::document::Document;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// List the figures and tables, open ones with the reason
     #[arg(long, conflicts_with_all = ["figures", "all", "set", "seeds", "duration", "output", "resume"])]
     list: bool,
-    /// All of --list that are not open
+    /// All of --list that are neither open nor too long, which is said
     #[arg(long, conflicts_with = "figures")]
     all: bool,
     /// Change a setting: a name of the plan, as for tmt sweep, with its values; repeat for more
@@ -158,7 +158,13 @@ fn all() -> Outcome<&'static [Figure]> {
 /// The figures that are named, by name or file.
 fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
     if args.all {
-        let ready = all()?.iter().filter(|figure| figure.open.is_none());
+        for figure in all()? {
+            if let (name, Some(time)) = (&figure.name, &figure.long) {
+                warning!("reproduce", "{name} is left out: {time}; `tmt reproduce {name}` runs it");
+            }
+        }
+        let ready = all()?.iter();
+        let ready = ready.filter(|figure| figure.open.is_none() && figure.long.is_none());
         let chosen = ready.map(|figure| Chosen {
             figure: figure.clone(),
             file: None,

@@ -32,6 +32,8 @@ struct FigureFile {
     #[serde(default)]
     notes: Vec<String>,
     open: Option<String>,
+    /// How long it takes, if that is too long for a run of all.
+    long: Option<String>,
     #[serde(default)]
     part: Vec<PartFile>,
 }
@@ -307,6 +309,7 @@ pub(super) fn parse<'f>(
         about: file.about,
         notes: file.notes,
         open: file.open,
+        long: file.long,
         parts,
         text: text.to_owned(),
     })

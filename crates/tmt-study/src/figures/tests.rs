@@ -435,3 +435,57 @@ metric = "completion_time_s"
     };
     assert_eq!(rows(text, &more)[0].ours.unwrap().runs, 3);
 }
+
+/// Mean time of a packet in a window of one, s, by the distribution of the timeouts that doubled before it: step by step, not by the
+/// sums in the comments of the entries.
+fn time_of_a_packet(rtt: f64, rto: f64, lost: f64) -> f64 {
+    let mut doubled = vec![0.0; 40];
+    doubled[0] = 1.0;
+    let mut mean = 0.0;
+    for _ in 0..200 {
+        let mut next = vec![0.0; doubled.len()];
+        mean = rtt;
+        for (first, share) in doubled.iter().enumerate() {
+            let (mut sent, mut at) = (*share, first);
+            // A timeout of 2^at RTOs follows each loss.
+            while sent > 1e-18 && at + 1 < next.len() {
+                let arrives = sent * (1.0 - lost);
+                next[if at == first { 0 } else { at }] += arrives;
+                sent -= arrives;
+                mean += sent * rto * 2_f64.powi(i32::try_from(at).unwrap());
+                at += 1;
+            }
+        }
+        doubled = next;
+    }
+    mean
+}
+
+#[test]
+fn windows_of_one_packet_take_the_time_of_their_timeouts() {
+    let cases = [
+        ("20920.3", 12_000.0, 0.486, 0.5, 0.998_f64.powi(60)),
+        (
+            "20310.6",
+            12_000.0,
+            0.5 + 46.0 * 264.0 / 2.34e6,
+            0.52,
+            0.9975_f64.powi(46),
+        ),
+        (
+            "7550.4",
+            4_000.0,
+            0.5 + 16.0 * 264.0 / 2.3e6,
+            0.51,
+            0.997_f64.powi(16),
+        ),
+        ("17058.7", 4_000.0, 0.204, 0.21, 0.9),
+        ("12345.7", 4_000.0, 0.204, 0.21, 0.8),
+    ];
+    for (printed, bits, rtt, rto, arrives) in cases {
+        assert!(FILES.iter().any(|text| text.contains(printed)), "{printed}");
+        let walked = bits / time_of_a_packet(rtt, rto, 1.0 - arrives);
+        let printed: f64 = printed.parse().unwrap();
+        assert!((walked / printed - 1.0).abs() < 1e-5, "{walked} {printed}");
+    }
+}

@@ -4,40 +4,45 @@ use tmt_core::model::Outcome;
 
 use crate::plan::models;
 
-/// A model's results, with the arguments as text.
+/// A model's results, or a number, with its text.
 pub(super) struct Theory {
     pub(super) asked: String,
-    /// `None` without a model.
-    answer: Option<Outcome>,
+    answer: Answer,
+}
+
+enum Answer {
+    Model(Outcome),
+    Number(f64),
 }
 
 impl Theory {
-    /// Evaluates a model from the arguments of `tmt model`; `-` is no model.
+    /// Evaluates a model from the arguments of `tmt model`. A number stands for itself, `-` for 1.
     pub(super) fn ask(text: &str) -> Result<Self, String> {
         let asked = text.to_owned();
-        let (name, pairs) = text.split_once(' ').unwrap_or((text, ""));
-        if name == "-" {
+        if let Some(number) = (text == "-").then_some(1.0).or_else(|| text.parse().ok()) {
             return Ok(Self {
                 asked,
-                answer: None,
+                answer: Answer::Number(number),
             });
         }
+        let (name, pairs) = text.split_once(' ').unwrap_or((text, ""));
         let model = models().find(|model| model.name == name);
-        let model = model
-            .ok_or_else(|| format!("found '{text}', expected arguments of tmt model, or -"))?;
-        let answer = model
-            .run(pairs)
-            .map_err(|error| format!("{text}: {error}"))?;
+        let model = model.ok_or_else(|| {
+            format!("found '{text}', expected arguments of tmt model, a number, or -")
+        })?;
+        let outcome = model.run(pairs);
+        let outcome = outcome.map_err(|error| format!("{text}: {error}"))?;
         Ok(Self {
             asked,
-            answer: Some(answer),
+            answer: Answer::Model(outcome),
         })
     }
 
-    /// A result by name; 1 without a model.
+    /// A result by name; a number has the same under every name.
     pub(super) fn result(&self, name: &str) -> Option<f64> {
-        self.answer
-            .as_ref()
-            .map_or(Some(1.0), |answer| answer.get(name))
+        match &self.answer {
+            Answer::Model(outcome) => outcome.get(name),
+            Answer::Number(number) => Some(*number),
+        }
     }
 }

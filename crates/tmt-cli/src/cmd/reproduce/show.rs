@@ -255,6 +255,7 @@ struct Listed<'a> {
     also: &'a [String],
     about: &'a str,
     open: Option<&'a str>,
+    long: Option<&'a str>,
 }
 
 /// Writes the list of figures.
@@ -266,18 +267,21 @@ pub(super) fn list(all: &[Figure], as_json: bool, as_csv: bool) -> Outcome {
             also: &figure.also,
             about: &figure.about,
             open: figure.open.as_deref(),
+            long: figure.long.as_deref(),
         })
         .collect();
     let table = Table::of(&listed)
         .words("figure", |one| one.figure)
         .key("figure")
         .value("also", |one| one.also.join(" "))
-        .wrapped("content", |one| match one.open {
-            Some(why) => format!("{} (open: {why})", one.about),
-            None => one.about.to_owned(),
+        .wrapped("content", |one| match (one.open, one.long) {
+            (Some(why), _) => format!("{} (open: {why})", one.about),
+            (None, Some(time)) => format!("{} (not part of --all: {time})", one.about),
+            (None, None) => one.about.to_owned(),
         })
         .value("about", |one| one.about)
-        .value("open", |one| one.open);
+        .value("open", |one| one.open)
+        .value("long", |one| one.long);
     if as_csv {
         let mut output = crate::output::Output::create(None)?;
         output.write(&table.csv()?)?;
