@@ -9,7 +9,7 @@ use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::format::table::TableForm;
 use tmt_core::types::{Bytes, Metadata, to_f64};
 
-pub fn plan(file: &str) -> Plan {
+pub(crate) fn plan(file: &str) -> Plan {
     let file = ParameterFile::parse(file).unwrap_or_else(|error| panic!("{error}:\n{file}"));
     let experiment: Experiment = file.experiment;
     experiment
@@ -18,7 +18,7 @@ pub fn plan(file: &str) -> Plan {
 }
 
 /// Report of the first run, and its packet log.
-pub fn logged(plan: &Plan) -> (RunReport, String) {
+pub(crate) fn logged(plan: &Plan) -> (RunReport, String) {
     let run = plan.runs()[0];
     let setup = plan.setup(run);
     let mut head = Metadata::new();
@@ -31,7 +31,7 @@ pub fn logged(plan: &Plan) -> (RunReport, String) {
 }
 
 /// Rules that a log breaks.
-pub fn broken(log: &str) -> Vec<&'static str> {
+pub(crate) fn broken(log: &str) -> Vec<&'static str> {
     let report = audit(log.as_bytes(), None).unwrap();
     let broken = report.rules.iter().filter(|rule| rule.violations_total > 0);
     broken.map(|rule| rule.rule).collect()
@@ -165,7 +165,7 @@ fn earlier(seconds: &str) -> String {
 }
 
 /// A log whose end line fits its rows, in the version without a checksum.
-pub fn without_crc(log: &str) -> String {
+pub(crate) fn without_crc(log: &str) -> String {
     let rows = log.lines().filter(|line| !line.starts_with('#')).count() - 1;
     let lines = log.lines().map(|line| match line {
         line if line.starts_with("# end: ") => format!("# end: rows={rows}\n"),
@@ -309,7 +309,7 @@ fn transfers_by_their_application_are_those_without() {
 }
 
 /// Report of the first run of `flows` on a synthetic link of 2 Mbit/s with a round trip of 100 ms.
-pub fn run_of(flows: &[&str], more: &str) -> RunReport {
+pub(crate) fn run_of(flows: &[&str], more: &str) -> RunReport {
     let flows: Vec<String> = flows.iter().map(|flow| format!("\"{flow}\"")).collect();
     let plan = plan(&format!(
         "link = \"synthetic\"\nrate = \"2Mbps\"\nrtt = \"100ms\"\n{more}flow = [{}]\n",
@@ -318,7 +318,7 @@ pub fn run_of(flows: &[&str], more: &str) -> RunReport {
     plan.run(plan.runs()[0], &mut NoProbe).unwrap()
 }
 
-pub fn near(found: Option<f64>, expected: f64, tolerance: f64) {
+pub(crate) fn near(found: Option<f64>, expected: f64, tolerance: f64) {
     let found = found.unwrap();
     assert!((found - expected).abs() <= tolerance, "{found}, {expected}");
 }

@@ -100,7 +100,7 @@ impl<'t> OnTrace<'t> {
         {
             let (lane, visit) = first.remove();
             for course in &mut self.courses {
-                course.arrives(lane, visit, self.hop.is_drop_tail);
+                course.arrives(lane, &visit, self.hop.is_drop_tail);
             }
         }
         let (mut going, mut reached) = (std::mem::take(&mut self.courses), Vec::new());
@@ -161,19 +161,17 @@ impl<'t> OnTrace<'t> {
         (before, latest): (Option<Time>, Time),
     ) -> Result<std::result::Result<Option<(Vec<Course>, bool)>, Failure>> {
         if course.ended {
-            return Ok(match course.unserved() {
-                Some((turn, place)) => Err(Failure {
-                    course,
-                    turn,
-                    place,
-                    service: None,
-                    passed: None,
-                }),
-                None => {
-                    course.drop_until(before.unwrap_or(Time::MAX), true);
-                    Ok(Some((vec![course], true)))
-                }
-            });
+            let Some((turn, place)) = course.unserved() else {
+                course.drop_until(before.unwrap_or(Time::MAX), true);
+                return Ok(Ok(Some((vec![course], true))));
+            };
+            return Ok(Err(Failure {
+                course,
+                turn,
+                place,
+                service: None,
+                passed: None,
+            }));
         }
         let turn = course.turn();
         let Some(turn) = turn.filter(|turn| before.is_none_or(|before| *turn < before)) else {

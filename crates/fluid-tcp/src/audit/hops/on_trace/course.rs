@@ -67,7 +67,7 @@ impl PartialEq for Course {
 }
 
 impl Course {
-    pub(super) fn arrives(&mut self, lane: u64, visit: Visit, is_drop_tail: bool) {
+    pub(super) fn arrives(&mut self, lane: u64, visit: &Visit, is_drop_tail: bool) {
         let key = (visit.arrived, visit.row.line);
         if let Some(at) = visit
             .gone
@@ -75,7 +75,7 @@ impl Course {
         {
             self.drops.insert((at, (lane, key.0, key.1)));
         }
-        self.change(lane, |waiting| waiting.insert(key, visit));
+        self.change(lane, |waiting| waiting.insert(key, *visit));
     }
 
     /// Changes a lane, and keeps `firsts` with it.
