@@ -187,13 +187,20 @@ fn a_host_with_too_many_possible_histories_is_held_to_the_earliest_time() {
 }
 
 #[test]
-fn a_looped_run_passes_without_its_timeline() {
+fn a_looped_run_is_recomputed_from_its_timeline() {
     let folder = logged();
     tmt("tcp --loop --duration 70s --packet 500B --packets log.csv timeline.csv")
         .within(&folder)
         .run()
         .ok();
     tmt("audit log.csv").within(&folder).run().ok();
+    let audit = "audit --timeline timeline.csv log.csv";
+    tmt(audit).within(&folder).run().ok();
+    // Read as if it had ended.
+    let log = folder.read("log.csv");
+    folder.write("log.csv", log.replace("# looped: on\n", ""));
+    let found = tmt(audit).within(&folder).run();
+    found.fails(1, &["expected LLDUs that the timeline has"]);
 }
 
 #[test]

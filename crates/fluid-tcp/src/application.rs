@@ -69,7 +69,7 @@ pub trait Traffic: Debug + Send + Sync {
 }
 
 /// Most flows of TCP of one application.
-pub const MOST_FLOWS: f64 = 1e5;
+pub const MOST_FLOWS: f64 = 1e6;
 
 /// The run for which flows are made.
 #[derive(Debug, Clone, Copy)]

@@ -19,9 +19,8 @@
 //! and so are all later packets of its flow.
 //!
 //! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
-//! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
-//! disciplines other than drop-tail, marks, and services of a hop beside the link that follows a trace, without the trace or behind
-//! `fq-codel` and `priority`.
+//! took; runs whose times do not count from the timeline's zero; drops by disciplines other than drop-tail, and which flow
+//! `fq-codel` serves; marks; and services of a hop beside the link that follows a trace, without the trace.
 
 mod datagram_form;
 mod datagrams;
@@ -89,11 +88,6 @@ pub enum AuditError {
         "found a timeline with a packet log of a link that has none, expected the packet log alone"
     )]
     NeedlessTimeline,
-    /// A timeline was given, but the run repeated it (`--loop`).
-    #[error(
-        "found a timeline with a packet log of a run that repeated it (--loop), expected the packet log alone"
-    )]
-    LoopedTimeline,
     /// The trace of a hop beside the link, by its key, could not be read.
     #[error("{1}")]
     Trace(&'static str, tmt_core::Error),
@@ -219,9 +213,6 @@ impl<'t, R: Read> Auditor<'t, R> {
             far_trace,
         } = beside;
         match head.link {
-            Link::Timeline if timeline.is_some() && head.looped => {
-                return Err(AuditError::LoopedTimeline);
-            }
             Link::Synthetic | Link::Coupled if timeline.is_some() => {
                 return Err(AuditError::NeedlessTimeline);
             }
@@ -232,16 +223,14 @@ impl<'t, R: Read> Auditor<'t, R> {
         }
         let hops = {
             let classes = &settings.order.1;
-            let are_alike = settings.datagrams.iter().all(Option::is_none);
             let hop = |column, key, hop: Option<Hop>, trace: Option<TraceReader<'t>>| {
                 let follows = hop.is_some_and(|hop| matches!(hop.pace, Pace::Trace(_)));
                 match &trace {
                     Some(_) if !follows => return Err(AuditError::NeedlessTrace(key)),
-                    Some(_) if head.looped => return Err(AuditError::LoopedTimeline),
                     _ => {}
                 }
                 let replay =
-                    hop.map(|hop| Replay::new(column, hop, classes.clone(), trace, are_alike));
+                    hop.map(|hop| Replay::new(column, hop, classes.clone(), trace, head.looped));
                 let replay = replay.transpose();
                 replay.map_err(|error| AuditError::Trace(key, error))
             };
@@ -251,7 +240,8 @@ impl<'t, R: Read> Auditor<'t, R> {
                 hop("delivered", TRACES[1], far, far_trace)?,
             ]
         };
-        let timeline = timeline.map(Cursor::new).transpose()?;
+        let timeline = timeline.map(|timeline| Cursor::new(timeline, head.looped));
+        let timeline = timeline.transpose()?;
         let slots = slots.map(|slots| Slots::open(slots, &head, tally));
         let slots = slots.transpose().map_err(AuditError::Slots)?;
         Ok(Some(Self {
@@ -378,7 +368,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             if is_there {
                 near.visits(&visit, tally);
             }
-            near.replay(self.sent, tally).map_err(of(TRACES[0]))?;
+            near.replay((self.sent, self.latest), tally)
+                .map_err(of(TRACES[0]))?;
         }
         if let Some((far, crossed)) = far.as_mut().zip(beside.crossed) {
             // Packets that leave the link at one time may do so in any order.
@@ -396,7 +387,8 @@ impl<'t, R: Read> Auditor<'t, R> {
             far.visits(&visit, tally);
         }
         if let Some(far) = far {
-            far.replay(self.sent, tally).map_err(of(TRACES[1]))?;
+            far.replay((self.sent, self.latest), tally)
+                .map_err(of(TRACES[1]))?;
         }
         Ok(())
     }

@@ -24,4 +24,4 @@ pub use recorded::RecordedLosses;
 pub(crate) use recorded::{Order, RecordedService, RecordedServices};
 pub use run::{IntoRoute, Route, RunError, run};
 pub(crate) use setup::entries;
-pub use setup::{Flow, MakeHosts, Setup};
+pub use setup::{Flow, Later, MakeHosts, Setup};

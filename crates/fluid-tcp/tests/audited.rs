@@ -240,7 +240,7 @@ pub(crate) fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata
     for (key, value) in entries {
         head.set(key, value);
     }
-    let distances = setup.numbered().map(|flow| setup.terrestrial_rtt(flow));
+    let distances = setup.numbered().map(|flow| setup.terrestrial_rtt(&flow));
     let distances: Vec<String> = distances.map(|rtt| rtt.as_nanos().to_string()).collect();
     head.set("flow_terrestrial_rtts_ns", distances.join(" "));
     let first = setup.flows[0].endpoint;

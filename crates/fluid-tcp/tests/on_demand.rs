@@ -5,15 +5,18 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use fluid_tcp::congestion::Algorithm;
-use fluid_tcp::endpoint::{Application, Outcome, Profile, Supply, Wake};
-use fluid_tcp::simulation::{Flow, Setup};
+use fluid_tcp::endpoint::{Application, Outcome, Profile, Source, Supply, Wake};
+use fluid_tcp::log::PacketLog;
+use fluid_tcp::simulation::{Flow, Later, Setup};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::format::table::TableForm;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 use tmt_link::hop::{ReturnPath, SidePath};
 use tmt_link::queue::Buffer;
 
 use super::audited::{agree, audited, head};
+use crate::run;
 
 /// Payload of a transfer: two full packets and a rest.
 const SIZE: u64 = 3000;
@@ -144,6 +147,65 @@ proptest! {
         prop_assert_eq!(complete, flows);
         prop_assert_eq!(report.flows[0].packets_delivered, 3 * flows as u64);
         prop_assert!(most < 150, "{} of {} at one time", most, flows);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Transfers that are made when their time comes are those that were made before the run, to the byte of the log: many start at one
+    /// time, also with a flow that follows.
+    #[test]
+    fn transfers_that_are_made_at_their_start_are_those_made_before(
+        starts in prop::collection::vec((0u32..40, 0u64..40_000), 1..400),
+        (loss, back) in (0.0..0.05f64, prop::option::of(0.0..0.05f64)),
+        (profile, handshake) in (prop::sample::select(&[Profile::Ns2, Profile::Rfc, Profile::Linux][..]), any::<bool>()),
+        (after, buffer) in (0u32..2000, 3u64..30),
+        queue in prop::sample::select(vec!["drop-tail", "codel", "fq-codel", "priority"]),
+        seed in 1u64..1000,
+    ) {
+        let mut endpoint = profile.endpoint();
+        endpoint.handshake = handshake;
+        let one = Flow::new(Algorithm::default(), endpoint);
+        let mut millis = 0;
+        let flows = starts.iter().map(|(gap, bytes)| {
+            // A third starts with the one before it.
+            millis += gap.saturating_sub(13);
+            let flow = one.clone().starting(Span::from_millis(millis));
+            Flow { part_of: Some(0), ..flow.of_bytes(Bytes(*bytes), Bytes(1500)).unwrap() }
+        });
+        let before: Vec<Flow> = flows.collect();
+        let all: Vec<(Span, Source)> = before.iter().map(|flow| (flow.start, flow.source.clone())).collect();
+        let at_start = Flow {
+            on_demand: all.len() - 1,
+            later: Some(Later::new(move || all.clone().into_iter().skip(1))),
+            ..before[0].clone()
+        };
+        let bulk = Flow::new("newreno".parse().unwrap(), endpoint).of_packets(500);
+        let bulk = bulk.starting(Span::from_millis(after));
+        let logged = |mut flows: Vec<Flow>| {
+            flows.push(bulk.clone());
+            let setup = Setup {
+                buffer: Buffer::Packets(buffer),
+                discipline: queue.parse().unwrap(),
+                seed,
+                return_path: ReturnPath {
+                    loss: back.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, seed).into()),
+                    ..ReturnPath::default()
+                },
+                ..Setup::new(flows, Span::from_millis(10), Span::from_secs(15))
+            };
+            let channel = Channel::new(ChannelSpec::Bernoulli { p: loss }, seed);
+            let link = setup.synthetic_link(BitRate(8_000_000), Some(channel.into())).unwrap();
+            let head = head(&setup, "synthetic", "rate_bps", 8_000_000);
+            let mut log = PacketLog::new(Vec::new(), TableForm::Text(None), &head, &setup).unwrap();
+            let report = run(&setup, link, &mut log).unwrap();
+            (String::from_utf8(log.finish().unwrap()).unwrap(), format!("{report:?}"))
+        };
+        let (log, report) = logged(vec![at_start]);
+        let (expected, all) = logged(before);
+        prop_assert!(log == expected);
+        prop_assert_eq!(report, all);
     }
 }
 

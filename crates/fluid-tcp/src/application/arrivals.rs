@@ -13,8 +13,10 @@ use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use super::datagrams::{Jitter, over_udp};
 use super::{Entry, Form, Make, Pace, Site, Traffic};
-use crate::endpoint::{Application, Datagram, Mean, Outcome, Supply, Times, UDP_HEADERS};
-use crate::simulation::Flow;
+use crate::endpoint::{
+    self, Application, Context, Datagram, Mean, Outcome, Source, Supply, Times, UDP_HEADERS,
+};
+use crate::simulation::{Flow, Later};
 
 /// Name of the parameter of the table.
 const FILE: &str = "file";
@@ -61,7 +63,7 @@ type Arrival = (Span, Bytes);
 /// The arrivals of each flow, each rising, in the order of their first ones.
 #[derive(Debug)]
 struct Arrivals {
-    flows: Vec<Arc<[Arrival]>>,
+    flows: Arc<[Arc<[Arrival]>]>,
     /// Headers of a datagram; `None` over TCP.
     headers: Option<Bytes>,
 }
@@ -204,32 +206,55 @@ impl Traffic for Arrivals {
     }
 
     fn flows(&self, flow: &Flow, site: &Site) -> Option<Vec<Flow>> {
-        let begun = |arrivals: &&Arc<[Arrival]>| {
-            let first = arrivals.first().map_or(Span::MAX, |(time, _)| *time);
-            flow.start.saturating_add(first) < site.length
+        let (begin, length, is_stream) = (flow.start, site.length, self.headers.is_none());
+        let payload = is_stream.then(|| flow.payload(site.packet));
+        let all = Arc::clone(&self.flows);
+        let starts = move || {
+            let all = Arc::clone(&all);
+            let starts = (0..all.len()).filter_map(move |at| {
+                let (first, _) = *all[at].first()?;
+                Some((begin.saturating_add(first), source(&all[at], payload)?))
+            });
+            starts.take_while(move |(start, _)| *start < length)
         };
-        let one = |arrivals: &Arc<[Arrival]>| {
-            let (first, size) = arrivals[0];
-            let own = flow.clone().starting(flow.start.saturating_add(first));
-            if self.headers.is_none() && arrivals.len() == 1 {
-                return own.of_bytes(size, site.packet);
-            }
-            let (arrivals, is_stream) = (Arc::clone(arrivals), self.headers.is_none());
-            Some(own.with(move |context| {
-                Arriving::new(Arc::clone(&arrivals), context.start, is_stream)
-            }))
+        let made = |(start, source)| Flow {
+            start,
+            source,
+            ..flow.clone()
         };
-        let mut flows: Vec<Flow> = self.flows.iter().filter(begun).filter_map(one).collect();
+        let mut flows: Vec<Flow> = if is_stream {
+            starts().take(1).map(made).collect()
+        } else {
+            starts().map(made).collect()
+        };
         if flows.is_empty() {
             // One without data, so that they are in the results.
-            let is_stream = self.headers.is_none();
-            flows.push(
-                flow.clone()
-                    .with(move |context| Arriving::new(Arc::default(), context.start, is_stream)),
-            );
+            let arriving =
+                move |context: &Context| Arriving::new(Arc::default(), context.start, is_stream);
+            flows.push(flow.clone().with(arriving));
+        } else if let ([first], true) = (&mut flows[..], is_stream) {
+            first.on_demand = starts().skip(1).count();
+            first.later = Some(Later::new(move || starts().skip(1)));
         }
         Some(flows)
     }
+}
+
+/// Where the data of arrivals of a flow come from, over TCP in full packets with this payload, or else over UDP.
+fn source(arrivals: &Arc<[Arrival]>, payload: Option<Bytes>) -> Option<Source> {
+    if let ([(_, size)], Some(payload)) = (&arrivals[..], payload) {
+        return Source::of_bytes(*size, payload);
+    }
+    let (arrivals, is_stream) = (Arc::clone(arrivals), payload.is_some());
+    Some(Source::Application(Arc::new(endpoint::Make(Box::new(
+        move |context| {
+            Box::new(Arriving::new(
+                Arc::clone(&arrivals),
+                context.start,
+                is_stream,
+            ))
+        },
+    )))))
 }
 
 /// The arrivals of a flow during a run.

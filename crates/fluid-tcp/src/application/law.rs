@@ -264,6 +264,20 @@ impl Law {
         })
     }
 
+    /// As [`Self::read`], for pauses: a duration may also be zero.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(super) fn of_pauses(text: &str) -> Result<Self, ParseError> {
+        if Span::from_str(text).is_ok_and(Span::is_zero) {
+            return Ok(Self {
+                form: Form::Constant(0.0),
+                text: text.to_owned(),
+            });
+        }
+        Self::read(text, Unit::Span)
+    }
+
     /// The exponential distribution with this mean.
     pub(super) fn exponential(mean: f64) -> Self {
         Self {
@@ -304,11 +318,11 @@ impl Law {
     }
 
     /// The value at which the distribution function is `u`, which is in [0, 1): a draw, if `u` is uniform. In ns or bytes,
-    /// rounded down, at least 1.
+    /// rounded down, at least 1 unless all are zero.
     #[must_use]
     pub fn draw(&self, u: f64) -> u64 {
         let value = match self.form {
-            Form::Constant(value) => value,
+            Form::Constant(value) => return floor_u64(value),
             Form::Exponential { mean } => -mean * num::log1p(-u),
             Form::LogNormal { median, sigma } => median * num::exp(sigma * num::normal_quantile(u)),
             Form::Pareto { least, shape } => least * num::pow(1.0 - u, -1.0 / shape),

@@ -103,7 +103,7 @@ impl Pages {
             size: Law::read(values.text("size"), Unit::Bytes)?,
             objects: values.count("objects"),
             connections: usize::try_from(values.count("connections")).unwrap_or(1),
-            pause: Pause::After(Law::read(values.text("think"), Unit::Span)?),
+            pause: Pause::After(Law::of_pauses(values.text("think"))?),
             up: values.size("up"),
             stays_open: values.is_on("persistent"),
         })

@@ -1,15 +1,16 @@
 //! Short transfers that arrive at random, by the load that they offer to the link.
 //!
 //! Arrivals are a Poisson process: the gaps are exponential. Transfer k takes numbers 2 k (gap before it) and 2 k + 1 (size) of the
-//! load. Each is a flow of its own for TCP, and all are one in the results.
+//! load. Each is a flow of its own for TCP, made when its time has come, and all are one in the results.
 
 use tmt_core::math::rng::Uniform;
 use tmt_core::named::{Kind, Parameter, ParseError, Values};
-use tmt_core::types::{Bytes, to_f64};
+use tmt_core::types::{Bytes, Span, to_f64};
 
 use super::law::{Law, Unit};
 use super::{Entry, Make, Site, Traffic};
-use crate::simulation::Flow;
+use crate::endpoint::Source;
+use crate::simulation::{Flow, Later};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "poisson",
@@ -72,23 +73,72 @@ impl Traffic for Poisson {
     }
 
     fn flows(&self, flow: &Flow, site: &Site) -> Option<Vec<Flow>> {
-        let gap = Law::exponential(self.gap_ns(flow, site)?);
-        let lane = u32::try_from(site.number).unwrap_or(u32::MAX);
-        let mut numbers = Uniform::named(site.seed, ENTRY.name, lane);
-        let mut flows = Vec::new();
-        let mut start = flow.start;
-        for transfer in 0.. {
-            start = start.saturating_add(gap.draw_span(numbers.at(2 * transfer)));
-            if start > site.length {
-                break;
-            }
-            let bytes = Bytes(self.size.draw(numbers.at(2 * transfer + 1)));
-            flows.extend(flow.clone().starting(start).of_bytes(bytes, site.packet));
-        }
-        if flows.is_empty() {
+        let (gap, size) = (
+            Law::exponential(self.gap_ns(flow, site)?),
+            self.size.clone(),
+        );
+        let (start, payload, site) = (flow.start, flow.payload(site.packet), *site);
+        let transfers = move || Transfers {
+            gap: gap.clone(),
+            size: size.clone(),
+            numbers: numbers(&site),
+            drawn: 0,
+            start,
+            length: site.length,
+            payload,
+        };
+        let mut all = transfers();
+        let first = all.next();
+        let Some((start, source)) = first else {
             // One that begins after the run, so that the load is in the results.
-            flows.push(flow.clone().starting(start.max(site.length)));
+            return Some(vec![flow.clone().starting(all.start.max(site.length))]);
+        };
+        Some(vec![Flow {
+            start,
+            source,
+            on_demand: all.count(),
+            later: Some(Later::new(move || transfers().skip(1))),
+            ..flow.clone()
+        }])
+    }
+}
+
+/// The numbers from which the load of a run draws.
+fn numbers(site: &Site) -> Uniform {
+    let lane = u32::try_from(site.number).unwrap_or(u32::MAX);
+    Uniform::named(site.seed, ENTRY.name, lane)
+}
+
+/// The transfers of a run: start and data of each.
+struct Transfers {
+    gap: Law,
+    size: Law,
+    numbers: Uniform,
+    drawn: u64,
+    /// Start of the last one.
+    start: Span,
+    length: Span,
+    payload: Bytes,
+}
+
+impl Transfers {
+    fn draw(&mut self) -> f64 {
+        self.drawn += 1;
+        self.numbers.at(self.drawn - 1)
+    }
+}
+
+impl Iterator for Transfers {
+    type Item = (Span, Source);
+
+    fn next(&mut self) -> Option<(Span, Source)> {
+        let u = self.draw();
+        self.start = self.start.saturating_add(self.gap.draw_span(u));
+        if self.start > self.length {
+            return None;
         }
-        Some(flows)
+        let u = self.draw();
+        let source = Source::of_bytes(Bytes(self.size.draw(u)), self.payload)?;
+        Some((self.start, source))
     }
 }

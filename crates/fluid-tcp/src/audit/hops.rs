@@ -42,7 +42,7 @@ pub(super) struct Replay<'t> {
     free: Time,
     queue: Queue,
     fifo: Fifo,
-    /// Services by the trace; `None` without it, and where their order is not known.
+    /// Services by the trace; `None` without it.
     on_trace: Option<OnTrace<'t>>,
     /// First of the packets that wait at the end of the run: arrival, line and size.
     waiting: Option<(Time, u64, u64)>,
@@ -51,19 +51,17 @@ pub(super) struct Replay<'t> {
 }
 
 impl<'t> Replay<'t> {
-    /// Column `name` has the departures; these are the classes of the flows, and the trace that the hop follows. Packets are alike if all
-    /// have one size.
+    /// Column `name` has the departures; these are the classes of the flows, and the trace that the hop follows, which the run may have
+    /// repeated.
     pub(super) fn new(
         name: &'static str,
         hop: Hop,
         classes: Vec<u64>,
         trace: Option<TraceReader<'t>>,
-        are_alike: bool,
+        looped: bool,
     ) -> Result<Self> {
         let on_trace = match (hop.pace, trace) {
-            (Pace::Trace(packed), Some(trace)) if hop.order == Order::Link && are_alike => {
-                Some(OnTrace::new(trace, packed)?)
-            }
+            (Pace::Trace(packed), Some(trace)) => Some(OnTrace::new(trace, packed, hop, looped)?),
             _ => None,
         };
         Ok(Self {
@@ -72,7 +70,8 @@ impl<'t> Replay<'t> {
             hop,
             ahead: BTreeMap::new(),
             free: Time::ZERO,
-            queue: Queue::of(hop.capacity, hop.is_drop_tail),
+            // One with priorities drops on arrival only if it is full, too.
+            queue: Queue::of(hop.capacity, hop.is_drop_tail || hop.order == Order::Class),
             fifo: Fifo::new(hop.order, classes, false),
             waiting: None,
             lost_later: None,
@@ -99,7 +98,7 @@ impl<'t> Replay<'t> {
             }
         }
         if let Some(on_trace) = &mut self.on_trace {
-            return on_trace.visits(visit);
+            return on_trace.visits(visit, self.fifo.lane(&row));
         }
         let is_unfinished = is_gone && gone.is_none();
         if self.hop.pace == Pace::AtOnce || self.lost_later.is_some() {
@@ -140,11 +139,11 @@ impl<'t> Replay<'t> {
 
     /// Replays all that is left at the end of the log; `latest` is its last event.
     pub(super) fn finish(&mut self, latest: Time, tally: &mut RuleTally) -> Result<()> {
-        self.serve(None, tally)?;
-        self.queue.finish(tally);
-        if let Some(on_trace) = &self.on_trace {
-            on_trace.finish(latest, self.name, tally);
+        self.serve((None, latest), tally)?;
+        if let Some(on_trace) = &mut self.on_trace {
+            on_trace.finish(latest, (self.name, &mut self.queue), tally);
         }
+        self.queue.finish(tally);
         // That in service, or the first that waits: neither could have ended by then.
         let Some((arrived, line, size)) = self.lost_later.or(self.waiting) else {
             return Ok(());
@@ -169,18 +168,29 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Replays what happened before a time.
-    pub(super) fn replay(&mut self, before: Time, tally: &mut RuleTally) -> Result<()> {
-        self.serve(Some(before), tally)?;
-        self.queue.replay(Some(before), tally);
+    /// Replays what happened before a time; `latest` is the last event of the log so far.
+    pub(super) fn replay(
+        &mut self,
+        (before, latest): (Time, Time),
+        tally: &mut RuleTally,
+    ) -> Result<()> {
+        self.serve((Some(before), latest), tally)?;
+        // What a packet does to the buffer follows from its service, which may be later.
+        let open = self.on_trace.as_ref().and_then(OnTrace::first);
+        let known = open.map_or(before, |open| open.min(before));
+        self.queue.replay(Some(known), tally);
         Ok(())
     }
 
     /// Replays the departures before a time, or all if it is `None`.
-    fn serve(&mut self, before: Option<Time>, tally: &mut RuleTally) -> Result<()> {
+    fn serve(
+        &mut self,
+        (before, latest): (Option<Time>, Time),
+        tally: &mut RuleTally,
+    ) -> Result<()> {
         if let Some(on_trace) = &mut self.on_trace {
-            let drops = (self.hop.is_drop_tail, self.hop.loses);
-            return on_trace.serve(before, drops, (self.name, &mut self.queue), tally);
+            let hop = (self.name, &mut self.queue);
+            return on_trace.serve((before, latest), hop, tally);
         }
         let Pace::Rate(rate) = self.hop.pace else {
             return Ok(());

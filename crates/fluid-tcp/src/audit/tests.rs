@@ -214,9 +214,6 @@ fn a_timeline_or_slot_log_that_cannot_be_used_is_an_error() {
         with(log, &broken_off),
         Err(AuditError::Timeline(_))
     ));
-    let looped = edited(&fixture(log), &["10 before = # looped: on"]);
-    let looped = read(looped.as_bytes(), Some(lldus.as_bytes()));
-    assert!(matches!(looped, Err(AuditError::LoopedTimeline)));
     let slots = fixture("coupled-slots.csv");
     let slots = audit_with_slots(fixture(synthetic).as_bytes(), slots.as_bytes());
     assert!(matches!(slots, Err(AuditError::NeedlessSlots)));

@@ -1,9 +1,12 @@
-//! The timeline of the link, read once from begin to end.
+//! The timeline of the link, or the trace of a hop, read once from begin to end. One that the run repeated (`--loop`) is kept in
+//! memory and goes on without an end: its period is its length and one mean slot, of the LLDUs whose fate is known.
 
 use std::iter::{Peekable, from_fn};
+use std::sync::Arc;
+
 use tmt_core::Result;
 use tmt_core::format::{Rows, TraceReader};
-use tmt_core::types::{Slot, Time};
+use tmt_core::types::{Slot, Span, Time};
 
 /// Times of the LLDUs of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +32,47 @@ pub(super) struct Cursor<'a> {
 /// The slots of a trace.
 type Slots<'a> = Box<dyn Iterator<Item = Result<Slot>> + 'a>;
 
-/// The LLDUs of a trace in their order.
-pub(super) fn slots(reader: TraceReader<'_>) -> Result<Slots<'_>> {
-    Ok(Box::new(checked(reader)?))
+/// The LLDUs of a trace of a hop in their order, again and again if the run repeated it.
+pub(super) fn slots(reader: TraceReader<'_>, looped: bool) -> Result<Slots<'_>> {
+    Ok(if looped {
+        repeated(reader, false)?
+    } else {
+        Box::new(checked(reader)?)
+    })
+}
+
+/// The LLDUs of a trace, repeated without an end. Without an end line the fate of a lost one at its end is known, unless it
+/// is a timeline of the link.
+fn repeated<'a>(mut reader: TraceReader<'_>, of_link: bool) -> Result<Slots<'a>> {
+    let (mut rows, mut all) = (Rows::default(), Vec::new());
+    while reader.next_rows(&mut rows)? {
+        all.append(&mut rows.slots);
+    }
+    let last = all.last().map(Slot::tx_time).filter(|_| of_link);
+    let line = reader.end().and_then(|end| end.end_line);
+    if let Some(until) = line.map(|line| line.usable_until).or(last) {
+        let is_open = |slot: &Slot| {
+            let at = slot.tx_time();
+            at > until || at == until && slot.is_erased()
+        };
+        while all.pop_if(|slot| is_open(slot)).is_some() {}
+    }
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        return Ok(Box::new(std::iter::empty()));
+    };
+    let length = last.tx_time().since(first.tx_time()).as_nanos();
+    let mean = length.checked_div(all.len() as u64 - 1).unwrap_or(0);
+    let period = Span::from_nanos(length.saturating_add(mean)).filter(|period| !period.is_zero());
+    let rounds = (0..).map_while(move |round| period?.checked_mul(round));
+    let all: Arc<[Slot]> = all.into();
+    let shifted = rounds.flat_map(move |ahead| {
+        let all = Arc::clone(&all);
+        (0..all.len()).map_while(move |row| {
+            let slot = all[row];
+            Slot::new(slot.tx_time().checked_add(ahead)?, slot.decode_delay())
+        })
+    });
+    Ok(Box::new(shifted.map(Ok)))
 }
 
 /// The same; the first one is right.
@@ -55,9 +96,15 @@ fn checked<'a>(mut reader: TraceReader<'a>) -> Result<Peekable<Slots<'a>>> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(reader: TraceReader<'a>) -> Result<Self> {
+    /// At the first LLDU of a timeline, which the run may have repeated.
+    pub(super) fn new(reader: TraceReader<'a>, looped: bool) -> Result<Self> {
+        let slots = if looped {
+            repeated(reader, true)?.peekable()
+        } else {
+            checked(reader)?
+        };
         Ok(Self {
-            slots: checked(reader)?,
+            slots,
             read: 0,
             latest: None,
             before: None,

@@ -209,6 +209,25 @@ impl Groups {
 }
 
 impl Source {
+    /// A transfer of `bytes` in packets with this payload; `None` without any.
+    pub(crate) fn of_bytes(bytes: Bytes, payload: Bytes) -> Option<Self> {
+        (payload.0 > 0).then(|| Self::Bulk {
+            packets: Some(bytes.0.div_ceil(payload.0)),
+            bytes: Some(bytes),
+        })
+    }
+
+    /// Payload of the first `packets` packets, with this much in a full one, bytes.
+    pub(crate) fn payload_of(&self, packets: u64, payload: Bytes) -> u64 {
+        match self {
+            Self::Bulk {
+                packets: Some(all),
+                bytes: Some(bytes),
+            } if *all == packets => bytes.0,
+            _ => packets.saturating_mul(payload.0),
+        }
+    }
+
     /// The source as an application, with full packets of `payload`.
     pub(crate) fn socket(&self, context: &Context, payload: Bytes, groups: &mut Groups) -> Socket {
         Socket::new(match self {

@@ -7,7 +7,7 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::Fate;
 use super::recording::{Recording, Sent};
-use crate::simulation::Setup;
+use crate::simulation::{Flow, Setup};
 
 /// Totals of the packets of data, from the time of the first to the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,11 +68,11 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn of(recording: &'a Recording, setup: &Setup) -> Self {
         let packets = &recording.packets[..];
-        let back = |flow| {
+        let back = |flow: &Flow| {
             let both = setup.rtt.saturating_add(setup.terrestrial_rtt(flow));
             both.saturating_sub(both.half())
         };
-        let back: Vec<Span> = setup.numbered().map(back).collect();
+        let back: Vec<Span> = setup.numbered().map(|flow| back(&flow)).collect();
         let mut next: Vec<Option<Time>> = vec![None; back.len()];
         let known = packets.iter().rev().map(|packet| {
             let (Some(back), Some(next)) = (back.get(packet.flow), next.get_mut(packet.flow))

@@ -312,7 +312,7 @@ impl Explain {
             toward: {
                 let flow = setup.numbered().nth(flow);
                 let flow = flow.filter(|_| setup.has_side_paths());
-                flow.map(|flow| setup.terrestrial_rtt(flow).half())
+                flow.map(|flow| setup.terrestrial_rtt(&flow).half())
             },
             end: setup.end,
             queue: 0,

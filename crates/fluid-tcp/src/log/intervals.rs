@@ -67,7 +67,7 @@ impl Intervals {
             latest: setup.begin,
             end: setup.end,
             packet: setup.packet,
-            flows: setup.numbered().map(flow).collect(),
+            flows: setup.numbered().map(|of| flow(&of)).collect(),
             text: HEADER.to_owned(),
         }
     }

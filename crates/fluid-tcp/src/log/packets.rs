@@ -188,7 +188,7 @@ impl<W: Write + Send> PacketLog<W> {
             toward: if columns == COLUMNS.len() {
                 let flows = setup.numbered();
                 flows
-                    .map(|flow| setup.terrestrial_rtt(flow).half())
+                    .map(|flow| setup.terrestrial_rtt(&flow).half())
                     .collect()
             } else {
                 Vec::new()

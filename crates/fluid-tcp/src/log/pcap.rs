@@ -220,7 +220,7 @@ impl<W: Write> Pcap<W> {
         let flows = setup.numbered();
         Ok(Self {
             files,
-            flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
+            flows: flows.map(|flow| Connection::new(&flow, payload)).collect(),
             handshakes: handshakes(setup),
             payload,
             padding,
@@ -401,7 +401,7 @@ impl Connection {
 fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
     let mut segments = Vec::new();
     for (flow, of) in setup.numbered().enumerate() {
-        let terrestrial = setup.terrestrial_rtt(of);
+        let terrestrial = setup.terrestrial_rtt(&of);
         let there = terrestrial.half().saturating_add(setup.rtt.half());
         let rtt = setup.rtt.saturating_add(terrestrial);
         if of.hosts.is_none() && of.endpoint.handshake && of.packets() != Some(0) {

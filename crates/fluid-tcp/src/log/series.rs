@@ -1,5 +1,6 @@
 //! `--series`: the state of each sender, one row per event or interval.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -73,7 +74,7 @@ impl<W: Write + Send> Series<W> {
                 };
                 setup.flow_count()
             ],
-            flows: setup.numbered().cloned().collect(),
+            flows: setup.numbered().map(Cow::into_owned).collect(),
             packet: setup.packet,
         })
     }

@@ -255,6 +255,29 @@ impl<const LINES: usize> Schedule<LINES> {
         }
     }
 
+    /// Leaves the numbers below this one in the order of events to others ([`Self::schedule_as`]).
+    pub fn reserve(&mut self, sequence: u64) {
+        self.inserted = self.inserted.max(sequence);
+    }
+
+    /// As [`Self::schedule`], with a number that was reserved in the order of events at one time.
+    pub fn schedule_as<E: Copy + Default>(
+        &mut self,
+        (number, sequence): (usize, u64),
+        line: &mut Line<E>,
+        at: Time,
+        event: E,
+    ) {
+        let key = Key { at, sequence };
+        *line.place(key) = event;
+        if key.precedes(self.first[number]) {
+            self.first[number] = key;
+            if number >= BUSY && key.precedes(self.other.0) {
+                self.other = (key, number);
+            }
+        }
+    }
+
     /// Time of the first event and number of its line; `None` if nothing comes before `until`.
     #[inline]
     #[must_use]
@@ -347,6 +370,23 @@ mod tests {
         assert_eq!(take(&mut schedule, 0, &mut line), Some('x'));
         assert_eq!(take(&mut schedule, 0, &mut line), None);
         assert_eq!(schedule.first(Time::MAX), None);
+    }
+
+    #[test]
+    fn events_with_reserved_numbers_come_before_the_rest() {
+        let (mut schedule, mut line) = (Schedule::<3>::default(), Line::default());
+        schedule.reserve(3);
+        schedule.schedule(2, &mut line, at(5), |slot| *slot = 'd');
+        for (sequence, event) in [(2, 'c'), (0, 'a'), (1, 'b')] {
+            schedule.schedule_as((2, sequence), &mut line, at(5), event);
+        }
+        schedule.schedule(2, &mut line, at(5), |slot| *slot = 'e');
+        let order: String = std::iter::from_fn(|| {
+            schedule.first(Time::MAX)?;
+            take(&mut schedule, 2, &mut line)
+        })
+        .collect();
+        assert_eq!(order, "abcde");
     }
 
     proptest! {

@@ -13,6 +13,8 @@ mod return_path;
 mod route;
 mod side_hops;
 
+use std::iter::repeat_n;
+
 use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
@@ -136,7 +138,9 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
         let mut flows = self.setup.flows.iter();
         let is_bulk =
             |flow: &Flow| flow.hosts.is_none() && matches!(flow.source, Source::Bulk { .. });
-        let can_be = keeps_order && !self.probe.watches() && self.side.is_empty();
+        // What is tallied ahead is not known to be over.
+        let stays = self.setup.flows.iter().all(|flow| flow.on_demand == 0);
+        let can_be = stays && keeps_order && !self.probe.watches() && self.side.is_empty();
         let is_open = self.setup.recorded.is_none();
         can_be
             && is_open
@@ -198,7 +202,8 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         events: Events::default(),
         connections,
         proxy: setup.path.split.map(|window| {
-            let endpoints = setup.numbered().map(|flow| &flow.endpoint);
+            let flows = setup.flows.iter();
+            let endpoints = flows.flat_map(|flow| repeat_n(&flow.endpoint, 1 + flow.on_demand));
             let windows = (window, setup.path.announce);
             Proxy::new(setup.buffer.packets(setup.packet.0), windows, endpoints)
         }),
@@ -216,9 +221,11 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     };
     for connection in run.connections.described() {
         let flow = connection.flow();
+        run.events.reserve(flow as usize);
         run.events
             .alarm(Some(connection.start), |slot| *slot = Alarm::Start(flow));
     }
+    run.events.reserve(setup.flow_count());
     let end = run.process();
     match run.failure.take() {
         Some(failure) => Err(failure),

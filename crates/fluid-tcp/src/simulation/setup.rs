@@ -1,5 +1,7 @@
 //! Parameters of a run, except for its link.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use tmt_core::channel::Losses;
@@ -43,6 +45,35 @@ pub struct Flow {
     /// Number of further flows like it, numbered after it, which its applications may open during the run
     /// ([`Wake::Open`](crate::endpoint::Wake::Open)). They are one with it in the results.
     pub on_demand: usize,
+    /// Starts and data of these flows, if they are known before the run. `None` if applications open them.
+    pub later: Option<Later>,
+}
+
+/// Starts of flows from the start of the run, rising, and their data.
+type Starts = Box<dyn Iterator<Item = (Span, Source)>>;
+
+/// Flows like another one that start at times of their own: each is made when its time has come, and let go when it is over.
+#[derive(Clone)]
+pub struct Later(Arc<dyn Fn() -> Starts + Send + Sync>);
+
+impl Later {
+    /// Flows with the starts, from the start of the run and rising, and data that `make` gives, the same every time.
+    #[must_use]
+    pub fn new<I: Iterator<Item = (Span, Source)> + 'static>(
+        make: impl Fn() -> I + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move || Box::new(make())))
+    }
+
+    pub(crate) fn starts(&self) -> Starts {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Later")
+    }
 }
 
 impl Flow {
@@ -63,6 +94,7 @@ impl Flow {
             part_of: None,
             is_limited: false,
             on_demand: 0,
+            later: None,
         }
     }
 
@@ -134,14 +166,8 @@ impl Flow {
     /// ```
     #[must_use]
     pub fn of_bytes(self, bytes: Bytes, packet: Bytes) -> Option<Self> {
-        let payload = self.payload(packet).0;
-        (payload > 0).then(|| Self {
-            source: Source::Bulk {
-                packets: Some(bytes.0.div_ceil(payload)),
-                bytes: Some(bytes),
-            },
-            ..self
-        })
+        let source = Source::of_bytes(bytes, self.payload(packet))?;
+        Some(Self { source, ..self })
     }
 
     /// Payload of a full packet of size `packet`: what its headers leave.
@@ -170,10 +196,7 @@ impl Flow {
 
     /// Payload of the first `packets` packets, of size `packet`, bytes.
     pub(crate) fn payload_of(&self, packets: u64, packet: Bytes) -> u64 {
-        match self.bytes() {
-            Some(bytes) if self.packets() == Some(packets) => bytes.0,
-            _ => packets.saturating_mul(self.payload(packet).0),
-        }
+        self.source.payload_of(packets, self.payload(packet))
     }
 }
 
@@ -197,11 +220,6 @@ impl Flow {
     /// Whether it is one in the results with other flows.
     pub(crate) const fn is_part(&self) -> bool {
         self.part_of.is_some() || self.on_demand > 0
-    }
-
-    /// Whether it is a transfer of a load of many.
-    pub(crate) fn is_of_load(&self) -> bool {
-        self.part_of.is_some() && matches!(self.source, Source::Bulk { .. })
     }
 
     /// Whether it takes all that it gets, for all that is known.
@@ -302,10 +320,26 @@ impl Setup {
         }
     }
 
-    /// The flow of each number, from 0: flows on demand are like the one that they follow.
-    pub fn numbered(&self) -> impl Iterator<Item = &Flow> {
+    /// The flow of each number, from 0: flows on demand are like the one that they follow, with starts and data of their own if those
+    /// are known.
+    pub fn numbered(&self) -> impl Iterator<Item = Cow<'_, Flow>> {
         let flows = self.flows.iter();
-        flows.flat_map(|flow| std::iter::repeat_n(flow, 1 + flow.on_demand))
+        flows.flat_map(|flow| {
+            let mut starts = flow.later.as_ref().map(Later::starts);
+            let later = (0..flow.on_demand).map(move |_| {
+                let Some((start, source)) = starts.as_mut().and_then(Iterator::next) else {
+                    return Cow::Borrowed(flow);
+                };
+                Cow::Owned(Flow {
+                    start,
+                    source,
+                    later: None,
+                    on_demand: 0,
+                    ..flow.clone()
+                })
+            });
+            std::iter::once(Cow::Borrowed(flow)).chain(later)
+        })
     }
 
     /// Number of the flows, those on demand included.

@@ -13,8 +13,7 @@ use crate::table::{Table, print};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without --timeline the rules of the link are checked only as far as the log allows. With it, every \
-                        service and delivery is recomputed from the LLDUs. Logs of runs with --loop are checked without \
-                        it. --slots checks every slot of a coupled link against the packets: one unit per slot, repeats \
+                        service and delivery is recomputed from the LLDUs. --slots checks every slot of a coupled link against the packets: one unit per slot, repeats \
                         first. --terrestrial-trace and --far-trace do for hops beside the link what --timeline does for it. The exit code is 1 if a rule is broken.\n\n\
                         Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
                         tmt audit --timeline timeline.csv packets.csv\n  \

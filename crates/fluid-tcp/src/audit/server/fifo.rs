@@ -54,7 +54,7 @@ impl Fifo {
     }
 
     /// Number of the lane of a packet; a higher one is served first under priorities.
-    fn lane(&self, row: &Row) -> u64 {
+    pub(in crate::audit) fn lane(&self, row: &Row) -> u64 {
         let class = usize::try_from(row.flow).map(|flow| self.classes.get(flow));
         match self.order {
             Order::Link => 0,

@@ -36,6 +36,8 @@ impl Plan {
                 set("split_announce", &self.path.announce);
             }
         }
+        // Those of a transfer of bytes are all full.
+        let sizes_differ = self.flows.iter().any(|plan| plan.app.is_some());
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 if self.path.split.is_some() {
@@ -43,7 +45,7 @@ impl Plan {
                 }
                 set("lldus_per_packet", &timeline.lldus_per_packet);
                 set("packing", &timeline.packing);
-                if timeline.packing == Packing::Bytes {
+                if timeline.packing == Packing::Bytes || sizes_differ {
                     set("lldu_payload_bytes", &timeline.payload);
                 }
                 match timeline.shift {
@@ -69,6 +71,9 @@ impl Plan {
                 set("in_order", &link.in_order);
                 set("hold", &link.hold);
                 set("lldus_per_packet", &link.segmentation.lldus());
+                if sizes_differ {
+                    set("lldu_payload_bytes", &plan.trace.payload);
+                }
                 set("units_per_packet", &link.units_per_packet());
                 set("interleave", &link.scheme.interleave());
             }
@@ -160,7 +165,7 @@ impl Plan {
             .iter()
             .any(|flow| flow.terrestrial_rtt.is_some())
         {
-            let rtts = setup.numbered().map(|flow| setup.terrestrial_rtt(flow));
+            let rtts = setup.numbered().map(|flow| setup.terrestrial_rtt(&flow));
             let rtts: Vec<String> = rtts.map(|rtt| rtt.as_nanos().to_string()).collect();
             set("flow_terrestrial_rtts_ns", &rtts.join(" "));
         }

@@ -1,12 +1,13 @@
 //! The connections of a run: those of all flows from its start on, those of flows on demand while they are open.
 
+use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::tcp::{Data, Tcp};
-use crate::endpoint::{Application, Context, Endpoint, Ends, Groups, Other, Socket};
+use crate::endpoint::{Application, Context, Endpoint, Ends, Groups, Other, Socket, Source};
 use crate::simulation::path::halves;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::FlowTally;
@@ -41,6 +42,30 @@ pub(super) struct Connection {
     /// Number of its flow, and place of that in the setup.
     number: usize,
     pub(super) described: usize,
+    /// Its data, if they are not those of that place.
+    source: Option<Source>,
+}
+
+/// What a flow on demand carries.
+pub(super) enum Open {
+    /// What an application supplies.
+    Application(Box<dyn Application>),
+    /// Data that were known before the run.
+    Source(Source),
+}
+
+/// Flows that follow one of the setup at known times.
+struct Following {
+    starts: Box<dyn Iterator<Item = (Span, Source)>>,
+    /// Number of the next one, and of the one after the last.
+    next: usize,
+    end: usize,
+}
+
+impl fmt::Debug for Following {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Following {} to {}", self.next, self.end)
+    }
 }
 
 impl Connection {
@@ -64,8 +89,10 @@ impl Connection {
     /// Takes what its hosts have counted until `end`.
     fn end(&mut self, setup: &Setup, end: Time) {
         let flow = &setup.flows[self.described];
-        let begins = flow.is_of_load().then_some(self.start < end);
-        let payload = |packets| flow.payload_of(packets, setup.packet);
+        let source = self.source.as_ref().unwrap_or(&flow.source);
+        let is_of_load = flow.part_of.is_some() && matches!(source, Source::Bulk { .. });
+        let begins = is_of_load.then_some(self.start < end);
+        let payload = |packets| source.payload_of(packets, flow.payload(setup.packet));
         let (ends, is_part) = (&mut self.ends, flow.is_part());
         self.tally.end(ends, end, is_part, begins, payload);
     }
@@ -82,6 +109,8 @@ pub(super) struct Connections {
     numbers: Vec<usize>,
     entries: Vec<usize>,
     endpoints: Endpoints,
+    /// Those that follow flows of the setup.
+    following: Vec<Following>,
     /// Number of open connections above which those that are over are let go.
     most: usize,
 }
@@ -100,6 +129,7 @@ impl Connections {
             most: flows.len() + FEW,
             entries,
             endpoints: Endpoints::default(),
+            following: Vec::new(),
         };
         let (mut groups, mut number) = (Groups::default(), 0);
         for (described, (flow, tally)) in flows.iter().zip(tallies).enumerate() {
@@ -107,8 +137,15 @@ impl Connections {
             let context = all.context(setup, described, number, start);
             let ends = ends(flow, &context, &mut all.endpoints, &mut groups);
             all.numbers.push(number);
-            all.add(setup, described, &context, ends, tally);
-            number += 1 + flow.on_demand;
+            all.add(setup, described, &context, (ends, None), tally);
+            let (next, end) = (number + 1, number + 1 + flow.on_demand);
+            let starts = flow.later.as_ref().filter(|_| next < end);
+            all.following.extend(starts.map(|later| Following {
+                starts: later.starts(),
+                next,
+                end,
+            }));
+            number = end;
         }
         if number > flows.len() {
             all.places = vec![CLOSED; number];
@@ -142,7 +179,7 @@ impl Connections {
         setup: &Setup,
         described: usize,
         context: &Context,
-        ends: Ends,
+        (ends, source): (Ends, Option<Source>),
         tally: FlowTally,
     ) {
         let flow = &setup.flows[described];
@@ -161,17 +198,12 @@ impl Connections {
             tally,
             number: context.flow,
             described,
+            source,
         });
     }
 
     /// Opens flow `number`, which is on demand, at `start`. Returns whether there is such a flow and it was not open.
-    pub(super) fn open(
-        &mut self,
-        setup: &Setup,
-        number: usize,
-        start: Time,
-        application: Box<dyn Application>,
-    ) -> bool {
+    pub(super) fn open(&mut self, setup: &Setup, number: usize, start: Time, what: Open) -> bool {
         if self.places.get(number) != Some(&CLOSED) {
             return false;
         }
@@ -179,13 +211,38 @@ impl Connections {
         let described = self.numbers.partition_point(|first| *first < number) - 1;
         let context = self.context(setup, described, number, start);
         let flow = &setup.flows[described];
-        let data = Data::Stream(Socket::new(application));
+        let (data, source) = match what {
+            Open::Application(application) => (Data::Stream(Socket::new(application)), None),
+            Open::Source(source) => {
+                let data = Data::of(&source, &context, &mut Groups::default());
+                (data, Some(source))
+            }
+        };
         let endpoint = self.endpoints.share(flow.endpoint);
         let tcp = Tcp::new(&flow.algorithm, endpoint, data, setup.packet);
         let tally = self.open[described].tally.another();
         self.places[number] = u32::try_from(self.open.len()).unwrap_or(CLOSED);
-        self.add(setup, described, &context, Ends::Tcp(tcp), tally);
+        self.add(setup, described, &context, (Ends::Tcp(tcp), source), tally);
         true
+    }
+
+    /// Whether flows follow others at known times.
+    #[inline]
+    pub(super) fn have_later(&self) -> bool {
+        !self.following.is_empty()
+    }
+
+    /// The flow that follows `flow`, if it has not been asked for: its number, start and data.
+    pub(super) fn later(&mut self, flow: usize) -> Option<(usize, Span, Source)> {
+        let mut all = self.following.iter_mut();
+        let following = all.find(|following| following.next == flow + 1)?;
+        let number = following.next;
+        if number == following.end {
+            return None;
+        }
+        let (start, source) = following.starts.next()?;
+        following.next += 1;
+        Some((number, start, source))
     }
 
     /// Whether enough connections are open to let those go that are over.

@@ -4,17 +4,20 @@ use tmt_core::types::Time;
 use tmt_link::hop::{Departure, Gateway, Hop as _};
 
 use super::Run;
-use super::connections::handshake;
+use super::connections::{Open, handshake};
 use super::delivery::Form;
 use super::events::Alarm;
 use super::gateway_events::on_served;
-use crate::endpoint::{Application, Ends, Wake};
+use crate::endpoint::{Ends, Wake};
 use crate::simulation::metrics::{LinkUse, RunReport};
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::tally::FlowTally;
 
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     pub(super) fn on_start(&mut self, now: Time, flow: u32) {
+        if self.connections.have_later() {
+            self.open_later(now, flow as usize);
+        }
         let connection = &mut self.connections[flow as usize];
         let settings = &self.setup.flows[connection.described];
         if !connection.started && settings.is_greedy() {
@@ -107,25 +110,38 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         {
             match wake {
                 Wake::Open(number, at, application) => {
-                    self.open(now, number, at.max(now), application);
+                    let at = at.max(now);
+                    if self.open(now, number, at, Open::Application(application)) {
+                        let start = Alarm::Start(u32::try_from(number).unwrap_or(u32::MAX));
+                        self.events.alarm(Some(at), |slot| *slot = start);
+                    }
                 }
                 Wake::Ask(number) => self.ask_again(now, number),
             }
         }
     }
 
-    /// Opens a flow on demand at a time from `now` on.
-    fn open(&mut self, now: Time, number: usize, at: Time, application: Box<dyn Application>) {
+    /// Opens the flow on demand after one that starts, if its start is known.
+    #[inline(never)]
+    fn open_later(&mut self, now: Time, flow: usize) {
+        let Some((number, start, source)) = self.connections.later(flow) else {
+            return;
+        };
+        let at = self.setup.begin.saturating_add(start);
+        if self.open(now, number, at, Open::Source(source)) {
+            let flow = self.connections[number].flow();
+            self.events.start(at, flow);
+        }
+    }
+
+    /// Opens a flow on demand at a time from `now` on. Returns whether there is such a flow and it was not open.
+    fn open(&mut self, now: Time, number: usize, at: Time, what: Open) -> bool {
         // A proxy announces space also to flows that are complete.
         if self.connections.are_many() && self.proxy.is_none() {
             self.process_departures(now);
             self.connections.let_go(self.setup, now);
         }
-        if self.connections.open(self.setup, number, at, application) {
-            let flow = self.connections[number].flow();
-            self.events
-                .alarm(Some(at), |slot| *slot = Alarm::Start(flow));
-        }
+        self.connections.open(self.setup, number, at, what)
     }
 
     /// A near host asks its application again.

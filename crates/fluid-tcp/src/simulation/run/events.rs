@@ -99,6 +99,20 @@ kinds! {
     Alarm: Alarm, alarms, alarm, take_alarm;
 }
 
+impl<D: Copy + Default> Events<D> {
+    /// Leaves places in the order of events to the starts of flows with numbers below this one.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        self.schedule.reserve(flows as u64);
+    }
+
+    /// Schedules the start of a flow in its place among the events at that time.
+    pub(super) fn start(&mut self, at: Time, flow: u32) {
+        let place = (Kind::Alarm as usize, u64::from(flow));
+        self.schedule
+            .schedule_as(place, &mut self.alarms, at, Alarm::Start(flow));
+    }
+}
+
 impl<D> Events<D> {
     /// Time and kind of the first event; `None` if nothing comes before `until`.
     #[inline]
