@@ -135,7 +135,7 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   const opened = await open("sweep");
   const { page } = opened;
   const all = await page.evaluate(() => {
-    const found = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter((node) => node.checkVisibility());
+    const found = [...document.querySelectorAll("a[href], button, input, select, summary, canvas, pre, .frame")].filter((node) => node.checkVisibility());
     found.forEach((node, place) => { node.dataset.place = place; });
     return found.length;
   });
