@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::{Value, json};
+use tmt_cli::{CallError, Host, call};
+use tmt_core::format::TraceReader;
 use tmt_core::format::import::{CATALOGUE, Severity, known, render_keys};
 
 use crate::common::{Folder, project, tmt, trace, traces};
@@ -13,6 +17,43 @@ fn look(folder: &Folder, command: &str, code: i32) -> Value {
     let ran = tmt(&format!("lint --json {command}")).within(folder).run();
     assert_eq!(ran.code, Some(code), "{command}: {}", ran.stderr);
     ran.results()
+}
+
+/// A stream that fails says nothing of the trace; one that ends too early or has a row that is off does.
+#[test]
+fn a_stream_that_fails_is_no_finding() {
+    let times: ArrayRef = Arc::new(Int64Array::from(vec![0, 1_000, 2_000]));
+    let delays: ArrayRef = Arc::new(Int64Array::from(vec![7, 7, 7]));
+    let look = |times: ArrayRef, fails: bool| {
+        let columns = [("tx_time_ns", times), ("decode_delay_ns", delays.clone())];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let error =
+            RecordBatch::try_from_iter([("short", delays.slice(0, 1)), ("long", delays.clone())]);
+        let error = fails.then_some(error);
+        let batches: Vec<_> = [Ok(batch.clone())].into_iter().chain(error).collect();
+        let host = Arc::new(Host::default());
+        let open = move |options| {
+            TraceReader::batches(
+                &batch.schema(),
+                std::iter::empty(),
+                batches.into_iter(),
+                options,
+            )
+        };
+        host.hold_trace("the table", Box::new(open));
+        let words = ["lint", "--json", "the table"].map(str::to_owned).to_vec();
+        let pool = tmt_cli::pool(&host, Some(1)).unwrap();
+        pool.install(|| call(&host, words))
+    };
+    let whole = look(times.clone(), false).unwrap();
+    assert!(whole.printed.starts_with(b"{") && whole.complaint.is_none());
+    match look(times, true) {
+        Err(CallError::Failed(text)) => assert!(text.contains("same length"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    let falling: ArrayRef = Arc::new(Int64Array::from(vec![0, 2_000, 1_000]));
+    let odd = look(falling, false).unwrap();
+    assert!(odd.printed.starts_with(b"{") && odd.complaint.is_some());
 }
 
 /// Name, severity, count and first line or slot of each finding.

@@ -1,10 +1,14 @@
 //! `tmt model` and `tmt validate`: names at the interface, extremes, sweeps, refusals.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, thread};
 
 use crate::common::{Folder, tmt};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::Value as Json;
+use tmt_cli::{CallError, Host, call};
 use tmt_core::model::{Domain, Key, Model, Value};
 
 use fluid_tcp::model::all as models;
@@ -325,6 +329,45 @@ fn a_result_goes_whole_into_a_file_or_not_at_all() {
         .run()
         .fails(2, &["FIGURES"]);
     assert_eq!(folder.names(), ["fec.txt"]);
+}
+
+/// A point that takes long ends once its caller says so, between two of its words, and leaves no file behind. If it did not, it would
+/// write its answer.
+#[test]
+fn one_long_point_ends_when_it_is_told_to() {
+    let long = "events=1000000000 most_bits=300000000";
+    for command in [
+        "model ser-measured scheme=rsconv rate=7/8 ecn0_db=9",
+        "model ser-required-measured scheme=rsconv rate=7/8",
+        "model code-best rates=measured",
+        "model code-order rates=measured",
+        "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 rates=measured",
+        "code table --cn0 72,73dBHz --symbol-rate 2M --share 0.5 rates=measured --cache CACHE",
+        "code curve --code conv:7/8 --es-n0 11,12dB",
+    ] {
+        let folder = Folder::new();
+        let path = |name: &str| folder.path(name).display().to_string();
+        let words = command.split(' ').chain(long.split(' '));
+        let mut words: Vec<String> = words
+            .map(|word| word.replace("CACHE", &path("cache.csv")))
+            .collect();
+        words.extend(["-o".to_owned(), path("answer.txt")]);
+        let host = Arc::new(Host::default());
+        let stop = Arc::clone(&host);
+        let stopping = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            stop.stop();
+        });
+        let pool = tmt_cli::pool(&host, Some(2)).unwrap();
+        let answer = pool.install(|| call(&host, words));
+        stopping.join().unwrap();
+        assert_eq!(answer, Err(CallError::Stopped), "{command}");
+        // Measurements that were finished before may be kept.
+        let left: Vec<_> = fs::read_dir(folder.path(".")).unwrap().collect();
+        let left = left.into_iter().map(|file| file.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name != "cache.csv").collect();
+        assert!(left.is_empty(), "{command}: {left:?}");
+    }
 }
 
 #[test]

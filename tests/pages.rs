@@ -1,6 +1,13 @@
 //! `tmt report`: pages of every kind of input, their invariants, and refusals. The browser's part is in `tests/long/report`.
 
 use std::fs;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+    TimestampMicrosecondArray,
+};
+use parquet::arrow::ArrowWriter;
 
 use crate::common::{Folder, bash, project, tmt};
 
@@ -105,6 +112,52 @@ fn without_seeds_no_interval_is_invented() {
         "fec:10/12 has the highest goodput: 2 Mbps (one run, so no interval); the next is arq, 1 Mbps off."
     );
     assert!(page.contains("no intervals: they need two runs or more"));
+}
+
+/// Runs that have a number but no seed in common are no pairs: the difference is that of the means.
+#[test]
+fn runs_without_seeds_are_no_pairs() {
+    let folder = Folder::new();
+    folder.write(
+        "few.csv",
+        "cell,scheme,run,flow,total_goodput_bps\n0,arq,0,0,1e6\n0,arq,1,0,2e6\n1,fec:10/12,0,0,2e6\n",
+    );
+    let few = page(&folder, "few.csv");
+    assert!(answer(&few).ends_with("500 kbps off."), "{}", answer(&few));
+    folder.write(
+        "more.csv",
+        "cell,scheme,run,flow,total_goodput_bps\n0,arq,0,0,1e6\n0,arq,1,0,1.1e6\n1,fec:10/12,0,0,3e6\n1,fec:10/12,1,0,3.2e6\n",
+    );
+    let more = page(&folder, "more.csv");
+    assert!(!answer(&more).contains("pairs"), "{}", answer(&more));
+}
+
+/// A document of parameters and results has the results over the parameters that vary, and both links of a comparison.
+#[test]
+fn what_was_given_is_no_result() {
+    let folder = Folder::new();
+    let model = "-q model fec --sweep beta=0.1..0.9:5 --json -o model.json";
+    tmt(model).within(&folder).run().ok();
+    let of_model = page(&folder, "model.json");
+    let found: serde_json::Value = serde_json::from_str(data(&of_model)).unwrap();
+    let labels = |of: &str| -> Vec<String> {
+        let all = found[of].as_array().unwrap().iter();
+        all.map(|one| one["label"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(labels("keys"), ["model", "beta"]);
+    assert!(labels("metrics").contains(&"eta".to_owned()));
+    assert!(!labels("metrics").contains(&"nd".to_owned()));
+    let links = "-q tcp --compare-links --scheme arq --channel bernoulli:0.02 --rate 2Mbps --lldu 100B --rtt 200ms --duration 5s \
+                 --feedback-delay 10ms --cc reno --json -o links.json";
+    tmt(links).within(&folder).run().ok();
+    let of_links = page(&folder, "links.json");
+    let found: serde_json::Value = serde_json::from_str(data(&of_links)).unwrap();
+    assert_eq!(found["rows"], 2);
+    assert_eq!(
+        found["keys"][0]["values"],
+        serde_json::json!(["timeline", "coupled"])
+    );
 }
 
 #[test]
@@ -302,7 +355,7 @@ fn rows_of_all_flows_together_make_the_answer() {
         (value / part("mean") - 1.0).abs() < 0.05 && (half / part("ci95") - 1.0).abs() < 0.06,
         "{numbers}"
     );
-    assert!(document.contains("# This document has no parameter file in it."));
+    assert!(document.contains("tmt tcp --params repeated-run.toml --json"));
 }
 
 /// What a page does not show changes nothing of it; what all runs share is a parameter, also where cells were refused.
@@ -348,6 +401,7 @@ fn commands_of_a_page_make_its_table_again() {
             format!("-q tcp --compare-links {coupled} --cc reno --results"),
             "links.parquet",
         ),
+        (format!("-q tcp {link} --cc reno --json -o"), "run.json"),
     ] {
         tmt(&run).arg(name).within(&folder).run().ok();
         let first = fs::read(folder.path(name)).unwrap();
@@ -440,6 +494,94 @@ fn documents_and_foreign_tables_have_pages() {
         "{}",
         answer(&foreign)
     );
+}
+
+/// Parquet of these columns, as others write it.
+fn foreign(folder: &Folder, name: &str, columns: Vec<(&str, ArrayRef)>) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let file = fs::File::create(folder.path(name)).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_column_of_another_type_is_left_out_unless_the_page_needs_it() {
+    let folder = Folder::new();
+    let decimal = || Arc::new(Decimal128Array::from(vec![1_234, 5_678, 9])) as ArrayRef;
+    let zoned = TimestampMicrosecondArray::from(vec![1, 2, 3]).with_timezone("Europe/Rome");
+    let inner: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let inner = StructArray::try_from(vec![("a", inner)]).unwrap();
+    let number = || Arc::new(Float64Array::from(vec![3.0, 1.0, 2.0])) as ArrayRef;
+    let whole = || Arc::new(Int64Array::from(vec![0, 1, 2])) as ArrayRef;
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["arq", "fec", "harq"]));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("name", text),
+        ("price", decimal()),
+        ("at", Arc::new(zoned)),
+        ("inner", Arc::new(inner)),
+        ("height_m", number()),
+    ];
+    foreign(&folder, "odd.parquet", columns.clone());
+    let said = tmt("report odd.parquet -o odd.html")
+        .within(&folder)
+        .run()
+        .ok();
+    let page = page(&folder, "odd.parquet");
+    for (column, kind) in [
+        ("price", "Decimal128(38, 10)"),
+        ("at", "Timestamp("),
+        ("inner", "Struct("),
+    ] {
+        let text = format!("The column {column} is left out: its values have the type {kind}");
+        assert!(said.stderr.contains(&text), "{}", said.stderr);
+        assert!(page.replace("&quot;", "\"").contains(&text), "{column}");
+    }
+    // All else is as without them.
+    let plain = [columns[0].clone(), columns[5].clone()].to_vec();
+    foreign(&folder, "plain.parquet", plain);
+    let plain = self::page(&folder, "plain.parquet");
+    assert_eq!(data(&page), data(&plain));
+    assert_eq!(
+        answer(&page).replace("odd", "plain"),
+        answer(&plain).to_owned()
+    );
+    tmt("report odd.parquet --compare plain.parquet")
+        .within(&folder)
+        .run()
+        .fails(1, &["expected two tables of results"]);
+    // A picture of such a column is refused with the reason.
+    tmt("plot odd.parquet --y price")
+        .within(&folder)
+        .run()
+        .fails(
+            2,
+            &["found no column price", "The column price is left out"],
+        );
+    // The page of a study needs its metrics and axes.
+    let study = |name: &str, goodput: ArrayRef, further: ArrayRef| {
+        let columns = vec![
+            ("cell", whole()),
+            ("load", whole()),
+            ("run", Arc::new(Int64Array::from(vec![0, 0, 0])) as ArrayRef),
+            ("seed", Arc::new(Int64Array::from(vec![1, 1, 1]))),
+            ("flow", Arc::new(Int64Array::from(vec![0, 0, 0]))),
+            ("total_goodput_bps", goodput),
+            ("own", further),
+        ];
+        foreign(&folder, name, columns);
+    };
+    study("needed.parquet", decimal(), number());
+    let run = |name: &str| tmt("report").arg(name).within(&folder).run();
+    run("needed.parquet").fails(
+        1,
+        &[
+            "column total_goodput_bps: found values of the type Decimal128",
+            "cast the column",
+        ],
+    );
+    study("further.parquet", number(), decimal());
+    assert!(run("further.parquet").ok().stdout.starts_with(b"<!DOCTYPE"));
 }
 
 #[test]

@@ -119,6 +119,9 @@ pub enum ModelError {
     /// Each value is valid, but the model has no answer for their combination.
     #[error("{0}")]
     Refused(String),
+    /// [`Arguments::stopped`] has said so.
+    #[error("stopped before its end")]
+    Stopped,
 }
 
 impl ModelError {

@@ -94,7 +94,7 @@ impl<const N: usize> Chain<N> {
 
     /// The log-likelihood of a sequence.
     pub(crate) fn ln_likelihood(&self, coded: &Coded, theta: &[f64]) -> f64 {
-        let start = self.stationary(theta).filter(|_| !coded.is_stopped());
+        let start = self.stationary(theta).filter(|_| !coded.stopped.now());
         let Some(start) = start else {
             return f64::NEG_INFINITY;
         };
@@ -119,7 +119,7 @@ impl<const N: usize> Chain<N> {
             no: vec![0.0; self.choices],
             first: [0.0; N],
         };
-        let start = self.stationary(theta).filter(|_| !coded.is_stopped());
+        let start = self.stationary(theta).filter(|_| !coded.stopped.now());
         let Some(start) = start else {
             return result;
         };

@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tmt_core::math::num;
-use tmt_core::types::to_f64;
+use tmt_core::types::{Stopped, to_f64};
 
 use crate::goodness::{Measured, RunTest, Scale, test_runs};
 use crate::models::{Data, Fitted, MODELS, Model, Parameter};
@@ -22,8 +22,8 @@ pub struct Options {
     /// Leaves out the errors and ranges of models with hidden states, which take most of the time of a fit, and the searches
     /// that begin where a range finds a larger likelihood: for a choice of the model alone.
     pub without_ranges: bool,
-    /// Whether the fits shall end early, which they then do without a result; asked at every likelihood. `None`: never.
-    pub stopped: Option<fn() -> bool>,
+    /// Whether the fits shall end early, which they then do without a result; asked at every likelihood.
+    pub stopped: Stopped,
 }
 
 /// A model fitted to a trace.
@@ -174,7 +174,7 @@ pub fn fit(sequence: &Sequence, models: &[&'static Model], options: &Options) ->
     let measured = Measured::of(sequence);
     let fits = models.iter().map(|model| {
         let fitted = (model.fit)(&data);
-        (!coded.is_stopped()).then(|| report(model, &fitted, &data, &measured, options))
+        (!coded.stopped.now()).then(|| report(model, &fitted, &data, &measured, options))
     });
     let mut fits: Vec<Fit> = fits.collect::<Option<_>>().unwrap_or_default();
     fits.sort_by(|one, other| one.bic.total_cmp(&other.bic));

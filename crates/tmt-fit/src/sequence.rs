@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tmt_core::stats::runs::RunLengths;
-use tmt_core::types::to_f64;
+use tmt_core::types::{Stopped, to_f64};
 
 /// Slots that follow each other without a cut: lengths of runs, received and lost in turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(crate) struct Coded {
     /// Slots.
     pub(crate) slots: f64,
     /// Whether the fits shall end, after which no place is likely.
-    pub(crate) stopped: Option<fn() -> bool>,
+    pub(crate) stopped: Stopped,
 }
 
 impl Coded {
@@ -174,13 +174,8 @@ impl Coded {
             counts,
             segments,
             slots: to_f64(sequence.slots()),
-            stopped: None,
+            stopped: Stopped::NEVER,
         }
-    }
-
-    /// Whether the fits shall end.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.is_some_and(|stopped| stopped())
     }
 }
 

@@ -138,7 +138,7 @@ impl Source {
         Self::of_table(table)
     }
 
-    /// A JSON document that `tmt` has written. Its rows are its results: candidates, runs, or the objects of an array. A mean
+    /// A JSON document that `tmt` has written. Its rows are its results: candidates, runs (of each link), or the objects of an array. A mean
     /// with its interval becomes the columns `NAME`, `NAME_ci95` and `NAME_runs`.
     ///
     /// # Errors
@@ -167,6 +167,17 @@ impl Source {
                 .collect()
         } else if let Some(runs) = inner("runs") {
             runs.iter().map(of_runs).collect()
+        } else if let Some(links) = results.get("links").and_then(Json::as_object) {
+            let of_link = |(name, link): (&String, &Json)| {
+                let runs = link.get("runs").and_then(Json::as_array).into_iter();
+                let named = runs.flatten().map(|run| {
+                    let mut row = Map::from_iter([("link".to_owned(), Json::from(&**name))]);
+                    row.extend(of_runs(run));
+                    row
+                });
+                named.collect::<Vec<_>>()
+            };
+            links.iter().flat_map(of_link).collect()
         } else if let Some(all) = results.as_array() {
             all.iter()
                 .flat_map(|one| of_figure(one, all.len()))
@@ -183,12 +194,7 @@ impl Source {
             schema: schema.to_owned(),
             params: document.get("params").cloned().unwrap_or_default(),
             results: beside_rows(results),
-            head: document
-                .get("tool")
-                .and_then(Json::as_str)
-                .map(|tool| ("tool".to_owned(), tool.to_owned()))
-                .into_iter()
-                .collect(),
+            head: head_of(document),
             ..Self::default()
         })
     }
@@ -243,12 +249,24 @@ impl Source {
         let column = self.column(name).ok_or_else(|| {
             let names: Vec<&str> = self.table.names().collect();
             let suggestion = suggestion(name, names.iter().copied());
+            let left: Vec<String> = self.left_out().map(|text| format!(". {text}")).collect();
             PlotError::Asked(format!(
-                "found no column {name}{suggestion}, expected one of {}",
-                names.join(", ")
+                "found no column {name}{suggestion}, expected one of {}{}",
+                names.join(", "),
+                left.concat().trim_end_matches('.')
             ))
         })?;
         Ok(Quantity::of(&column))
+    }
+
+    /// What is to be said of each column that is left out, for the type of its values.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        let all = self.table.left_out().iter();
+        all.map(|(name, kind)| {
+            format!(
+                "The column {name} is left out: its values have the type {kind}, which is none of numbers, text and truth values."
+            )
+        })
     }
 
     /// The numbers of a column.
@@ -319,6 +337,19 @@ fn of_figure(one: &Json, figures: usize) -> Vec<Map<String, Json>> {
         named
     });
     rows.collect()
+}
+
+/// What a document says of itself, as the footer of Parquet has it: the program, and the parameter file that repeats it as a string of
+/// JSON.
+fn head_of(document: &Json) -> Vec<(String, String)> {
+    let text = |name: &str| document.get(name).filter(|value| value.is_string());
+    let tool = text("tool").and_then(Json::as_str).map(str::to_owned);
+    let file = text("params_file").map(Json::to_string);
+    let named = |(name, value): (&str, Option<String>)| Some((name.to_owned(), value?));
+    [("tool", tool), ("params", file)]
+        .into_iter()
+        .filter_map(named)
+        .collect()
 }
 
 /// Results that are no rows; of figures their names, with what is said of them.

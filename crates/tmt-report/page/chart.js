@@ -191,7 +191,9 @@ function draw(place, given) {
   const isNarrow = place.clientWidth < 600;
   // A long legend takes none of the room of the values.
   const lines = spec.series.reduce((sum, series) => sum + 50 + 6 * series.label.length, 0) / Math.max(200, place.clientWidth / (isNarrow || spec.wide ? 1 : 2));
-  if (lines > 2) figure.lastChild.style.height = `${Math.round((isNarrow ? 200 : 270) + 20 * lines)}px`;
+  // Nor do many names, which stand at a slant.
+  const slant = spec.x.names?.length > 12 ? Math.min(150, 4 * Math.max(...spec.x.names.map((name) => name.length))) : 0;
+  if (lines > 2 || slant) figure.lastChild.style.height = `${Math.round((isNarrow ? 200 : 270) + 20 * lines + slant)}px`;
   if (spec.note) figure.append(el("figcaption", {}, spec.note));
   place.append(figure);
   const xs = spec.series.flatMap((series) => series.points.filter((point) => point.y !== null).map((point) => point.x));

@@ -14,7 +14,9 @@ use crate::ReportError;
 use crate::answer::constants;
 use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
 use crate::markup::{Page, Table};
-use crate::study::{main_table, metrics, named_axes, own_version, quoted, refused, runs, version};
+use crate::study::{
+    main_table, metrics, named_axes, needs_no_other, own_version, quoted, refused, runs, version,
+};
 use crate::text::with_half;
 use crate::totals::{has, totals};
 
@@ -30,6 +32,7 @@ const CLEAR: f64 = 0.05;
 /// # Errors
 /// Tables that are no results of a sweep or of TCP, or without a common metric.
 pub fn page(names: [&str; 2], sources: [&Source; 2]) -> Result<Page, ReportError> {
+    sources.into_iter().try_for_each(needs_no_other)?;
     let totals = sources.map(|source| totals(&source.table));
     let tables = [0, 1].map(|place| totals[place].as_ref().unwrap_or(&sources[place].table));
     for (name, table) in names.iter().zip(tables) {
@@ -76,6 +79,8 @@ pub fn page(names: [&str; 2], sources: [&Source; 2]) -> Result<Page, ReportError
     page.notes.push(how(&changes));
     page.notes.push(runs(&summary));
     page.warnings.extend(left_out);
+    page.warnings
+        .extend(sources.iter().flat_map(|source| source.left_out()));
     page.warnings.extend(unmatched(&summary));
     page.warnings.extend(
         tables

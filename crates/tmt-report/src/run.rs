@@ -109,6 +109,9 @@ pub fn page(input: &Input<'_>) -> Result<Page, ReportError> {
     };
     page.warnings.extend(note);
     page.warnings.extend(input.packets.notes.iter().cloned());
+    let all = [Some(input.packets), input.series, input.timeline];
+    page.warnings
+        .extend(all.into_iter().flatten().flat_map(Source::left_out));
     for (name, source) in [
         ("Series", input.series),
         ("Packets", Some(input.packets)),

@@ -74,6 +74,7 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
                 .to_owned(),
         ));
     }
+    needs_no_other(source)?;
     let is_sweep = is_results(source) && has(&source.table, "cell") && source.schema.is_empty();
     let mut page = if is_sweep {
         // A sweep of the Python package has rows of flows, too.
@@ -83,6 +84,7 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
         of_rows(name, source)?
     };
     page.notes.extend(source.notes.iter().cloned());
+    page.warnings.extend(source.left_out());
     page.commands.splice(0..0, commands(name, source));
     page.details.splice(0..0, figures(source));
     page.commands
@@ -94,6 +96,27 @@ pub fn page(name: &str, source: &Source) -> Result<Page, ReportError> {
     }
     page.versions.push(own_version());
     Ok(page)
+}
+
+/// Refuses results of which a column is left out that their page needs.
+pub(crate) fn needs_no_other(source: &Source) -> Result<(), ReportError> {
+    let left = source.table.left_out();
+    let all = source.table.names();
+    let all = all.chain(left.iter().map(|(name, _)| name.as_str()));
+    let all: Vec<&str> = all.collect();
+    if !["cell", "run", "flow"]
+        .iter()
+        .all(|name| all.contains(name))
+    {
+        return Ok(());
+    }
+    let needed = needed(&all);
+    let missing = left.iter().find(|(name, _)| needed.contains(name.as_str()));
+    missing.map_or(Ok(()), |(name, kind)| {
+        Err(ReportError::Data(format!(
+            "column {name}: found values of the type {kind}, expected numbers, text or truth values: cast the column"
+        )))
+    })
 }
 
 /// A word of a command line.

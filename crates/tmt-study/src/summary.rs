@@ -540,8 +540,11 @@ impl Runs {
         let (own, of_other) = (self.by_run(metric), other.by_run(metric));
         let mut difference = None;
         if let Some((own, of_other)) = own.as_ref().zip(of_other.as_ref()) {
+            // Runs without a seed and a start have no random numbers in common.
+            let is_drawn = |draws: &BTreeSet<Draw>| !draws.contains(&(None, None));
             let is_pair = |run: &i64| {
-                of_other.contains_key(run) && self.draws.get(run) == other.draws.get(run)
+                let draws = self.draws.get(run).filter(|draws| is_drawn(draws));
+                of_other.contains_key(run) && draws.is_some() && draws == other.draws.get(run)
             };
             let pairs: Vec<i64> = own.keys().copied().filter(is_pair).collect();
             let differences = pairs.iter().map(|run| own[run] - of_other[run]);

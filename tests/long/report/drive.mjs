@@ -43,6 +43,23 @@ async function work(session) {
   const { metrics } = await session.send("Performance.getMetrics");
   return metrics.find((metric) => metric.name === "TaskDuration").value * 1000;
 }
+// The vertical lines that a chart draws at the places of its points, as their lower and upper ends in pixels.
+const bars = (page, number) => page.evaluate((number) => {
+  const chart = linked[number];
+  const { ctx } = chart;
+  const xs = chart.data.datasets.flatMap((set) => set.data.map((point) => chart.scales.x.getPixelForValue(point.x)));
+  const found = [];
+  let from = null;
+  ctx.moveTo = (x, y) => { from = [x, y]; CanvasRenderingContext2D.prototype.moveTo.call(ctx, x, y); };
+  ctx.lineTo = (x, y) => {
+    if (x === from[0] && xs.includes(x)) found.push([from[1], y]);
+    CanvasRenderingContext2D.prototype.lineTo.call(ctx, x, y);
+  };
+  chart.draw();
+  delete ctx.moveTo;
+  delete ctx.lineTo;
+  return found;
+}, number);
 async function quiet(name, { page, requests, messages }) {
   check(`${name}: no request`, requests.length === 0, requests.join());
   check(`${name}: no message on the console`, messages.length === 0, messages.join("; "));
@@ -69,6 +86,8 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
     check(`${name} ${theme} ${width}: no empty column`, blank.length === 0, blank.join());
     const long = await opened.page.evaluate(() => linked.flatMap((chart) => chart.data.datasets.map((set) => set.label)).filter((label) => label.length > 60));
     check(`${name} ${theme} ${width}: no long name of a series`, long.length === 0 || name === "hostile", long[0]);
+    const ground = await opened.page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3);
+    check(`${name} ${theme} ${width}: ${theme}`, theme === "dark" ? ground < 60 : ground > 200, ground);
     await accessible(`${name} ${theme} ${width}`, opened.page);
     await quiet(`${name} ${theme} ${width}`, opened);
   }
@@ -85,15 +104,30 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   await page.locator("input[data-metric]").nth(2).check();
   check("a metric more: a chart more", (await state())[0] === charts + 1);
   await page.locator("#main-table thead button").nth(3).click();
-  const cells = await page.locator("#main-table tbody td:nth-child(4)").allTextContents();
-  const numbers = cells.map(parseFloat);
-  check("sorted by goodput", numbers.every((value, place) => place === 0 || value >= numbers[place - 1] - 1e-9), cells.join());
+  const goodput = async () => (await page.locator("#main-table tbody td:nth-child(4)").allTextContents()).map(parseFloat);
+  const rising = await goodput();
+  check("sorted by goodput", rising.every((value, place) => place === 0 || value >= rising[place - 1] - 1e-9), rising.join());
+  await page.locator("#main-table thead button").nth(3).click();
+  check("sorted the other way", (await goodput()).join() === [...rising].reverse().join() && rising[0] < rising.at(-1), (await goodput()).join());
   await page.fill("#search", "harq");
   check("filtered by a word", (await state())[2] === 4);
   // Zoom holds for all charts.
+  const spans = () => page.evaluate(() => linked.map((chart) => chart.scales.x.max - chart.scales.x.min));
+  const whole = await spans();
   await page.getByRole("button", { name: /^Zoom in/ }).first().click();
-  const spans = await page.evaluate(() => linked.map((chart) => chart.scales.x.max - chart.scales.x.min));
-  check("zoom of all charts", spans.length === 3 && spans.every((span) => Math.abs(span - spans[0]) < 1e-9), spans.join());
+  const near = await spans();
+  check("zoom of all charts", near.length === 3 && near.every((span, place) => Math.abs(span - 0.6 * whole[place]) < 1e-9), `${whole} ${near}`);
+  await page.getByRole("button", { name: /^Show all/ }).last().click();
+  check("all charts show all again", (await spans()).join() === whole.join(), (await spans()).join());
+  // The values at the pointer stand in all charts.
+  const canvas = page.locator("canvas").first();
+  await canvas.scrollIntoViewIfNeeded();
+  const [x, y] = await page.evaluate(() => { const point = linked[0].getDatasetMeta(0).data[0]; return [point.x, point.y]; });
+  await canvas.hover({ position: { x, y } });
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const tips = await page.evaluate(() => linked.map((chart) => chart.tooltip.body?.flatMap((part) => part.lines).join("; ") ?? ""));
+  const values = await page.evaluate(() => linked.map((chart) => withHalf(chart.data.datasets[0].data[0].y, chart.data.datasets[0].data[0].half)));
+  check("hover shows the values of all charts", tips.length === 3 && tips.every((tip, place) => tip.includes(values[place])), `${tips.join(" | ")}; ${values}`);
   await quiet("sweep, chosen", opened);
 }
 
@@ -101,7 +135,7 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   const opened = await open("sweep");
   const { page } = opened;
   const all = await page.evaluate(() => {
-    const found = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter((node) => node.checkVisibility());
+    const found = [...document.querySelectorAll("a[href], button, input, select, summary, canvas, pre, .frame")].filter((node) => node.checkVisibility());
     found.forEach((node, place) => { node.dataset.place = place; });
     return found.length;
   });
@@ -119,6 +153,26 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   await quiet("sweep, by keys", opened);
 }
 
+{ // Paper has the pictures and all of the table, light, and nothing to choose.
+  const opened = await open("sweep", { theme: "dark" });
+  const { page } = opened;
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const shown = await page.evaluate(() => ["#controls", "#table-tools", "#charts", "#pictures", "#main-table"].filter((one) => document.querySelector(one).checkVisibility()).join());
+  check("paper: pictures and table", shown === "#pictures,#main-table", shown);
+  const frame = await page.evaluate(() => { const node = document.querySelector("#results .frame"); return [node.scrollHeight - node.clientHeight, getComputedStyle(document.body).backgroundColor]; });
+  check("paper: the whole table, light", frame[0] <= 1 && frame[1] === "rgb(255, 255, 255)", frame.join());
+  await page.emulateMedia({ media: "screen" });
+  await quiet("sweep, on paper", opened);
+}
+
+{ // Regressions come first, and are marked.
+  const opened = await open("compare");
+  const kinds = await opened.page.evaluate(() => [...document.querySelectorAll("#main-table tbody tr")].map((row) => row.querySelector("td.bad, td.good")?.className ?? ""));
+  const order = kinds.map((kind) => ["bad", "", "good"].indexOf(kind));
+  check("regressions first", kinds[0] === "bad" && order.every((place, at) => at === 0 || place >= order[at - 1]), kinds.join());
+  await quiet("compare, marked", opened);
+}
+
 { // The only value of an axis has no scale; a rank is none either.
   const opened = await open("tcp");
   const ticks = await opened.page.evaluate(() => linked[0].scales.x.ticks.map((tick) => tick.label).join());
@@ -129,7 +183,12 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
 { // Published values stand beside ours, each quantity in a chart of its own.
   const opened = await open("reproduced");
   const charts = await opened.page.evaluate(() => linked.map((chart) => chart.data.datasets.map((set) => `${set.label} ${set.data.length}`).join()));
-  check("published beside ours", charts.length === 2 && charts[0] === "published 10,ours 10", charts.join("; "));
+  const rows = JSON.parse(readFileSync("reproduced.json", "utf8")).results.flatMap((figure) => figure.rows);
+  const wanted = [...new Set(rows.map((row) => row.quantity))].map((quantity) => {
+    const count = rows.filter((row) => row.quantity === quantity).length;
+    return `published ${count},ours ${count}`;
+  });
+  check("published beside ours", wanted.length > 1 && charts.join("; ") === wanted.join("; "), `${charts.join("; ")}, expected ${wanted.join("; ")}`);
   const command = await opened.page.locator("pre[aria-label=Commands]").textContent();
   check("the command that repeats it", command.startsWith("tmt reproduce celandroni-table1 --seeds 2 --json > reproduced.json\n"), command);
   check("what was asked", (await opened.page.locator("#detail-0 caption").textContent()).startsWith("Asked"));
@@ -143,8 +202,13 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   check("scales by decades", (await state()).join(";") === "logarithmic,0.01,,10;linear,1,2", (await state()).join(";"));
   const notes = await page.locator("figcaption").allTextContents();
   check("zero is counted", notes[0].includes("loss: 2 values of zero or less not on the logarithmic axis") && !notes[1].includes("zero"), notes.join(";"));
-  const bar = await page.evaluate(() => { const { y } = linked[0].scales; return y.getPixelForValue(Math.max(10 - 12, y.min)); });
-  check("an interval that reaches zero ends at the axis", Number.isFinite(bar), bar);
+  const drawn = await bars(page, 0);
+  const wanted = await page.evaluate(() => {
+    const { chartArea: { bottom }, scales: { y } } = linked[0];
+    return [[0.010, 0.012].map((value) => y.getPixelForValue(value)), [bottom, y.getPixelForValue(22)]];
+  });
+  const near = drawn.length === wanted.length && drawn.every((ends, place) => ends.every((end, at) => Math.abs(end - wanted[place][at]) < 1));
+  check("bars have the ends of their intervals, and one that reaches zero ends at the axis", near, JSON.stringify([drawn, wanted]));
   await page.getByLabel("logarithmic values").uncheck();
   check("a scale as chosen", (await state()).join(";") === "linear,0.01,0,10;linear,1,2", (await state()).join(";"));
   await quiet("decades", opened);

@@ -18,6 +18,7 @@ use tmt_core::types::{BitRate, to_f64};
 use self::cache::Cache;
 use super::model::{Sweep, points};
 use crate::exit::{Failure, Outcome, headline, note, warning};
+use crate::host::{STOPPED, here};
 use crate::output::document::Document;
 use crate::output::{Output, json as write_json, refuse_shared_files};
 use crate::progress::Work;
@@ -215,6 +216,7 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
         .map(|(name, text, _)| (*name, text.as_str()));
     let arguments = BEST.arguments(all.into_iter().chain(own));
     let arguments = arguments.map_err(|error| error.to_string())?;
+    let arguments = arguments.stopped_when(|| here().is_stopped());
     let Some(range) = without_unit(&flags.cn0, "dBHz") else {
         return Err(format!(
             "--cn0 {}: expected a C/N0 with its unit, such as 72dBHz, 60..80dBHz:41 or 66,68dBHz",
@@ -274,6 +276,9 @@ fn answer(flags: &Flags, asked: Vec<Arguments>, cache: Option<Cache>) -> Outcome
         });
         if let Some(failure) = unwritten.take() {
             return Err(failure);
+        }
+        if decision == Err(ModelError::Stopped) {
+            return Err(Failure::failed(STOPPED));
         }
         points.push(Point {
             arguments,

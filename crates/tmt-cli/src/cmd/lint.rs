@@ -8,6 +8,7 @@ mod show;
 mod source;
 
 use serde_json::{Value, json};
+use tmt_core::ErrorKind;
 use tmt_core::format::Unit;
 use tmt_core::format::import::{Importers, Severity};
 use tmt_core::pipeline::{LineEnds, Lint, Linted, collect, finding_of};
@@ -102,8 +103,10 @@ fn look(args: &Args, source: Source) -> Outcome<Look> {
         (reader, None)
     };
     let options = args.read.options(false)?;
-    let (name, mut reader) = match held_trace(path, options.clone()) {
-        Some(held) => held?,
+    let held = held_trace(path, options.clone()).transpose()?;
+    let is_stream = held.is_some();
+    let (name, mut reader) = match held {
+        Some(held) => held,
         None => read_trace(Input { name, reader }, path, options)?,
     };
     let mut lint = Lint::new();
@@ -114,6 +117,10 @@ fn look(args: &Args, source: Source) -> Outcome<Look> {
         linted.add(vec![found]);
     }
     if let Err(error) = &read {
+        // Whoever makes the batches of a host has failed: that says nothing of the trace.
+        if is_stream && matches!(error.kind(), ErrorKind::Io(_)) {
+            return Err(Failure::input(&name, error));
+        }
         linted.cut(finding_of(error));
     }
     Ok(Look {

@@ -9,12 +9,12 @@ use clap::{Arg, ArgMatches, FromArgMatches};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value, json as value};
-use tmt_core::model::{Arguments, Model, Outcome as Answer};
+use tmt_core::model::{Arguments, Model, ModelError, Outcome as Answer};
 use tmt_core::named::{Part, pairs};
 
 pub(super) use self::sweep::{Sweep, points};
 use crate::exit::{Failure, Outcome, warning};
-use crate::host::STOPPED;
+use crate::host::{STOPPED, here};
 use crate::output::document::Document;
 use crate::output::{Output, json};
 use crate::progress::Work;
@@ -124,18 +124,21 @@ struct Point {
 }
 
 impl Point {
-    fn new(model: &'static Model, params: Arguments) -> Self {
+    fn new(model: &'static Model, params: Arguments) -> Outcome<Self> {
         let answer = model.evaluate(&params);
+        if answer == Err(ModelError::Stopped) {
+            return Err(Failure::failed(STOPPED));
+        }
         let notes = match &answer {
             Ok(answer) => answer.remarks().to_vec(),
             Err(error) => vec![format!("refused: {error}")],
         };
-        Self {
+        Ok(Self {
             model: model.name,
             params,
             result: answer.ok(),
             notes,
-        }
+        })
     }
 }
 
@@ -163,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if work.is_stopped() {
             return Err(Failure::failed(STOPPED));
         }
-        let point = Point::new(model, params);
+        let point = Point::new(model, params)?;
         work.advance(1);
         Ok(point)
     });
@@ -228,7 +231,8 @@ fn asked_points(
 fn fixed(model: &Model, texts: &[String]) -> Result<Arguments, String> {
     let parts = texts.iter().map(|pair| Part::of(pair));
     let given = pairs(parts, "p=0.01").map_err(|error| error.to_string())?;
-    model.arguments(given).map_err(|error| error.to_string())
+    let fixed = model.arguments(given).map_err(|error| error.to_string())?;
+    Ok(fixed.stopped_when(|| here().is_stopped()))
 }
 
 /// Prints each note once as a warning, with the number of points concerned.

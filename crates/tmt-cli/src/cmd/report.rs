@@ -7,7 +7,7 @@ use tmt_plot::picture::counted;
 use tmt_plot::{PlotError, Source};
 use tmt_report::{Page, ReportError, compare, run as one_run, study};
 
-use crate::exit::{Failure, Outcome, headline};
+use crate::exit::{Failure, Outcome, headline, warning};
 use crate::host::here;
 use crate::input::{bytes, flag, is_file, open, shown};
 use crate::output::{Output, is_stdout, refuse_shared_files};
@@ -121,7 +121,11 @@ fn source(path: Option<&str>) -> Outcome<Source> {
         }
         None => Source::read_kept(bytes(open("report", path)?)?, &study::kept),
     };
-    read.map_err(|error| failure(name, error.into()))
+    let source = read.map_err(|error| failure(name, error.into()))?;
+    for text in source.left_out() {
+        warning!("report", "{name}: {text}");
+    }
+    Ok(source)
 }
 
 /// The failure of a page of `name`.

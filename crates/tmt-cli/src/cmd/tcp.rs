@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let report = Report::new(&plan, reports);
     source.print_notes(&report.findings());
-    let document = Document::new(SCHEMA, report.params(), &report.results);
+    let document = Document::new(SCHEMA, report.params(), &report.results)
+        .repeated_by(given::file(&plan.resolved));
     write(&mut output, args.json, &document, |_| report.text())?;
     logs.extend(saved);
     logs.extend(

@@ -16,6 +16,9 @@ pub(crate) struct Document<P, R> {
     /// Name and version of the schema, `tmt.NAME/VERSION`: docs/schemas/NAME.json.
     schema: &'static str,
     params: P,
+    /// The parameter file that repeats a run of TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params_file: Option<String>,
     results: R,
 }
 
@@ -25,7 +28,16 @@ impl<P: Serialize, R: Serialize> Document<P, R> {
             tool: TOOL,
             schema,
             params,
+            params_file: None,
             results,
+        }
+    }
+
+    /// The same with the parameter file that repeats it.
+    pub(crate) fn repeated_by(self, params_file: String) -> Self {
+        Self {
+            params_file: Some(params_file),
+            ..self
         }
     }
 

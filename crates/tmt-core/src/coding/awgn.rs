@@ -11,6 +11,7 @@ use crate::math::normal::{Normal, upper_tail};
 use crate::math::num::{floor_u64, log1p};
 use crate::math::rng::{Draws, Stream, Uniform};
 use crate::model::conv::{ratio, uncoded_ber};
+use crate::types::Stopped;
 
 /// The largest quantised value. −128 is not used, so that the values are symmetric.
 const FULL_SCALE: i8 = 127;
@@ -41,6 +42,8 @@ struct Column {
 }
 
 const COLUMNS: usize = 256;
+/// Wrong bits after which it is asked whether to stop: some 100 µs.
+const ASKED: usize = 1 << 12;
 /// Parts of 2^−32 of probability in a column.
 const PARTS: u64 = 1 << 24;
 
@@ -140,8 +143,16 @@ impl Awgn {
 
     /// Flips the bits of `bytes` that hard decisions get wrong.
     pub fn hard(&self, numbers: &mut Numbers, bytes: &mut [u8]) {
+        self.hard_unless(numbers, bytes, Stopped::NEVER);
+    }
+
+    /// As [`Self::hard`], until `stopped`, which leaves the rest of the bits as they are.
+    pub(super) fn hard_unless(&self, numbers: &mut Numbers, bytes: &mut [u8], stopped: Stopped) {
+        let mut count = 0_usize;
         self.wrong_bits(numbers, 8 * bytes.len(), |bit| {
             bytes[bit / 8] ^= 0x80 >> (bit % 8);
+            count += 1;
+            !count.is_multiple_of(ASKED) || !stopped.now()
         });
     }
 
@@ -152,11 +163,12 @@ impl Awgn {
         let received = &mut received[start..];
         self.wrong_bits(numbers, received.len(), |bit| {
             received[bit] = -received[bit];
+            true
         });
     }
 
-    /// Calls `wrong` with each place below `bits` that is decided wrongly. Distances between them are geometric.
-    fn wrong_bits(&self, numbers: &mut Numbers, bits: usize, mut wrong: impl FnMut(usize)) {
+    /// Calls `wrong` with each place below `bits` that is decided wrongly, until it says no. Distances between them are geometric.
+    fn wrong_bits(&self, numbers: &mut Numbers, bits: usize, mut wrong: impl FnMut(usize) -> bool) {
         let right = log1p(-self.wrong);
         if right == 0.0 {
             return;
@@ -168,7 +180,9 @@ impl Awgn {
             if at >= bits {
                 return;
             }
-            wrong(at);
+            if !wrong(at) {
+                return;
+            }
             at += 1;
         }
     }

@@ -9,8 +9,9 @@ use super::counts::{Counts, Outcome, Tally};
 use super::simulation::{Link, Simulation};
 use super::spec::CodeSpec;
 use crate::math::num::log10;
+use crate::model::ModelError;
 use crate::types::named::ParseError;
-use crate::types::to_f64;
+use crate::types::{Stopped, to_f64};
 
 /// Errors that the rule for stopping counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +38,8 @@ pub struct Settings {
     pub events: u64,
     /// Information bits after which it stops in any case, at the end of a chunk.
     pub most_bits: u64,
+    /// Whether it shall end without a result, asked at every word and frame.
+    pub stopped: Stopped,
 }
 
 impl Settings {
@@ -48,6 +51,27 @@ impl Settings {
             event: Event::default(),
             events: 100,
             most_bits: 100_000_000,
+            stopped: Stopped::NEVER,
+        }
+    }
+}
+
+/// Why there is no measurement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MeasureError {
+    /// The code or its link.
+    #[error(transparent)]
+    Refused(#[from] ParseError),
+    /// [`Settings::stopped`] has said so.
+    #[error("stopped before its end")]
+    Stopped,
+}
+
+impl From<MeasureError> for ModelError {
+    fn from(error: MeasureError) -> Self {
+        match error {
+            MeasureError::Refused(refused) => Self::refused(refused.to_string()),
+            MeasureError::Stopped => Self::Stopped,
         }
     }
 }
@@ -67,17 +91,18 @@ pub struct Measurement {
 /// Measures `spec` until the rule for stopping holds. At least one chunk is simulated.
 ///
 /// # Errors
-/// As [`Simulation::new`].
-pub fn measure(spec: &CodeSpec, settings: &Settings) -> Result<Measurement, ParseError> {
+/// As [`Simulation::new`], and [`Settings::stopped`].
+pub fn measure(spec: &CodeSpec, settings: &Settings) -> Result<Measurement, MeasureError> {
     let simulation = Simulation::new(spec, &settings.link)?;
     let mut counts = Counts::default();
     let mut chunks = 0;
     loop {
         let at_once = u64::try_from(rayon::current_num_threads()).unwrap_or(1) * 2;
-        let found: Vec<Counts> = (chunks..chunks + at_once)
+        let found = (chunks..chunks + at_once)
             .into_par_iter()
-            .map(|number| simulation.chunk(number).0)
-            .collect();
+            .map(|number| Some(simulation.chunk_unless(number, settings.stopped)?.0));
+        let found: Option<Vec<Counts>> = found.collect();
+        let found = found.ok_or(MeasureError::Stopped)?;
         for chunk in &found {
             counts.add(chunk);
             chunks += 1;
@@ -116,18 +141,16 @@ pub struct CurvePoint {
 /// point once it is measured.
 ///
 /// # Errors
-/// As [`Simulation::new`], or values that do not rise.
+/// As [`measure`], or values that do not rise.
 pub fn curve(
     spec: &CodeSpec,
     settings: &Settings,
     es_n0_db: &[f64],
     each: impl Fn(&CurvePoint),
-) -> Result<Vec<CurvePoint>, ParseError> {
+) -> Result<Vec<CurvePoint>, MeasureError> {
     if !es_n0_db.is_sorted_by(|one, next| one < next) {
-        return Err(ParseError::mismatch(
-            format!("Es/N0 {es_n0_db:?} dB"),
-            "rising values",
-        ));
+        let found = format!("Es/N0 {es_n0_db:?} dB");
+        return Err(ParseError::mismatch(found, "rising values").into());
     }
     let has_outer = spec.outer.is_some();
     let bits_db = 10.0 * log10(2.0);

@@ -54,7 +54,7 @@ closed_form! {
         let rate = code.rate() * padding.share();
         let (channel, information) = energies(arguments, rate)?;
         settings.link.ecn0_db = channel;
-        let found = measure(&code, &settings).map_err(|refused| ModelError::refused(refused.to_string()))?;
+        let found = measure(&code, &settings)?;
         let segment_bytes = settings.link.segment_bytes.unwrap_or(code.segment_bytes());
         let interleaver = interleaver_of_theory(settings.link.interleaver);
         let theory = ser::Code { interleaver, ..code.closed_form(segment_bytes) }.errors_at(channel);
@@ -262,6 +262,7 @@ pub fn settings(arguments: &Arguments, code: &CodeSpec) -> Result<Settings, Mode
         event: arguments.choice(&EVENT),
         events: arguments.count(&EVENTS),
         most_bits: arguments.count(&BITS),
+        stopped: arguments.stopped(),
     })
 }
 

@@ -87,9 +87,7 @@ fn required(
 fn rate_at(code: &CodeSpec, settings: &Settings, ecn0_db: f64) -> Result<Estimate, ModelError> {
     let mut settings = *settings;
     settings.link.ecn0_db = ecn0_db;
-    let found = measure(code, &settings);
-    let found = found.map_err(|refused| ModelError::refused(refused.to_string()))?;
-    Ok(found.segments.rate())
+    Ok(measure(code, &settings)?.segments.rate())
 }
 
 fn answer(

@@ -11,7 +11,7 @@ use crate::math::num::floor_u64;
 use crate::math::rng::Stream;
 use crate::model::conv::Rate;
 use crate::types::named::ParseError;
-use crate::types::to_f64;
+use crate::types::{Stopped, to_f64};
 
 /// Values that the inner decoder gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -245,12 +245,24 @@ impl Simulation {
     /// without an outer code.
     #[must_use]
     pub fn chunk(&self, number: u64) -> (Counts, Vec<Outcome>) {
+        self.chunk_unless(number, Stopped::NEVER)
+            .unwrap_or_default()
+    }
+
+    /// As [`Self::chunk`], or `None` once `stopped`, which is asked for each word and each frame: a chunk may be of 64 MiB.
+    pub(super) fn chunk_unless(
+        &self,
+        number: u64,
+        stopped: Stopped,
+    ) -> Option<(Counts, Vec<Outcome>)> {
+        let goes_on = || (!stopped.now()).then_some(());
         let numbers = |stream| Numbers::new(self.link.seed, stream, self.link.point, number);
         let data_bytes = self.outer.data_bytes();
         let mut data = vec![0; self.words * data_bytes];
         numbers(Stream::CodingData).fill(&mut data);
         let mut coded = Vec::new();
         for data in data.chunks(data_bytes) {
+            goes_on()?;
             self.outer.encode(data, &mut coded);
         }
         let order = self.order(coded.len(), &mut numbers(Stream::CodingOrder));
@@ -266,9 +278,10 @@ impl Simulation {
         };
 
         let mut counts = Counts::default();
-        let mut received = self.transmit(&sent, &mut numbers(Stream::CodingNoise));
+        let mut received = self.transmit(&sent, &mut numbers(Stream::CodingNoise), stopped)?;
         let gap = if self.inner.is_some() { K - 1 } else { 0 };
         for (sent, received) in sent.chunks(FRAME).zip(received.chunks(FRAME)) {
+            goes_on()?;
             counts.decoded.compare(sent, received, gap);
         }
         if let Some(order) = &order {
@@ -278,24 +291,28 @@ impl Simulation {
             }
             received = sorted;
         }
-        let outcomes = self.decode(&data, &coded, received, &mut counts);
-        (counts, outcomes)
+        let outcomes = self.decode(&data, &coded, received, &mut counts, stopped)?;
+        Some((counts, outcomes))
     }
 
-    /// Decodes the outer code and counts.
+    /// Decodes the outer code and counts; `None` once `stopped`.
     fn decode(
         &self,
         data: &[u8],
         coded: &[u8],
         mut received: Vec<u8>,
         counts: &mut Counts,
-    ) -> Vec<Outcome> {
+        stopped: Stopped,
+    ) -> Option<Vec<Outcome>> {
         let data_bytes = self.outer.data_bytes();
         let (word_bytes, unit) = (self.outer.word_bytes(), self.outer.unit_bytes());
         let mut decoded = Vec::with_capacity(data.len());
         let mut outcomes = Vec::with_capacity(self.words);
         let words = coded.chunks(word_bytes).zip(data.chunks(data_bytes));
         for (word, (coded, data)) in received.chunks_mut(word_bytes).zip(words) {
+            if stopped.now() {
+                return None;
+            }
             let is_coded = !matches!(self.outer, OuterCode::None(_));
             if is_coded {
                 let symbols = word.chunks(unit).zip(coded.chunks(unit));
@@ -327,27 +344,29 @@ impl Simulation {
             let is_decoded = !outcomes[words].contains(&Outcome::Failed);
             counts.segments.count(outcome(is_decoded, sent == received));
         }
-        outcomes
+        Some(outcomes)
     }
 
-    /// The bytes that the inner decoder, or the receiver without one, makes of the bytes `sent`.
-    fn transmit(&self, sent: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+    /// The bytes that the inner decoder, or the receiver without one, makes of the bytes `sent`; `None` once `stopped`.
+    fn transmit(&self, sent: &[u8], numbers: &mut Numbers, stopped: Stopped) -> Option<Vec<u8>> {
+        let channel = &self.channel;
         let Some(rate) = self.inner else {
             let mut received = sent.to_vec();
-            self.channel.hard(numbers, &mut received);
-            return received;
+            channel.hard_unless(numbers, &mut received, stopped);
+            return (!stopped.now()).then_some(received);
         };
-        let channel = &self.channel;
         match self.link.decision {
-            Decision::Quantised => through(rate, sent, |sent, received: &mut Vec<i8>| {
+            Decision::Quantised => through(rate, sent, stopped, |sent, received: &mut Vec<i8>| {
                 channel.quantised(numbers, sent, received);
             }),
-            Decision::Hard => through(rate, sent, |sent, received: &mut Vec<i8>| {
+            Decision::Hard => through(rate, sent, stopped, |sent, received: &mut Vec<i8>| {
                 channel.decided(numbers, sent, received);
             }),
-            Decision::Unquantised => through(rate, sent, |sent, received: &mut Vec<f32>| {
-                channel.soft(numbers, sent, received);
-            }),
+            Decision::Unquantised => {
+                through(rate, sent, stopped, |sent, received: &mut Vec<f32>| {
+                    channel.soft(numbers, sent, received);
+                })
+            }
         }
     }
 
@@ -381,23 +400,27 @@ impl Simulation {
     }
 }
 
-/// Sends bytes in frames of the inner code.
+/// Sends bytes in frames of the inner code; `None` once `stopped`.
 fn through<S: Soft>(
     rate: Rate,
     sent: &[u8],
+    stopped: Stopped,
     mut channel: impl FnMut(&[u8], &mut Vec<S>),
-) -> Vec<u8> {
+) -> Option<Vec<u8>> {
     let mut decoder = Viterbi::new();
     let (mut bits, mut values) = (Vec::new(), Vec::new());
     let mut decoded = Vec::with_capacity(sent.len());
     for frame in sent.chunks(FRAME) {
+        if stopped.now() {
+            return None;
+        }
         bits.clear();
         values.clear();
         encode(rate, frame, &mut bits);
         channel(&bits, &mut values);
         decoder.decode(rate, 8 * frame.len(), &values, &mut decoded);
     }
-    decoded
+    Some(decoded)
 }
 
 /// The outcome of a word, given whether the receiver takes it as right, and whether it is.

@@ -122,6 +122,8 @@ pub struct Records {
     rows: usize,
     /// Key-value pairs of the footer of Parquet that the table was read from.
     metadata: Vec<(String, String)>,
+    /// Names of the columns of Parquet that were left out, and the types of their values.
+    left_out: Vec<(String, String)>,
 }
 
 impl Records {
@@ -189,6 +191,24 @@ impl Records {
     #[must_use]
     pub fn metadata(&self) -> &[(String, String)] {
         &self.metadata
+    }
+
+    /// The columns of a foreign table that [`Self::read_log`] has left out, since their values are no numbers, text or truth values: names and
+    /// types.
+    #[must_use]
+    pub fn left_out(&self) -> &[(String, String)] {
+        &self.left_out
+    }
+
+    /// Removes the columns `names`, and remembers the types of their values.
+    fn leave_out(&mut self, names: Vec<(String, String)>) {
+        let is_kept = |column: &Column| names.iter().all(|(name, _)| *name != column.name);
+        self.columns.retain(is_kept);
+        let places = self.columns.iter().enumerate();
+        self.places = places
+            .map(|(place, column)| (column.name.clone(), place))
+            .collect();
+        self.left_out = names;
     }
 
     /// Writes the table and returns the output. `metadata` are key-value pairs of the footer of Parquet; text has none.

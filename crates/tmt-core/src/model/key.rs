@@ -6,6 +6,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::ModelError;
+use crate::types::Stopped;
 
 /// A value of a key, of the type that its domain requires.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -171,6 +172,8 @@ pub struct Arguments {
     values: Vec<Option<Value>>,
     /// Whether each key was given.
     given: Vec<bool>,
+    /// Whether the model shall end without an answer.
+    stopped: Stopped,
 }
 
 impl Arguments {
@@ -181,7 +184,23 @@ impl Arguments {
             keys,
             values: keys.iter().map(|key| key.preset).collect(),
             given: vec![false; keys.len()],
+            stopped: Stopped::NEVER,
         }
+    }
+
+    /// The same for a model that ends with [`ModelError::Stopped`] once `stopped` says so, if it takes long.
+    #[must_use]
+    pub fn stopped_when(self, stopped: fn() -> bool) -> Self {
+        Self {
+            stopped: Stopped::when(stopped),
+            ..self
+        }
+    }
+
+    /// Whether the model shall end without an answer.
+    #[must_use]
+    pub fn stopped(&self) -> Stopped {
+        self.stopped
     }
 
     fn place(&self, key: &Key) -> usize {

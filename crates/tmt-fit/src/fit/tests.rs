@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use test_support::{depth, report, seed};
 use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
+use tmt_core::types::Stopped;
 
 use super::*;
 use crate::chain::Chain;
@@ -141,7 +142,7 @@ const QUICK: Options = Options {
     interval_s: None,
     at_interval_s: None,
     without_ranges: true,
-    stopped: None,
+    stopped: Stopped::NEVER,
 };
 
 #[test]
@@ -285,7 +286,7 @@ fn a_fit_that_is_stopped_ends_at_its_next_likelihoods_without_a_result() {
     let counted = |stops_after: fn() -> bool| {
         ASKED.store(0, Ordering::Relaxed);
         let options = Options {
-            stopped: Some(stops_after),
+            stopped: Stopped::when(stops_after),
             ..Options::default()
         };
         let fits = fit_all(&sequence, &options);

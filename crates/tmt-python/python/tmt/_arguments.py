@@ -37,27 +37,17 @@ def public(function):
                 known(key, names, function.__name__)
         before, _calls.caught = getattr(_calls, "caught", None), []
         try:
-            result = function(*arguments, **keywords)
+            return function(*arguments, **keywords)
         except Error as error:
             if _calls.caught:
                 # Beyond the name of the table, the text is the traceback of the cause.
                 raise _caused(str(error).partition(": C Data interface error")[0]) from _calls.caught[0]
             raise
-        else:
-            # A check of a trace reports what cannot be read, and ends.
-            if _calls.caught:
-                raise _caused("the table") from _calls.caught[0]
-            return result
         finally:
             _calls.caught = before
 
     called.__module__ = "tmt"
     return called
-
-
-def is_broken():
-    """Whether a table of this call could not be read to its end."""
-    return bool(getattr(_calls, "caught", None))
 
 
 def _caused(table):

@@ -8,7 +8,8 @@ use tmt_plot::chosen::is_results;
 use super::quoted;
 use crate::markup::Table;
 
-/// The commands that make the table or document again, from what it says was asked: the footer of Parquet, the parameters of a document.
+/// The commands that make the table or document again, from what it says was asked: the footer of Parquet, the parameter file or the
+/// parameters of a document.
 /// Of results without it a line that says so.
 pub(crate) fn commands(name: &str, source: &Source) -> Vec<String> {
     let kinds = [
@@ -20,7 +21,11 @@ pub(crate) fn commands(name: &str, source: &Source) -> Vec<String> {
         (
             "params",
             "repeated-run.toml",
-            "tmt tcp --params repeated-run.toml --results",
+            if source.document().is_empty() {
+                "tmt tcp --params repeated-run.toml --results"
+            } else {
+                "tmt tcp --params repeated-run.toml --json >"
+            },
         ),
     ];
     let mut found = kinds.iter().filter_map(|(key, file, command)| {
@@ -50,7 +55,7 @@ pub(crate) fn commands(name: &str, source: &Source) -> Vec<String> {
                 "# This table has no parameter file in it. The Parquet that `tmt tcp --results` writes has one."
             }
             "tcp" => {
-                "# This document has no parameter file in it. The Parquet that `tmt tcp --results` writes has one."
+                "# This document has no parameter file in it: an earlier version has written it."
             }
             _ => return None,
         };

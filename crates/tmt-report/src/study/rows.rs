@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tmt_core::format::records::{Column, Value};
+use tmt_core::format::records::{Column, Records, Value};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
@@ -44,7 +44,12 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
         if column == "version" || is_half(column) {
             continue;
         }
-        let is_key = ORDINALS.contains(&column);
+        let is_given = source.is_number(column) && !source.param(column).is_null();
+        // What was given is no result: where it varies, it names the rows.
+        if is_given && !varies(table, column) {
+            continue;
+        }
+        let is_key = is_given || ORDINALS.contains(&column);
         if is_key || !source.is_number(column) {
             // Long text of nested values is no name.
             if !is_nested(source, column) {
@@ -375,21 +380,23 @@ fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportErr
     Ok(found)
 }
 
+/// Whether not all rows have the same in a column.
+fn varies(table: &Records, column: &str) -> bool {
+    let mut values = (0..table.len()).map(|row| table.value(row, column));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
 /// Columns that tell where a row is: what it depends on first, then names. Whether some are words and no numbers of runs.
 fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
     let table = &source.table;
-    let varies = |column: &str| {
-        let mut values = (0..table.len()).map(|row| table.value(row, column));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
     let is_truth =
         |column: &str| values_of(table, column).any(|value| matches!(value, Value::Truth(_)));
     let names: Vec<&str> = table
         .names()
         .filter(|name| *name != "version" && !is_half(name))
         .filter(|name| ORDINALS.contains(name) || !source.is_number(name))
-        .filter(|name| varies(name) && !is_nested(source, name) && !is_truth(name))
+        .filter(|name| varies(table, name) && !is_nested(source, name) && !is_truth(name))
         .collect();
     let words = names.iter().any(|name| !ORDINALS.contains(name));
     let over = over.iter().map(|quantity| quantity.column.clone());

@@ -69,20 +69,19 @@ fn settings(arguments: &Arguments) -> Settings {
         event: Event::Segments,
         events: arguments.count(&EVENTS),
         most_bits: arguments.count(&BITS),
+        stopped: arguments.stopped(),
     }
 }
 
 /// Counts of segments, measured now.
 ///
 /// # Errors
-/// A code that its decoder refuses.
+/// A code that its decoder refuses, and [`Settings::stopped`].
 pub fn measured(
     code: &CodeSpec,
     settings: &Settings,
 ) -> Result<tmt_core::coding::counts::Tally, ModelError> {
-    let found = measure(code, settings);
-    let found = found.map_err(|refused| ModelError::refused(refused.to_string()))?;
-    Ok(found.segments)
+    Ok(measure(code, settings)?.segments)
 }
 
 closed_form! {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tmt_core::coding::measure::{CurvePoint, curve};
+use tmt_core::coding::measure::{CurvePoint, MeasureError, curve};
 use tmt_core::coding::model::{MODEL, settings};
 use tmt_core::coding::spec::CodeSpec;
 use tmt_core::model::Arguments;
@@ -12,6 +12,7 @@ use tmt_core::radio::{ErrorCurve, Modulation, Outside, Points};
 use super::{code, without_unit};
 use crate::cmd::model::Sweep;
 use crate::exit::{Failure, Outcome, headline, note, warning};
+use crate::host::here;
 use crate::output::Output;
 use crate::progress::Work;
 use crate::provenance::TOOL;
@@ -55,6 +56,7 @@ pub(super) struct Flags {
 pub(super) fn run(flags: &Flags) -> Outcome {
     let arguments = arguments(&flags.keys).map_err(Failure::usage)?;
     let es_n0_db = es_n0_db(&flags.es_n0).map_err(Failure::usage)?;
+    let arguments = arguments.stopped_when(|| here().is_stopped());
     let settings =
         settings(&arguments, &flags.code).map_err(|refused| Failure::usage(refused.to_string()))?;
     let mut output = Output::create(flags.output.as_deref())?;
@@ -64,7 +66,10 @@ pub(super) fn run(flags: &Flags) -> Outcome {
         work.advance(1);
     });
     drop(work);
-    let points = points.map_err(|refused| Failure::usage(refused.to_string()))?;
+    let points = points.map_err(|error| match error {
+        MeasureError::Refused(refused) => Failure::usage(refused.to_string()),
+        stopped @ MeasureError::Stopped => Failure::failed(stopped),
+    })?;
     let lines = lines(&points);
     let read = Points::read(&lines, Outside::Clamp)
         .map_err(|refused| Failure::usage(format!("--es-n0 {}: {refused}", flags.es_n0)))?;

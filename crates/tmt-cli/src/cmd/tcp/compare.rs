@@ -67,7 +67,8 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
         },
         "gap": gap,
     });
-    let document = Document::new("tmt.tcp-compare-links/1", params, results);
+    let document = Document::new("tmt.tcp-compare-links/1", params, results)
+        .repeated_by(given::file(&plans.coupled.resolved));
     write(&mut output, args.json, &document, |_| {
         text(&timeline, &coupled)
     })?;

@@ -351,3 +351,63 @@ proptest::proptest! {
         }
     }
 }
+
+/// What a stop waits for is the work between two questions: a frame of the inner code, a word of the outer one, or 4096 wrong bits,
+/// however long a chunk is.
+#[test]
+fn a_stop_ends_a_chunk_at_its_next_word_or_frame() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    static BEFORE: AtomicU64 = AtomicU64::new(u64::MAX);
+    let stopped =
+        Stopped::when(|| ASKED.fetch_add(1, Ordering::Relaxed) >= BEFORE.load(Ordering::Relaxed));
+    let counted = |before: u64, work: &dyn Fn() -> bool| {
+        ASKED.store(0, Ordering::Relaxed);
+        BEFORE.store(before, Ordering::Relaxed);
+        (work(), ASKED.load(Ordering::Relaxed))
+    };
+    for (text, interleaver, word_bytes) in [
+        ("conv:1/2", Interleaver::None, 1115),
+        ("conv:3/4+rs:239/223", Interleaver::Ideal, 239),
+        ("rs:255/223", Interleaver::Block(1024), 255),
+        ("erasure:8/12x4096", Interleaver::Block(64), 12 * 4100),
+    ] {
+        let code = spec(text);
+        let mut settings = settings(0.0, Event::Segments, 10);
+        settings.link.interleaver = interleaver;
+        settings.stopped = stopped;
+        let simulation = Simulation::new(&code, &settings.link).unwrap();
+        let words = simulation.outcomes_per_chunk();
+        let frames = words * word_bytes / 4096;
+        let (whole, asked) = counted(u64::MAX, &|| simulation.chunk_unless(0, stopped).is_some());
+        assert!(
+            whole && asked >= 2 * words + frames,
+            "{text}: {asked} of {words}"
+        );
+        for before in [0, 1, words / 2, words + frames / 2, asked - 1] {
+            let (whole, until) = counted(before, &|| simulation.chunk_unless(0, stopped).is_some());
+            assert!(
+                !whole && until <= before + 2,
+                "{text}: {until} after {before}"
+            );
+        }
+        // Chunks that others have begun end at their next question, too; those of the same round at their first.
+        let in_flight = 4 * u64::try_from(rayon::current_num_threads()).unwrap();
+        let (is_stopped, until) = counted(asked + 3, &|| {
+            measure(&code, &settings) == Err(MeasureError::Stopped)
+        });
+        assert!(
+            is_stopped && until <= asked + 3 + in_flight,
+            "{text}: {until} of {asked}"
+        );
+        let unstopped = Settings {
+            stopped: Stopped::NEVER,
+            ..settings
+        };
+        let (is_alike, _) = counted(u64::MAX, &|| {
+            measure(&code, &settings) == measure(&code, &unstopped)
+        });
+        assert!(is_alike, "{text}");
+    }
+}

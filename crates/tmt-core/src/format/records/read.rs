@@ -38,7 +38,8 @@ impl Records {
         Self::read_rows(input, None, &all)
     }
 
-    /// As [`Self::read`], and passes over the head and the end line that logs have in text. Of the values those that `kept` says.
+    /// As [`Self::read`], and passes over the head and the end line that logs have in text. Of the values those that `kept` says. Columns
+    /// of other types than ours are left out ([`Self::left_out`]).
     ///
     /// # Errors
     /// Those of [`Self::read`].
@@ -59,7 +60,7 @@ impl Records {
             .take(LOOK as u64)
             .read_to_end(&mut first)?;
         match recognise(&first) {
-            FileKind::Plain(Format::Parquet) => Self::from_parquet(input, kept),
+            FileKind::Plain(Format::Parquet) => Self::from_parquet(input, kept, comment.is_some()),
             FileKind::Compressed(compression) => Self::from_csv(comment, kept, || {
                 let packed = input.get_read(0).map_err(io::Error::other)?;
                 Ok(Decompressor::new(compression, packed)?)
@@ -70,7 +71,12 @@ impl Records {
         }
     }
 
-    fn from_parquet<T: ChunkReader + 'static>(input: T, kept: &Kept<'_>) -> Result<Self> {
+    /// Reads Parquet; whether columns of other types than ours are left out.
+    fn from_parquet<T: ChunkReader + 'static>(
+        input: T,
+        kept: &Kept<'_>,
+        is_lenient: bool,
+    ) -> Result<Self> {
         let mut batches = ColumnBatches::new(input, BATCH)?;
         let mut table = Self {
             metadata: batches.pairs().to_vec(),
@@ -80,6 +86,7 @@ impl Records {
         let stated = usize::try_from(batches.rows()).unwrap_or(usize::MAX);
         let whole: Vec<bool> = kept(&names).iter().map(|most| stated <= *most).collect();
         let places: Vec<usize> = names.iter().map(|name| table.place(name)).collect();
+        let mut odd: Vec<(String, String)> = Vec::new();
         while let Some(arrays) = batches.next()? {
             let rows = arrays.first().map_or(0, Array::len);
             for ((array, place), whole) in arrays.iter().zip(&places).zip(&whole) {
@@ -94,6 +101,10 @@ impl Records {
                         Ok(value) => column.push_common(first + row, value),
                         // A column that no reader needs may be of any type.
                         Err(_) if !*whole => column.leave(),
+                        Err(_) if is_lenient => {
+                            column.leave();
+                            odd.push((column.name.clone(), array.data_type().to_string()));
+                        }
                         Err(error) => return Err(error),
                     }
                 }
@@ -101,6 +112,7 @@ impl Records {
             table.rows += rows;
             bounded(table.bytes())?;
         }
+        table.leave_out(odd);
         Ok(table)
     }
 

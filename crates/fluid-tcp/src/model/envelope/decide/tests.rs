@@ -121,6 +121,7 @@ const SETTINGS: Settings = Settings {
     event: tmt_core::coding::measure::Event::Segments,
     events: 100,
     most_bits: 10_000_000_000,
+    stopped: tmt_core::types::Stopped::NEVER,
 };
 
 #[test]
