@@ -170,7 +170,7 @@ fn a_run_and_its_audit_take_timelines_of_every_form() {
         let audit = tmt("audit log.csv --timeline").arg(format!("line.{form}"));
         let audit = audit.within(&folder).run().ok();
         assert!(audit.text().ends_with("every rule holds\n"), "{form}");
-        (report.stdout, folder.read("log.csv"), audit.stdout)
+        (report.results(), folder.read("log.csv"), audit.stdout)
     };
     let expected = report("csv");
     for form in FORMS {
@@ -584,7 +584,7 @@ fn a_run_reads_a_foreign_table_too() {
     folder.write("plain.csv", line);
     let run = |arguments: &str| {
         let run = tmt("tcp --json --cc cubic --rtt 20ms --duration 2s").arg_list(arguments);
-        run.within(&folder).run().ok().stdout
+        run.within(&folder).run().ok().results()
     };
     let expected = run("plain.csv");
     assert!(run("foreign.csv --columns tx=when,delay=late,attempts=tries") == expected);

@@ -3,9 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
+use arrow_array::types::Int64Type;
 use arrow_array::{
-    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
-    TimestampMicrosecondArray,
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray, TimestampMicrosecondArray,
 };
 use parquet::arrow::ArrowWriter;
 
@@ -512,6 +513,11 @@ fn a_column_of_another_type_is_left_out_unless_the_page_needs_it() {
     let zoned = TimestampMicrosecondArray::from(vec![1, 2, 3]).with_timezone("Europe/Rome");
     let inner: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let inner = StructArray::try_from(vec![("a", inner)]).unwrap();
+    let list = ListArray::from_iter_primitive::<Int64Type, _, _>([
+        Some(vec![Some(1), None]),
+        None,
+        Some(vec![]),
+    ]);
     let number = || Arc::new(Float64Array::from(vec![3.0, 1.0, 2.0])) as ArrayRef;
     let whole = || Arc::new(Int64Array::from(vec![0, 1, 2])) as ArrayRef;
     let text: ArrayRef = Arc::new(StringArray::from(vec!["arq", "fec", "harq"]));
@@ -520,6 +526,7 @@ fn a_column_of_another_type_is_left_out_unless_the_page_needs_it() {
         ("price", decimal()),
         ("at", Arc::new(zoned)),
         ("inner", Arc::new(inner)),
+        ("list", Arc::new(list)),
         ("height_m", number()),
     ];
     foreign(&folder, "odd.parquet", columns.clone());
@@ -532,6 +539,7 @@ fn a_column_of_another_type_is_left_out_unless_the_page_needs_it() {
         ("price", "Decimal128(38, 10)"),
         ("at", "Timestamp("),
         ("inner", "Struct("),
+        ("list", "List("),
     ] {
         let text = format!("The column {column} is left out: its values have the type {kind}");
         assert!(said.stderr.contains(&text), "{}", said.stderr);

@@ -160,7 +160,10 @@ fn chosen(args: &Args) -> Outcome<Vec<Chosen>> {
     if args.all {
         for figure in all()? {
             if let (name, Some(time)) = (&figure.name, &figure.long) {
-                warning!("reproduce", "{name} is left out: {time}; `tmt reproduce {name}` runs it");
+                warning!(
+                    "reproduce",
+                    "{name} is left out: {time}; `tmt reproduce {name}` runs it"
+                );
             }
         }
         let ready = all()?.iter();

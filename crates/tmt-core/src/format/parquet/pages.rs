@@ -63,10 +63,12 @@ pub(super) fn check<T: ChunkReader + 'static>(
                     "a dictionary that claims more values than it contains",
                 ));
             }
-            if found.rows != rows {
+            // A row of a list has a level for each value, and one if it has none.
+            let is_list = column.column_descr().max_rep_level() > 0;
+            if found.levels != rows && !(is_list && found.levels > rows) {
                 return Err(corrupt(format!(
                     "pages with {} rows, although the footer states {rows}",
-                    found.rows
+                    found.levels
                 )));
             }
         }
@@ -79,7 +81,7 @@ pub(super) fn check<T: ChunkReader + 'static>(
 struct Claims {
     /// Number of values of the dictionary, and its bytes.
     dictionary: (usize, usize),
-    rows: usize,
+    levels: usize,
 }
 
 impl Claims {
@@ -87,9 +89,9 @@ impl Claims {
         let mut claims = Self::default();
         while let Some(page) = pages.peek_next_page()? {
             // In a flat column each row has one level.
-            let rows = page.num_levels.unwrap_or(0);
-            claims.rows = claims.rows.saturating_add(rows);
-            if page.is_dict && claims.rows == 0 {
+            let levels = page.num_levels.unwrap_or(0);
+            claims.levels = claims.levels.saturating_add(levels);
+            if page.is_dict && claims.levels == 0 {
                 if let Some(Page::DictionaryPage {
                     buf, num_values, ..
                 }) = pages.get_next_page()?
