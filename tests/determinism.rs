@@ -121,9 +121,11 @@ fn a_file_a_pipe_and_odd_pieces_of_a_pipe_give_the_same_bytes() {
     ] {
         let file = tmt(command).arg("phy.csv").within(&folder).run().ok();
         // The document of a run names its input.
-        let output = |ran: &Ran| match command.starts_with("tcp") {
-            true => ran.results().to_string().into_bytes(),
-            false => ran.stdout.clone(),
+        let output = |ran: &Ran| {
+            if command.starts_with("tcp") {
+                return ran.results().to_string().into_bytes();
+            }
+            ran.stdout.clone()
         };
         for pieces in [
             &[usize::MAX][..],

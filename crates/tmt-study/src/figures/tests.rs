@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::InMemory;
+use tmt_core::math::num::powi;
+use tmt_core::types::to_f64;
 
 use super::*;
 
@@ -447,13 +449,15 @@ fn time_of_a_packet(rtt: f64, rto: f64, lost: f64) -> f64 {
         mean = rtt;
         for (first, share) in doubled.iter().enumerate() {
             let (mut sent, mut at) = (*share, first);
+            let mut timeouts = to_f64(1 << first);
             // A timeout of 2^at RTOs follows each loss.
             while sent > 1e-18 && at + 1 < next.len() {
                 let arrives = sent * (1.0 - lost);
                 next[if at == first { 0 } else { at }] += arrives;
                 sent -= arrives;
-                mean += sent * rto * 2_f64.powi(i32::try_from(at).unwrap());
+                mean += sent * rto * timeouts;
                 at += 1;
+                timeouts *= 2.0;
             }
         }
         doubled = next;
@@ -464,20 +468,20 @@ fn time_of_a_packet(rtt: f64, rto: f64, lost: f64) -> f64 {
 #[test]
 fn windows_of_one_packet_take_the_time_of_their_timeouts() {
     let cases = [
-        ("20920.3", 12_000.0, 0.486, 0.5, 0.998_f64.powi(60)),
+        ("20920.3", 12_000.0, 0.486, 0.5, powi(0.998, 60)),
         (
             "20310.6",
             12_000.0,
             0.5 + 46.0 * 264.0 / 2.34e6,
             0.52,
-            0.9975_f64.powi(46),
+            powi(0.9975, 46),
         ),
         (
             "7550.4",
             4_000.0,
             0.5 + 16.0 * 264.0 / 2.3e6,
             0.51,
-            0.997_f64.powi(16),
+            powi(0.997, 16),
         ),
         ("17058.7", 4_000.0, 0.204, 0.21, 0.9),
         ("12345.7", 4_000.0, 0.204, 0.21, 0.8),
