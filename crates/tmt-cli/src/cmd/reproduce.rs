@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// List the figures and tables, open ones with the reason
     #[arg(long, conflicts_with_all = ["figures", "all", "set", "seeds", "duration", "output", "resume"])]
     list: bool,
-    /// All of --list that are neither open nor too long, which is said
+    /// All of --list but those that are open or too long; a warning names the latter
     #[arg(long, conflicts_with = "figures")]
     all: bool,
     /// Change a setting: a name of the plan, as for tmt sweep, with its values; repeat for more

@@ -1832,7 +1832,7 @@ Returns a Document. tmt.figures() lists the names; rows that are off are a warni
 
     figures: Names of --list, or files in TOML (docs/figures.md)
 
-    all: All of --list that are neither open nor too long, which is said
+    all: All of --list but those that are open or too long; a warning names the latter
     set: Change a setting: a name of the plan, as for tmt sweep, with its values; repeat for more
         NAME=VALUES
     seeds: Runs per point, or traces where a run has starts in one [default: by figure]

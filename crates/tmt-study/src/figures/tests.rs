@@ -465,11 +465,35 @@ fn time_of_a_packet(rtt: f64, rto: f64, lost: f64) -> f64 {
     mean
 }
 
+/// The numbers that an entry states as theory.
+fn states(name: &str, number: &str) -> f64 {
+    let text = FILES.iter().find(|text| file::name(text) == name).unwrap();
+    let words = ["\"", "[", "]", ", "];
+    let stated = words.iter().flat_map(|before| {
+        words
+            .iter()
+            .map(move |after| format!("{before}{number}{after}"))
+    });
+    assert!(
+        stated.into_iter().any(|stated| text.contains(&stated)),
+        "{name}: {number}"
+    );
+    number.parse().unwrap()
+}
+
 #[test]
 fn windows_of_one_packet_take_the_time_of_their_timeouts() {
     let cases = [
-        ("20920.3", 12_000.0, 0.486, 0.5, powi(0.998, 60)),
         (
+            "barakat-exact",
+            "20920.3",
+            12_000.0,
+            0.486,
+            0.5,
+            powi(0.998, 60),
+        ),
+        (
+            "kuhn-exact",
             "20310.6",
             12_000.0,
             0.5 + 46.0 * 264.0 / 2.34e6,
@@ -477,19 +501,51 @@ fn windows_of_one_packet_take_the_time_of_their_timeouts() {
             powi(0.9975, 46),
         ),
         (
+            "clift-exact",
             "7550.4",
             4_000.0,
             0.5 + 16.0 * 264.0 / 2.3e6,
             0.51,
             powi(0.997, 16),
         ),
-        ("17058.7", 4_000.0, 0.204, 0.21, 0.9),
-        ("12345.7", 4_000.0, 0.204, 0.21, 0.8),
+        ("zhu-exact", "17058.7", 4_000.0, 0.204, 0.21, 0.9),
+        ("zhu-exact", "12345.7", 4_000.0, 0.204, 0.21, 0.8),
     ];
-    for (printed, bits, rtt, rto, arrives) in cases {
-        assert!(FILES.iter().any(|text| text.contains(printed)), "{printed}");
+    for (name, number, bits, rtt, rto, arrives) in cases {
         let walked = bits / time_of_a_packet(rtt, rto, 1.0 - arrives);
-        let printed: f64 = printed.parse().unwrap();
-        assert!((walked / printed - 1.0).abs() < 1e-5, "{walked} {printed}");
+        assert!(
+            (walked / states(name, number) - 1.0).abs() < 1e-5,
+            "{name}: {walked} {number}"
+        );
+    }
+}
+
+/// Over all ways in which six frames arrive at once, by their repeat, or not.
+#[test]
+fn the_delay_of_frames_that_are_repeated_once_is_that_of_their_outcomes() {
+    let lost = 1.0 - powi(0.99, 10);
+    let outcomes = [1.0 - lost, lost * (1.0 - lost), lost * lost];
+    let (mut delivered, mut delay) = (0.0, 0.0);
+    for case in 0..3_u32.pow(6) {
+        let frames: Vec<usize> = (0..6)
+            .map(|frame| (case / 3_u32.pow(frame) % 3) as usize)
+            .collect();
+        if frames.contains(&2) {
+            continue;
+        }
+        let share: f64 = frames.iter().map(|outcome| outcomes[*outcome]).product();
+        // Frames of 1 ms, one after the other; a repeat goes out when the feedback on its frame is there.
+        let arrival = |(frame, outcome): (u64, &usize)| {
+            to_f64(frame + 1 + if *outcome == 1 { 401 } else { 0 })
+        };
+        let last = (0..).zip(&frames).map(arrival).fold(0.0, f64::max);
+        delivered += share;
+        delay += share * (0.24 + last / 1000.0);
+    }
+    assert!((delay / delivered / states("barakat-exact", "0.41422") - 1.0).abs() < 1e-5);
+    for (p, number) in [(0.1, "0.113455"), (0.3, "0.128")] {
+        let (once, twice) = (1.0 - p, p * (1.0 - p));
+        let mean = (once * 0.104 + twice * 0.208) / (once + twice);
+        assert!((mean / states("zhu-exact", number) - 1.0).abs() < 1e-5);
     }
 }

@@ -19,7 +19,8 @@ impl Theory {
     /// Evaluates a model from the arguments of `tmt model`. A number stands for itself, `-` for 1.
     pub(super) fn ask(text: &str) -> Result<Self, String> {
         let asked = text.to_owned();
-        if let Some(number) = (text == "-").then_some(1.0).or_else(|| text.parse().ok()) {
+        let number = || text.parse().ok().filter(|number: &f64| number.is_finite());
+        if let Some(number) = (text == "-").then_some(1.0).or_else(number) {
             return Ok(Self {
                 asked,
                 answer: Answer::Number(number),

@@ -18,7 +18,7 @@ use super::Visit;
 use crate::audit::head::{Hop, Order, Packed};
 use crate::audit::queue::Queue;
 use crate::audit::report::{Rule, RuleTally};
-use crate::audit::timeline::slots;
+use crate::audit::timeline::{LONGEST, Lldus};
 use course::{Course, Place, Position, Service, ends};
 
 /// Most courses that are followed.
@@ -36,8 +36,8 @@ struct Failure {
 
 /// The LLDUs of a trace and the packets that wait for them.
 pub(super) struct OnTrace<'t> {
-    slots: Box<dyn Iterator<Item = Result<Slot>> + 't>,
-    /// LLDUs after the last that was used, as far as they were looked at, and the number of those before them.
+    slots: Lldus<'t>,
+    /// LLDUs of a trace that is read once after the last that was used, as far as they were looked at, and the number of those before them.
     ahead: VecDeque<Slot>,
     before: u64,
     packed: Packed,
@@ -61,7 +61,7 @@ impl<'t> OnTrace<'t> {
         looped: bool,
     ) -> Result<Self> {
         Ok(Self {
-            slots: slots(reader, looped)?,
+            slots: Lldus::new(reader, looped, false)?,
             ahead: VecDeque::new(),
             before: 0,
             packed,
@@ -135,7 +135,8 @@ impl<'t> OnTrace<'t> {
         self.courses = reached;
         if let [course] = &mut self.courses[..] {
             settle(course, self.is_open, queue, tally);
-            self.is_open &= !course.lanes.is_empty();
+            let is_idle = before.is_none_or(|before| course.position.free() < before);
+            self.is_open &= !(course.lanes.is_empty() && is_idle);
         }
         self.forget();
         Ok(())
@@ -191,6 +192,7 @@ impl<'t> OnTrace<'t> {
         };
         let fitting: Vec<_> = served.iter().filter(fits).copied().collect();
         let is_known = |visit: &Visit| visit.left.or(visit.gone).is_some();
+        let is_only = fitting.len() == 1;
         let any_known = fitting.iter().any(|(_, visit, _)| is_known(visit));
         let mut next = Vec::new();
         let mut sizes = BTreeSet::new();
@@ -199,6 +201,10 @@ impl<'t> OnTrace<'t> {
             if !is_known(&visit) && (any_known || !sizes.insert(visit.row.size)) {
                 self.is_open = true;
                 continue;
+            }
+            if must && is_only {
+                course.serve(place, service);
+                return Ok(Ok(Some((vec![course], false))));
             }
             let mut after = course.clone();
             after.serve(place, service);
@@ -333,6 +339,9 @@ impl<'t> OnTrace<'t> {
     /// The next service from a position, if it is of a packet of `size` bytes that arrived then; `None` if the trace ends before.
     fn service(&mut self, from: Position, arrived: Time, size: u64) -> Result<Option<Service>> {
         let (need, room) = self.packed.need(size);
+        if need / room > LONGEST {
+            return Ok(None);
+        }
         let rest = from
             .latest
             .filter(|_| from.filled < room && arrived <= from.free());
@@ -342,6 +351,7 @@ impl<'t> OnTrace<'t> {
             arrival = slot.arrival();
             left = need.saturating_sub(room - from.filled);
         } else {
+            lldus = lldus.max(self.slots.first_from(arrived));
             while self
                 .look_at(lldus)?
                 .is_some_and(|slot| slot.tx_time() < arrived)
@@ -373,9 +383,12 @@ impl<'t> OnTrace<'t> {
 
     /// The LLDU of this number, from 0, which no course has used.
     fn look_at(&mut self, number: u64) -> Result<Option<Slot>> {
+        if let Some(slots) = self.slots.repeated() {
+            return Ok(slots.get(number));
+        }
         let place = usize::try_from(number - self.before).unwrap_or(usize::MAX);
         while self.ahead.len() <= place {
-            let Some(slot) = self.slots.next().transpose()? else {
+            let Some(slot) = self.slots.next()? else {
                 return Ok(None);
             };
             self.ahead.push_back(slot);

@@ -112,9 +112,11 @@ impl Transmission {
                 slots.check(self.data == data, found, data);
             }
             // The service of a packet that is lost early ends in the slot that lost it. A loss may still be logged as open:
-            // if feedback can be lost, or if the run ended before it was known.
+            // if feedback can be lost, or if the run ended before it was known, or before the slot that lost it.
             let is_lost = match self.row.fate {
-                Fate::Open => history.head.feedback_timer.is_some() || self.has_failed(history),
+                Fate::Open => {
+                    !over || history.head.feedback_timer.is_some() || self.has_failed(history)
+                }
                 fate => fate == Fate::Link,
             };
             let later = service.end > seen.end && (service.last > seen.last || is_lost);
