@@ -194,7 +194,6 @@ proptest! {
         let alone = audit(log.as_bytes(), None).unwrap();
         prop_assert_eq!(broken(&alone), Vec::<String>::new());
         let with_trace = audited(&log, side, &trace.text).unwrap();
-        if !broken(&with_trace).is_empty() { std::fs::write("/tmp/h35-dbg.csv", &log).unwrap(); std::fs::write("/tmp/h35-dbg-trace.csv", &trace.text).unwrap(); }
         prop_assert_eq!(broken(&with_trace), Vec::<String>::new(), "{}", queue);
         prop_assert!(checks(&with_trace, "early") > checks(&alone, "early"));
     }

@@ -11,7 +11,7 @@ use crate::audit::text::number;
 pub(in crate::audit) struct Capacity {
     pub(in crate::audit) most: u64,
     /// Whether it counts bytes.
-    in_bytes: bool,
+    pub(in crate::audit) in_bytes: bool,
 }
 
 impl Capacity {

@@ -193,6 +193,9 @@ impl<'t> OnTrace<'t> {
         let fitting: Vec<_> = served.iter().filter(fits).copied().collect();
         let is_known = |visit: &Visit| visit.left.or(visit.gone).is_some();
         let is_only = fitting.len() == 1;
+        // A packet that is lost in an LLDU of the time at which it arrives looks like one that was dropped then.
+        let none_is_dropped = || self.hop.is_drop_tail && course.has_room(self.hop.capacity, turn);
+        let must = must || !fitting.is_empty() && none_is_dropped();
         let any_known = fitting.iter().any(|(_, visit, _)| is_known(visit));
         let mut next = Vec::new();
         let mut sizes = BTreeSet::new();

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tmt_core::types::{Slot, Time};
 
 use super::Visit;
-use crate::audit::head::Order;
+use crate::audit::head::{Capacity, Order};
+
+/// Size of the largest IP packet, bytes.
+const LARGEST: u64 = 65_535;
 
 /// Place of a packet among those that wait: its lane, arrival and line.
 pub(super) type Place = (u64, Time, u64);
@@ -135,6 +138,19 @@ impl Course {
             }
             self.drop_until(turn, false);
         }
+    }
+
+    /// Whether all that wait at `turn` and one in service, of the largest size, fit into a buffer.
+    pub(super) fn has_room(&self, capacity: Capacity, turn: Time) -> bool {
+        let lanes = self.lanes.values();
+        let waiting = lanes.flat_map(|waiting| waiting.range(..=(turn, u64::MAX)));
+        let sizes = waiting.map(|(_, visit)| visit.row.size);
+        let (most, held) = if capacity.in_bytes {
+            (capacity.most, sizes.fold(LARGEST, u64::saturating_add))
+        } else {
+            (capacity.most, sizes.count() as u64 + 1)
+        };
+        held <= most
     }
 
     /// Whether the queue may have dropped the packet at a place by `turn`.
