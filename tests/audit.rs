@@ -221,6 +221,57 @@ fn a_looped_run_is_recomputed_from_its_timeline() {
     found.fails(1, &["expected LLDUs that the timeline has"]);
 }
 
+/// Eighty packets arrive at once, in more orders than are followed.
+#[test]
+fn a_hop_that_is_not_recomputed_to_the_end_is_named() {
+    let folder = Folder::new();
+    let hop =
+        "synth --rate 4Mbps --lldu 500B --duration 6s --decode-delay 1ms --rtt 20ms -o hop.csv";
+    tmt(hop).within(&folder).run().ok();
+    let run = "tcp --link synthetic --rate 50Mbps --rtt 20ms --flows 80 --cc newreno --terrestrial-trace hop.csv \
+               --terrestrial-queue fq-codel --duration 5s --packets log.csv";
+    tmt(run).within(&folder).run().ok();
+    let audit = "audit log.csv --terrestrial-trace hop.csv --json";
+    let whole = tmt(audit).within(&folder).run().ok();
+    assert_eq!(whole.results()["not_recomputed"], serde_json::json!([]));
+    assert!(!whole.stderr.contains("recomputed"), "{}", whole.stderr);
+    // A departure from the hop 1.1 ms later: some are found, of others the log allows no more to be said.
+    let log = folder.read("log.csv");
+    let lines: Vec<&str> = log.lines().collect();
+    let head = lines
+        .iter()
+        .position(|line| line.starts_with("flow,"))
+        .unwrap();
+    let column = lines[head]
+        .split(',')
+        .position(|name| name == "enqueued_s")
+        .unwrap();
+    let mut named = 0;
+    for at in (head + 1..lines.len() - 1).step_by(150) {
+        let mut fields: Vec<String> = lines[at].split(',').map(str::to_owned).collect();
+        let Ok(left) = fields[column].parse::<f64>() else {
+            continue;
+        };
+        fields[column] = format!("{:.9}", left + 0.0011);
+        let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        changed[at] = fields.join(",");
+        folder.write("log.csv", changed.join("\n") + "\n");
+        let found = tmt(audit).within(&folder).run();
+        assert_eq!(found.code, Some(1), "{}", found.stderr);
+        let document: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+        let open = &document["results"]["not_recomputed"];
+        if open[0]["trace"] == "terrestrial_trace" {
+            let line = open[0]["line"].as_u64().unwrap();
+            let text = format!(
+                "log.csv:{line}: from this packet on services by terrestrial_trace are not recomputed"
+            );
+            assert!(found.stderr.contains(&text), "{}", found.stderr);
+            named += 1;
+        }
+    }
+    assert!(named > 0);
+}
+
 #[test]
 fn a_log_is_read_from_a_pipe_and_reported_as_json() {
     let folder = logged();

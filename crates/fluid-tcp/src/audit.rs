@@ -51,7 +51,7 @@ use std::io::{self, Read};
 use tmt_core::format::TraceReader;
 use tmt_core::types::{Metadata, Span, Time};
 
-pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
+pub use report::{AuditReport, Log, NotRecomputed, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
@@ -229,6 +229,7 @@ impl<'t, R: Read> Auditor<'t, R> {
                     Some(_) if !follows => return Err(AuditError::NeedlessTrace(key)),
                     _ => {}
                 }
+                let trace = trace.map(|trace| (key, trace));
                 let replay =
                     hop.map(|hop| Replay::new(column, hop, classes.clone(), trace, head.looped));
                 let replay = replay.transpose();

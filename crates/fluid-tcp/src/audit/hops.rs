@@ -51,13 +51,13 @@ pub(super) struct Replay<'t> {
 }
 
 impl<'t> Replay<'t> {
-    /// Column `name` has the departures; these are the classes of the flows, and the trace that the hop follows, which the run may have
-    /// repeated.
+    /// Column `name` has the departures; these are the classes of the flows, and the trace that the hop follows with its key in the
+    /// head, which the run may have repeated.
     pub(super) fn new(
         name: &'static str,
         hop: Hop,
         classes: Vec<u64>,
-        trace: Option<TraceReader<'t>>,
+        trace: Option<(&'static str, TraceReader<'t>)>,
         looped: bool,
     ) -> Result<Self> {
         let on_trace = match (hop.pace, trace) {

@@ -100,6 +100,18 @@ pub struct AuditReport {
     pub rules: Vec<RuleReport>,
     /// Counts of the log; all 0 if its head could not be used.
     pub totals: Totals,
+    /// Hops that follow a trace whose services were not recomputed to the end of the log.
+    pub not_recomputed: Vec<NotRecomputed>,
+}
+
+/// A hop whose services were not recomputed from a packet on: packets that arrived together could have had more orders than
+/// are followed, and none of those followed agrees with the log. No rule counts this as broken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotRecomputed {
+    /// Key of its trace in the head, such as `terrestrial_trace`.
+    pub trace: &'static str,
+    /// Line of the packet log, from 1.
+    pub line: u64,
 }
 
 impl AuditReport {
@@ -112,7 +124,10 @@ impl AuditReport {
 
 /// Counts the checks of each rule and keeps its violations during an audit.
 #[derive(Debug)]
-pub(super) struct RuleTally(Vec<RuleReport>);
+pub(super) struct RuleTally {
+    rules: Vec<RuleReport>,
+    not_recomputed: Vec<NotRecomputed>,
+}
 
 /// Checks one rule on one line. Messages are formatted only if a check fails.
 pub(super) struct Checks<'a> {
@@ -169,24 +184,35 @@ impl RuleTally {
             description: rule.get_documentation().unwrap_or_default(),
             ..RuleReport::default()
         };
-        Self(rules.map(blank).collect())
+        Self {
+            rules: rules.map(blank).collect(),
+            not_recomputed: Vec::new(),
+        }
     }
 
     /// Starts checks of a rule on a line.
     pub(super) fn at(&mut self, rule: Rule, location: impl Into<Location>) -> Checks<'_> {
         Checks {
-            report: &mut self.0[rule as usize],
+            report: &mut self.rules[rule as usize],
             location: location.into(),
         }
     }
 
+    /// The services of the hop with this trace are not recomputed from the packet of this line on.
+    pub(super) fn recomputes_no_more(&mut self, trace: &'static str, line: u64) {
+        self.not_recomputed.push(NotRecomputed { trace, line });
+    }
+
     pub(super) fn into_report(mut self, totals: Totals) -> AuditReport {
-        for rule in &mut self.0 {
+        for rule in &mut self.rules {
             // Some rules check a row only after later ones have been read.
             rule.violations
                 .sort_by_key(|violation| (violation.log, violation.line));
         }
-        let rules = self.0;
-        AuditReport { rules, totals }
+        AuditReport {
+            rules: self.rules,
+            totals,
+            not_recomputed: self.not_recomputed,
+        }
     }
 }

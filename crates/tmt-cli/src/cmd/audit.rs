@@ -1,10 +1,12 @@
 //! `tmt audit`: independent check of the packet log of a TCP run (docs/simulator.md, Sec. 13).
 
-use fluid_tcp::audit::{AuditError, AuditReport, Beside, Log, RuleReport, audit_beside};
+use fluid_tcp::audit::{
+    AuditError, AuditReport, Beside, Log, NotRecomputed, RuleReport, audit_beside,
+};
 use serde_json::json;
 use tmt_core::format::Options;
 
-use crate::exit::{Failure, Outcome, print_line};
+use crate::exit::{Failure, Outcome, print_line, warning};
 use crate::input::{self, Input};
 use crate::output::document::Document;
 use crate::table::{Table, print};
@@ -104,6 +106,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let document = Document::new("tmt.audit/1", params, report);
     print(None, args.json, &document, table)?;
     let report = document.results();
+    for NotRecomputed { trace, line } in &report.not_recomputed {
+        warning!(
+            "audit",
+            "{name}:{line}: from this packet on services by {trace} are not recomputed: packets that arrive together could have had more orders than are followed, and none of those agrees"
+        );
+    }
     if report.passed() {
         return Ok(());
     }

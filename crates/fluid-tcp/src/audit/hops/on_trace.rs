@@ -36,6 +36,8 @@ struct Failure {
 
 /// The LLDUs of a trace and the packets that wait for them.
 pub(super) struct OnTrace<'t> {
+    /// Its key in the head.
+    key: &'static str,
     slots: Lldus<'t>,
     /// LLDUs of a trace that is read once after the last that was used, as far as they were looked at, and the number of those before them.
     ahead: VecDeque<Slot>,
@@ -53,14 +55,15 @@ pub(super) struct OnTrace<'t> {
 }
 
 impl<'t> OnTrace<'t> {
-    /// At the first LLDU of the trace of a hop, which the run may have repeated.
+    /// At the first LLDU of the trace of a hop, with its key in the head, which the run may have repeated.
     pub(super) fn new(
-        reader: TraceReader<'t>,
+        (key, reader): (&'static str, TraceReader<'t>),
         packed: Packed,
         hop: Hop,
         looped: bool,
     ) -> Result<Self> {
         Ok(Self {
+            key,
             slots: Lldus::new(reader, looped, false)?,
             ahead: VecDeque::new(),
             before: 0,
@@ -127,6 +130,8 @@ impl<'t> OnTrace<'t> {
                 if self.is_open {
                     self.is_lost = true;
                     self.arrivals.clear();
+                    let (_, _, line) = failure.place;
+                    tally.recomputes_no_more(self.key, line);
                     break;
                 }
                 going.push(self.go_on_from(failure, (name, latest), tally));

@@ -71,7 +71,7 @@ fn reed_solomon_blocks_fail_as_often_as_the_closed_form_says() {
 
 /// Equation (16) after a Viterbi decoder and an ideal interleaver, with the symbol error rate as measured.
 #[test]
-#[ignore = "ten seconds in a release build"]
+#[ignore = "ten seconds in a release build: .ci/long codes runs it"]
 fn an_ideal_interleaver_makes_symbol_errors_independent() {
     let settings = ideal(-1.1, Event::Codewords, 400);
     let measured = run("conv:1/2+rs:255/223", &settings);

@@ -198,7 +198,7 @@ fn six_parity_symbols_miscorrect_as_often_as_codewords_are_dense() {
 }
 
 #[test]
-#[ignore = "two minutes in a release build"]
+#[ignore = "two minutes in a release build: .ci/long codes runs it"]
 fn thirty_two_parity_symbols_never_miscorrect() {
     // About 1/16! = 5e-14 of such words would be.
     assert_eq!(miscorrected(255, 223, 17, 10_000_000), 0);

@@ -181,7 +181,7 @@ fn decibels_off(rate: Rate, found: f64, expected: f64) -> f64 {
 }
 
 #[test]
-#[ignore = "two minutes in a release build"]
+#[ignore = "two minutes in a release build: .ci/long codes runs it"]
 fn bit_error_rates_are_those_of_the_literature() {
     // Eb/N0, dB, bit error rate, and the distance that is granted, dB: 1/2 from the literature, 3/4 and 7/8 from simulations of
     // the project (models.md, Sec. 3.4), the others by the bound.
