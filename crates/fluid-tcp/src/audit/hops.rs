@@ -14,7 +14,7 @@ use tmt_core::format::TraceReader;
 use tmt_core::types::{Span, Time};
 
 use super::head::{Hop, Order, Pace};
-use super::queue::Queue;
+use super::queue::{Leaves, Queue};
 use super::report::{Rule, RuleTally};
 use super::row::Row;
 use super::server::fifo::Fifo;
@@ -111,7 +111,8 @@ impl<'t> Replay<'t> {
         }
         let Pace::Rate(_) = self.hop.pace else { return };
         let is_dropped = gone == Some(arrived);
-        self.queue.arrives(&row, arrived, is_dropped, left.or(gone));
+        self.queue
+            .arrives(&row, arrived, is_dropped, Leaves::at(left.or(gone)));
         if is_dropped {
             return;
         }

@@ -14,6 +14,32 @@ use super::listed::Listed;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 
+/// When a packet leaves, as far as the log says: it is inside before the first time, and outside after the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leaves {
+    pub(super) first: Time,
+    pub(super) last: Time,
+}
+
+impl Leaves {
+    /// At a time, or never.
+    pub(super) fn at(time: Option<Time>) -> Self {
+        let time = time.unwrap_or(Time::MAX);
+        Self {
+            first: time,
+            last: time,
+        }
+    }
+
+    /// At a time of either.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+        }
+    }
+}
+
 /// State of the replayed queue.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -24,14 +50,15 @@ pub(super) struct Queue {
     /// The packets that are dropped on arrival, by their number among all that arrive.
     listed: Option<Listed>,
     /// Rows not yet replayed, by (enqueued, line): whether they are dropped, when they leave, and their room.
-    pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>, u64)>,
+    pub(super) ahead: BTreeMap<(Time, u64), (bool, Leaves, u64)>,
     now: Time,
-    /// Times after `now` at which the packets in the queue leave, and their room.
-    pub(super) inside: BinaryHeap<Reverse<(Time, u64)>>,
+    /// First and last times, the first after `now`, at which the packets in the queue leave, and their room.
+    pub(super) inside: BinaryHeap<Reverse<(Time, Time, u64)>>,
     /// Room of the packets that are in the queue after `now`: one each, or their bytes.
     occupied: u64,
-    /// Room of the packets that leave at `now`.
-    leaving: u64,
+    /// Last times, from `now` on, of the packets that may have left at `now`, and their room; the sum of those rooms.
+    leaving: BinaryHeap<Reverse<(Time, u64)>>,
+    may_hold: u64,
     /// The time from which on it is not known which packets are inside.
     pub(super) unknown_from: Option<Time>,
     /// Lines of the packets that are dropped at `now`, and their room.
@@ -59,13 +86,13 @@ impl Queue {
     /// Processes the log's next row; `sent` is the latest of the log, so that no earlier arrival can follow.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
         if let Some(at) = row.enqueued.filter(|_| row.fate != Fate::Duplicate) {
-            self.arrives(row, at, row.fate == Fate::Queue, row.left);
+            self.arrives(row, at, row.fate == Fate::Queue, Leaves::at(row.left));
         }
         self.replay(Some(sent), tally);
     }
 
     /// The packet of a row arrives at a time, and is dropped then or leaves at another.
-    pub(super) fn arrives(&mut self, row: &Row, at: Time, is_dropped: bool, leaves: Option<Time>) {
+    pub(super) fn arrives(&mut self, row: &Row, at: Time, is_dropped: bool, leaves: Leaves) {
         let room = self.capacity.of(row.size);
         self.ahead
             .insert((at, row.line), (is_dropped, leaves, room));
@@ -86,13 +113,18 @@ impl Queue {
             if at > self.now {
                 self.check_drops(tally);
                 self.now = at;
-                self.leaving = 0;
-                while let Some(&Reverse((leaves, room))) = self.inside.peek()
-                    && leaves <= at
+                while let Some(&Reverse((first, last, room))) = self.inside.peek()
+                    && first <= at
                 {
                     self.inside.pop();
                     self.occupied -= room;
-                    self.leaving += if leaves == at { room } else { 0 };
+                    self.may_leave(last, room);
+                }
+                while let Some(&Reverse((last, room))) = self.leaving.peek()
+                    && last < at
+                {
+                    self.leaving.pop();
+                    self.may_hold -= room;
                 }
             }
             let listed = self.listed.as_mut().map(Listed::next);
@@ -110,13 +142,14 @@ impl Queue {
                 self.dropped.push((line, room));
                 continue;
             }
-            match leaves {
-                Some(leaves) if leaves <= self.now => self.leaving += room,
-                Some(leaves) => {
-                    self.inside.push(Reverse((leaves, room)));
-                    self.occupied += room;
+            if leaves.first <= self.now {
+                self.may_leave(leaves.last.max(self.now), room);
+            } else {
+                self.occupied += room;
+                if leaves.first < Time::MAX {
+                    let inside = (leaves.first, leaves.last, room);
+                    self.inside.push(Reverse(inside));
                 }
-                None => self.occupied += room,
             }
             let (most, unit) = (self.capacity.most, self.capacity.unit());
             let (occupied, now) = (self.occupied, self.now);
@@ -128,10 +161,16 @@ impl Queue {
         }
     }
 
+    /// A packet may have left at `now`, and has at the `last` time.
+    fn may_leave(&mut self, last: Time, room: u64) {
+        self.leaving.push(Reverse((last, room)));
+        self.may_hold += room;
+    }
+
     /// Checks the drops at `now` once all its arrivals are known.
     fn check_drops(&mut self, tally: &mut RuleTally) {
         let (most, unit) = (self.capacity.most, self.capacity.unit());
-        let (now, occupied) = (self.now, self.occupied + self.leaving);
+        let (now, occupied) = (self.now, self.occupied + self.may_hold);
         let is_unknown = self.unknown_from.is_some_and(|from| now >= from);
         for (line, room) in self.dropped.drain(..) {
             let holds = !self.drop_tail || is_unknown || occupied.saturating_add(room) > most;

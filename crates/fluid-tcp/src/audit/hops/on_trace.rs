@@ -19,7 +19,7 @@ use crate::audit::head::{Hop, Order, Packed};
 use crate::audit::queue::Queue;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::timeline::{LONGEST, Lldus};
-use course::{Course, Place, Position, Service, ends};
+use course::{Course, Done, Place, Position, Service, ends};
 
 /// Most courses that are followed.
 const MOST: usize = 64;
@@ -141,7 +141,9 @@ impl<'t> OnTrace<'t> {
         if let [course] = &mut self.courses[..] {
             settle(course, self.is_open, queue, tally);
             let is_idle = before.is_none_or(|before| course.position.free() < before);
-            self.is_open &= !(course.lanes.is_empty() && is_idle);
+            // Of packets without a time it remains open which were served when.
+            let is_known = course.unfinished.is_empty();
+            self.is_open &= !(course.lanes.is_empty() && is_idle && is_known);
         }
         self.forget();
         Ok(())
@@ -149,10 +151,9 @@ impl<'t> OnTrace<'t> {
 
     /// Follows another course, unless it is the same as one of those or there are too many.
     fn follow(&mut self, courses: &mut Vec<Course>, course: Course) {
-        if courses.contains(&course) {
-            return;
-        }
-        if courses.len() < MOST {
+        if let Some(same) = courses.iter_mut().find(|other| **other == course) {
+            same.or(&course);
+        } else if courses.len() < MOST {
             courses.push(course);
         } else {
             self.is_open = true;
@@ -322,17 +323,14 @@ impl<'t> OnTrace<'t> {
         tally: &mut RuleTally,
     ) {
         let is_right = |course: &&Course| course.unfinished.iter().all(|(_, at)| *at >= latest);
-        let right = self.courses.iter().find(is_right);
-        let Some(mut course) = right.or(self.courses.first()).cloned() else {
+        // Any of those may be right.
+        let mut courses = self.courses.clone();
+        courses.iter_mut().for_each(Course::stays);
+        let mut right = courses.iter().filter(is_right);
+        let Some(mut course) = right.next().or(courses.first()).cloned() else {
             return;
         };
-        while let Some((&lane, waiting)) = course.lanes.first_key_value()
-            && let Some((&(at, line), visit)) = waiting.first_key_value()
-        {
-            // There after the end of the run, or of the trace.
-            course.done.push((*visit, false, None));
-            course.take((lane, at, line));
-        }
+        right.for_each(|other| course.or(other));
         let is_open = self.is_open || self.courses.len() > 1;
         settle(&mut course, is_open, queue, tally);
         for (line, at) in &course.unfinished {
@@ -430,7 +428,12 @@ fn furthest_behind(courses: &[Course]) -> Option<usize> {
 /// Tells the buffer what became of packets, and counts them as checked. If other courses are possible, what the buffer holds is not known
 /// from the first packet on of which the log says nothing.
 fn settle(course: &mut Course, is_open: bool, queue: &mut Queue, tally: &mut RuleTally) {
-    for (visit, is_served, leaves) in course.done.drain(..) {
+    for Done {
+        visit,
+        is_served,
+        leaves,
+    } in course.done.drain(..)
+    {
         let is_dropped = !is_served && visit.gone == Some(visit.arrived);
         if is_open && visit.left.or(visit.gone).is_none() {
             let from = queue.unknown_from.unwrap_or(Time::MAX);

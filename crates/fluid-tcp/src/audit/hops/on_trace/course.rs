@@ -6,6 +6,7 @@ use tmt_core::types::{Slot, Time};
 
 use super::Visit;
 use crate::audit::head::{Capacity, Order};
+use crate::audit::queue::Leaves;
 
 /// Size of the largest IP packet, bytes.
 const LARGEST: u64 = 65_535;
@@ -36,8 +37,13 @@ pub(super) struct Service {
     pub(super) after: Position,
 }
 
-/// What became of a packet: whether it was served, and when it left the buffer.
-pub(super) type Done = (Visit, bool, Option<Time>);
+/// What became of a packet: whether it was served, in one of the courses at least, and when it left the buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done {
+    pub(super) visit: Visit,
+    pub(super) is_served: bool,
+    pub(super) leaves: Leaves,
+}
 
 /// A course of services that agrees with the log.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +128,7 @@ impl Course {
         {
             self.drops.pop_first();
             if let Some(visit) = self.take(place) {
-                self.done.push((visit, false, Some(at)));
+                self.is_done(visit, false, Some(at));
             }
         }
     }
@@ -222,12 +228,42 @@ impl Course {
             self.ended = true;
         }
         let leaves = service.map(|service| service.end);
-        self.done.push((visit, service.is_some(), leaves));
+        self.is_done(visit, service.is_some(), leaves);
+    }
+
+    fn is_done(&mut self, visit: Visit, is_served: bool, leaves: Option<Time>) {
+        self.done.push(Done {
+            visit,
+            is_served,
+            leaves: Leaves::at(leaves),
+        });
+    }
+
+    /// All that waits is still there after the end of the run, or of the trace.
+    pub(super) fn stays(&mut self) {
+        while let Some((&lane, waiting)) = self.lanes.first_key_value()
+            && let Some((&(at, line), visit)) = waiting.first_key_value()
+        {
+            self.is_done(*visit, false, None);
+            self.take((lane, at, line));
+        }
+    }
+
+    /// Takes in what another course, of the same packets, says of them: either may be right.
+    pub(super) fn or(&mut self, other: &Self) {
+        let line = |done: &Done| done.visit.row.line;
+        let others: BTreeMap<u64, &Done> = other.done.iter().map(|it| (line(it), it)).collect();
+        for done in &mut self.done {
+            if let Some(other) = others.get(&line(done)) {
+                done.is_served |= other.is_served;
+                done.leaves = done.leaves.or(other.leaves);
+            }
+        }
     }
 
     /// Arrival of the first packet that is not reported.
     pub(super) fn first(&self) -> Option<Time> {
-        let done = self.done.iter().map(|(visit, ..)| visit.arrived);
+        let done = self.done.iter().map(|done| done.visit.arrived);
         done.chain(self.firsts.first().map(|(at, _)| *at)).min()
     }
 }
