@@ -128,7 +128,7 @@ impl Course {
         {
             self.drops.pop_first();
             if let Some(visit) = self.take(place) {
-                self.is_done(visit, false, Some(at));
+                self.is_done(&visit, false, Some(at));
             }
         }
     }
@@ -228,12 +228,12 @@ impl Course {
             self.ended = true;
         }
         let leaves = service.map(|service| service.end);
-        self.is_done(visit, service.is_some(), leaves);
+        self.is_done(&visit, service.is_some(), leaves);
     }
 
-    fn is_done(&mut self, visit: Visit, is_served: bool, leaves: Option<Time>) {
+    fn is_done(&mut self, visit: &Visit, is_served: bool, leaves: Option<Time>) {
         self.done.push(Done {
-            visit,
+            visit: *visit,
             is_served,
             leaves: Leaves::at(leaves),
         });
@@ -244,7 +244,8 @@ impl Course {
         while let Some((&lane, waiting)) = self.lanes.first_key_value()
             && let Some((&(at, line), visit)) = waiting.first_key_value()
         {
-            self.is_done(*visit, false, None);
+            let visit = *visit;
+            self.is_done(&visit, false, None);
             self.take((lane, at, line));
         }
     }
