@@ -471,7 +471,7 @@ impl<C: Code> Hop for CoupledQueue<C> {
 impl<C: Code> Gateway for CoupledQueue<C> {
     type Departure = Served;
 
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Served)) {
         self.state.slot_usage.advance_clock(now);
         while let Some(&Reverse((at, size))) = self.state.leaving.peek()
             && at <= now
@@ -486,11 +486,11 @@ impl<C: Code> Gateway for CoupledQueue<C> {
         }
     }
 
-    fn in_service(&self) -> impl Iterator<Item = &Served> {
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Served> + '_> {
         let open = self.state.packets.iter();
         let open = open.filter(|tracked| tracked.begun && !tracked.in_departures);
         let departing = self.state.departing.values();
-        departing.chain(open.map(|tracked| &tracked.served))
+        Box::new(departing.chain(open.map(|tracked| &tracked.served)))
     }
 
     fn held(&self) -> u64 {

@@ -196,7 +196,9 @@ pub trait Gateway: Hop {
 
     /// Whether nothing is ever due, and [`Self::wake`] has no event: it says on its arrival what becomes of a packet, unless its link has
     /// ended. It is then never woken.
-    const KNOWS_AHEAD: bool = false;
+    fn knows_ahead(&self) -> bool {
+        false
+    }
 
     /// Whether packets of a flow cannot overtake each other.
     fn keeps_order(&self) -> bool {
@@ -215,10 +217,10 @@ pub trait Gateway: Hop {
 
     /// Removes the packets that have left the queue by `now` and whose fate is known, and calls `each` with each of them, in
     /// that order.
-    fn departed(&mut self, now: Time, each: impl FnMut(&Self::Departure));
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Self::Departure));
 
     /// Packets in service, the next to leave first. Call [`Self::departed`] before.
-    fn in_service(&self) -> impl Iterator<Item = &Self::Departure>;
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Self::Departure> + '_>;
 
     /// Packets in the buffer, those in service included, as of the last call of [`Self::departed`].
     fn held(&self) -> u64;
@@ -236,6 +238,76 @@ pub trait Gateway: Hop {
     /// Whether it reports [`Event::Acknowledged`]. Otherwise a proxy derives the time from the packet's arrival.
     fn reports_acknowledgements(&self) -> bool {
         false
+    }
+}
+
+impl<H: Hop + ?Sized> Hop for &mut H {
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn push(&mut self, now: Time, packet: Packet) -> Option<Event> {
+        (**self).push(now, packet)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Event> {
+        (**self).poll(now)
+    }
+
+    fn due(&self) -> Option<Time> {
+        (**self).due()
+    }
+
+    fn has_ended(&self) -> bool {
+        (**self).has_ended()
+    }
+
+    fn usage(&self, end: Time) -> Usage {
+        (**self).usage(end)
+    }
+}
+
+impl<G: Gateway + ?Sized> Gateway for &mut G {
+    type Departure = G::Departure;
+
+    fn knows_ahead(&self) -> bool {
+        (**self).knows_ahead()
+    }
+
+    fn keeps_order(&self) -> bool {
+        (**self).keeps_order()
+    }
+
+    fn wake(&mut self, now: Time) -> Option<Event> {
+        (**self).wake(now)
+    }
+
+    fn departures_are_due(&self) -> bool {
+        (**self).departures_are_due()
+    }
+
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Self::Departure)) {
+        (**self).departed(now, each);
+    }
+
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Self::Departure> + '_> {
+        (**self).in_service()
+    }
+
+    fn held(&self) -> u64 {
+        (**self).held()
+    }
+
+    fn stalled(&self) -> u64 {
+        (**self).stalled()
+    }
+
+    fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
+        (**self).pop_slot_use(now)
+    }
+
+    fn reports_acknowledgements(&self) -> bool {
+        (**self).reports_acknowledgements()
     }
 }
 

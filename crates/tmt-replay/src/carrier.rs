@@ -348,7 +348,7 @@ impl<G: Gateway<Departure = Served>, P: Port, R: Probe> Run<'_, G, P, R> {
             self.probe.on_slot(&used);
         }
         let probe = &mut *self.probe;
-        self.gateway.departed(self.clock, |departure| {
+        self.gateway.departed(self.clock, &mut |departure| {
             if let Some(served) = departure.served() {
                 let transmission = Transmission::of(&served.packet);
                 probe.on_service(transmission, &served.service);

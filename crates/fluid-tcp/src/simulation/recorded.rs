@@ -52,8 +52,8 @@ impl RecordedLosses {
 
 /// A gateway whose packets get the recorded fates. A run without them has the gateway itself, which costs nothing.
 #[derive(Debug)]
-pub(super) struct Repeating<G> {
-    gateway: G,
+pub(super) struct Repeating<'a> {
+    gateway: &'a mut dyn Gateway<Departure = Served>,
     losses: RecordedLosses,
     /// Packets that arrived at the queue, and those of them that it accepted.
     arrived: u64,
@@ -66,8 +66,11 @@ pub(super) struct Repeating<G> {
     changed: BTreeMap<u64, Option<Time>>,
 }
 
-impl<G> Repeating<G> {
-    pub(super) fn new(gateway: G, losses: RecordedLosses) -> Self {
+impl<'a> Repeating<'a> {
+    pub(super) fn new(
+        gateway: &'a mut dyn Gateway<Departure = Served>,
+        losses: RecordedLosses,
+    ) -> Self {
         Self {
             gateway,
             losses,
@@ -119,7 +122,7 @@ impl<G> Repeating<G> {
     }
 }
 
-impl<G: Hop> Hop for Repeating<G> {
+impl Hop for Repeating<'_> {
     fn name(&self) -> String {
         self.gateway.name()
     }
@@ -154,10 +157,12 @@ impl<G: Hop> Hop for Repeating<G> {
     }
 }
 
-impl<G: Gateway<Departure = Served>> Gateway for Repeating<G> {
+impl Gateway for Repeating<'_> {
     type Departure = Served;
 
-    const KNOWS_AHEAD: bool = G::KNOWS_AHEAD;
+    fn knows_ahead(&self) -> bool {
+        self.gateway.knows_ahead()
+    }
 
     fn wake(&mut self, now: Time) -> Option<Event> {
         let event = self.gateway.wake(now)?;
@@ -168,9 +173,9 @@ impl<G: Gateway<Departure = Served>> Gateway for Repeating<G> {
         self.gateway.departures_are_due()
     }
 
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Served)) {
         let changed = &mut self.changed;
-        self.gateway.departed(now, |served| {
+        self.gateway.departed(now, &mut |served| {
             let arrival = changed.remove(&served.packet.id);
             let service = Service {
                 arrival: arrival.unwrap_or(served.service.arrival),
@@ -180,7 +185,7 @@ impl<G: Gateway<Departure = Served>> Gateway for Repeating<G> {
         });
     }
 
-    fn in_service(&self) -> impl Iterator<Item = &Served> {
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Served> + '_> {
         self.gateway.in_service()
     }
 

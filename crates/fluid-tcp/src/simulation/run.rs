@@ -153,17 +153,35 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
         simulate(self.setup, gateway, self.side, &mut unwatched)
     }
 
-    fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
-        if let Some(losses) = &self.setup.recorded {
-            let gateway = Repeating::new(gateway, losses.clone());
-            simulate(self.setup, gateway, self.side, self.probe)
-        } else if self.probe.watches() {
+    fn drive<G: Gateway<Departure = Served>>(self, mut gateway: G) -> Self::Output {
+        let watches = self.probe.watches();
+        if self.setup.recorded.is_some() || watches && !gateway.knows_ahead() {
+            simulate_watched(self.setup, &mut gateway, self.side, self.probe)
+        } else if watches {
+            // A tenth shorter than by calls that are looked up.
             simulate(self.setup, gateway, self.side, &mut Watched(self.probe))
         } else {
             // Without the hooks a run is shorter by a tenth.
             let mut unwatched = Unwatched::of(self.probe);
             simulate(self.setup, gateway, self.side, &mut unwatched)
         }
+    }
+}
+
+/// A run over a gateway that is known only when the program runs. Such a run is compiled once, however many links there are.
+fn simulate_watched<P: Probe>(
+    setup: &Setup,
+    gateway: &mut dyn Gateway<Departure = Served>,
+    side: SideHops,
+    probe: &mut P,
+) -> Result<RunReport, RunError> {
+    let mut probe = Watched(probe);
+    match &setup.recorded {
+        Some(losses) => {
+            let gateway = Repeating::new(gateway, losses.clone());
+            simulate(setup, gateway, side, &mut probe)
+        }
+        None => simulate(setup, gateway, side, &mut probe),
     }
 }
 

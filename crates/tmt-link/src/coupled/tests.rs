@@ -70,7 +70,7 @@ fn gateway<C: Code>(
 
 fn departed<C: Code>(queue: &mut CoupledQueue<C>, now: Time) -> Vec<Served> {
     let mut gone = Vec::new();
-    queue.departed(now, |served| gone.push(*served));
+    queue.departed(now, &mut |served| gone.push(*served));
     gone
 }
 

@@ -115,7 +115,10 @@ impl<L: Link, D: Departure> Hop for Ahead<L, D> {
 impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
     type Departure = D;
 
-    const KNOWS_AHEAD: bool = true;
+    #[inline]
+    fn knows_ahead(&self) -> bool {
+        true
+    }
 
     fn keeps_order(&self) -> bool {
         self.link.keeps_order()
@@ -126,7 +129,7 @@ impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
         self.inside.len() >= self.due_from
     }
 
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&D)) {
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&D)) {
         let mut gone = 0;
         // One by one: most calls find none or one.
         while let Some(packet) = self.inside.front().filter(|packet| packet.end() <= now) {
@@ -147,8 +150,8 @@ impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
         }
     }
 
-    fn in_service(&self) -> impl Iterator<Item = &D> {
-        self.inside.iter()
+    fn in_service(&self) -> Box<dyn Iterator<Item = &D> + '_> {
+        Box::new(self.inside.iter())
     }
 
     fn held(&self) -> u64 {
@@ -189,7 +192,7 @@ mod tests {
         }
         let departed = |queue: &mut Ahead<_, Served>, now| {
             let mut gone = Vec::new();
-            queue.departed(at(now), |served| gone.push(served.packet.id));
+            queue.departed(at(now), &mut |served| gone.push(served.packet.id));
             gone
         };
         assert_eq!(departed(&mut queue, 999_999_999), [0; 0]);
@@ -216,8 +219,8 @@ mod tests {
             for (id, (gap, size)) in (0..).zip(arrivals) {
                 now = now.saturating_add(Span::from_nanos(gap).unwrap());
                 poll_until(&mut queued, now, &mut others);
-                ahead.departed(now, |served| assert!(served.service.end <= now));
-                queued.departed(now, |_| {});
+                ahead.departed(now, &mut |served| assert!(served.service.end <= now));
+                queued.departed(now, &mut |_| {});
                 prop_assert_eq!(ahead.held(), queued.held());
                 let event = ahead.push(now, packet(id, size)).unwrap();
                 let other = queued.push(now, packet(id, size));

@@ -77,7 +77,7 @@ impl Hop for AnyHop {
 impl Gateway for AnyHop {
     type Departure = Served;
 
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Served)) {
         while let Some(first) = self.serving.first_entry()
             && first.key().0 <= now
         {
@@ -86,8 +86,8 @@ impl Gateway for AnyHop {
         }
     }
 
-    fn in_service(&self) -> impl Iterator<Item = &Served> {
-        self.serving.values()
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Served> + '_> {
+        Box::new(self.serving.values())
     }
 
     fn held(&self) -> u64 {

@@ -206,7 +206,7 @@ impl<L: Link, Q: Queue + ?Sized> Hop for Queued<L, Q> {
     }
 
     fn poll(&mut self, now: Time) -> Option<Event> {
-        self.departed(now, |_| {});
+        self.departed(now, &mut |_| {});
         self.wake(now)
     }
 
@@ -245,15 +245,15 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for Queued<L, Q> {
     }
 
     #[inline]
-    fn departed(&mut self, now: Time, mut each: impl FnMut(&Served)) {
+    fn departed(&mut self, now: Time, each: &mut dyn FnMut(&Served)) {
         if let Some(served) = self.served.take_if(|served| served.end() <= now) {
             self.room.release(served.packet.size);
             each(&served);
         }
     }
 
-    fn in_service(&self) -> impl Iterator<Item = &Served> {
-        self.served.iter()
+    fn in_service(&self) -> Box<dyn Iterator<Item = &Served> + '_> {
+        Box::new(self.served.iter())
     }
 
     fn held(&self) -> u64 {

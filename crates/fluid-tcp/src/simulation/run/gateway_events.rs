@@ -96,10 +96,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.on_event(now, event);
         }
         debug_assert!(
-            !G::KNOWS_AHEAD || self.gateway.due().is_none(),
+            !self.gateway.knows_ahead() || self.gateway.due().is_none(),
             "it is never woken"
         );
-        if !G::KNOWS_AHEAD {
+        if !self.gateway.knows_ahead() {
             self.wake_gateway(now);
         }
     }
@@ -253,11 +253,13 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// Counts and reports the slots used and the packets that have left the queue by `now`.
     pub(super) fn process_departures(&mut self, now: Time) {
-        while let Some(used) = self.gateway.pop_slot_use(now) {
-            self.probe.on_slot(&used);
+        if self.probe.watches_slots() {
+            while let Some(used) = self.gateway.pop_slot_use(now) {
+                self.probe.on_slot(&used);
+            }
         }
         let (connections, probe) = (&mut self.connections, &mut *self.probe);
-        self.gateway.departed(now, |departure| {
+        self.gateway.departed(now, &mut |departure| {
             if let Some(served) = departure.served() {
                 self.served += 1;
                 let left = served.left.unwrap_or(served.service.end);

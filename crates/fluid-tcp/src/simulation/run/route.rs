@@ -153,7 +153,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
 
     /// Performs the actions of a hop that are due, and schedules the next one.
     fn wake_side_hop(&mut self, now: Time, index: usize) {
-        self.side.hops[index].departed(now, |_| {});
+        self.side.hops[index].departed(now, &mut |_| {});
         while let Some(event) = self.side.hops[index].poll(now) {
             self.on_side_event(now, index, event);
         }
