@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use test_support::depth;
 use tmt_core::channel::Use;
 use tmt_core::channel::scenario::{Configured, Origin, named, scenarios};
 use tmt_core::math::num;
@@ -304,7 +305,7 @@ fn scenarios_of_rates_have_the_numbers_of_the_file() {
 fn a_link_that_withholds_offers_what_its_trace_did() {
     let folder = Folder::new();
     let measured = rows("rates.csv");
-    for row in rows("levels.csv") {
+    for row in rows("levels.csv").into_iter().step_by(depth(3, 1)) {
         let (name, trace) = (cell(&row, "scenario"), cell(&row, "trace"));
         let of_trace = measured
             .iter()

@@ -200,9 +200,9 @@ fn mahimahi(path: &str, opportunities: u64, mbps: &str, gap: u32) {
     assert!(outages.iter().all(|outage| outage["slots_lost"] == 0));
     // Part of it, of a fast link a shorter one: packet logs of every scheme are audited.
     let part = if opportunities > 100_000 {
-        depth("--duration 8s", "--duration 30s")
+        depth("--duration 4s", "--duration 30s")
     } else {
-        depth("--duration 40s", "")
+        depth("--duration 20s", "")
     };
     through_the_chain(
         &scratch,

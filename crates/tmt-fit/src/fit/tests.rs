@@ -23,7 +23,8 @@ fn one(sequence: &Sequence, name: &str) -> Fit {
 /// For each parameter, in how many of the traces of seeds 1 … 100 the truth is within two standard errors.
 fn coverage(spec: &str, name: &str, truth: &[f64], slots: u64) -> Vec<u32> {
     let mut within = vec![0; truth.len()];
-    for seed in 1..=100 {
+    let traces = depth(50, 100);
+    for seed in 1..=traces {
         let fit = one(&trace(spec, seed, slots), name);
         for ((parameter, truth), within) in fit.parameters.iter().zip(truth).zip(&mut within) {
             let error = parameter
@@ -61,7 +62,9 @@ fn parameters_are_within_two_standard_errors() {
     ] {
         let within = coverage(spec, name, truth, slots);
         assert!(
-            within.iter().all(|count| *count >= 88),
+            within
+                .iter()
+                .all(|count| 100 * count >= 88 * depth(50, 100)),
             "{spec}: {within:?}"
         );
     }
