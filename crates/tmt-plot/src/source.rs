@@ -3,7 +3,7 @@
 mod read;
 
 use serde_json::{Map, Value as Json};
-use tmt_core::format::records::{Records, Value, cells};
+use tmt_core::format::records::{Cell, Records, Value, cells};
 use tmt_core::named::suggestion;
 use tmt_core::types::Slot;
 
@@ -282,11 +282,11 @@ impl Source {
         for row in 0..self.table.len() {
             let value = match column.and_then(|column| column.value(row)) {
                 None => f64::NAN,
-                Some(Value::Real(real)) if !real.is_finite() => {
+                Some(Cell::Real(real)) if !real.is_finite() => {
                     numbers.odd += 1;
                     f64::NAN
                 }
-                Some(Value::Truth(truth)) => f64::from(u8::from(*truth)),
+                Some(Cell::Truth(truth)) => f64::from(u8::from(truth)),
                 Some(value) => value.number().ok_or_else(|| {
                     PlotError::Asked(format!(
                         "row {}, column {}: found '{}', expected a number",
@@ -312,7 +312,7 @@ impl Source {
         let column = self.table.column(column);
         let mut values =
             (0..self.table.len()).filter_map(|row| column.and_then(|column| column.value(row)));
-        values.all(|value| !matches!(value, Value::Text(_) | Value::Truth(_)))
+        values.all(|value| !matches!(value, Cell::Text(_) | Cell::Truth(_)))
     }
 
     /// The value of a row as text; empty without one.
@@ -320,7 +320,7 @@ impl Source {
     pub fn text(&self, row: usize, column: &str) -> String {
         self.table
             .value(row, column)
-            .map_or_else(String::new, Value::text)
+            .map_or_else(String::new, Cell::text)
     }
 }
 

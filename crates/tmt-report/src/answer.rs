@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::{Column, Records, Value};
+use tmt_core::format::records::{Cell, Column, Records};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
 use tmt_study::conditions::{axes, heading, shown};
@@ -64,7 +64,7 @@ impl<'a> Texts<'a> {
     /// Values of circumstances.
     fn around(table: &'a Records, names: &'a [String]) -> Self {
         Self::of(table, names, |columns, row| {
-            let text = |column: &Column| column.value(row).map_or_else(String::new, Value::text);
+            let text = |column: &Column| column.value(row).map_or_else(String::new, Cell::text);
             columns.iter().map(|(_, column)| text(column)).collect()
         })
     }
@@ -109,7 +109,7 @@ fn common(
             all.insert(place.to_vec());
         }
         let value = measured.and_then(|measured| measured.value(row));
-        if !value.and_then(Value::number).is_some_and(f64::is_finite) {
+        if !value.and_then(Cell::number).is_some_and(f64::is_finite) {
             continue;
         }
         let [choice] = choices.row(row) else { continue };

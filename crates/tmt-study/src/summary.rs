@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use fluid_tcp::simulation::replications::Estimate;
 use serde::Serialize;
-use tmt_core::format::records::{Records as Table, Value};
+use tmt_core::format::records::{Cell, Records as Table};
 use tmt_core::named::suggestion;
 
 use crate::conditions::{Conditions, USUAL, axes, shown};
@@ -121,7 +121,7 @@ pub fn summarise(
     };
     for name in &metrics {
         let mut values = values_of(table, name);
-        if let Some(text) = values.find(|value| matches!(value, Value::Text(_) | Value::Truth(_))) {
+        if let Some(text) = values.find(|value| matches!(value, Cell::Text(_) | Cell::Truth(_))) {
             return Err(SummaryError(format!(
                 "{name}: found '{}', expected a column of numbers",
                 text.text()
@@ -155,7 +155,7 @@ pub fn summarise(
             name.strip_prefix(TOTAL).unwrap_or(name)
         };
         let values = values_of(table, column);
-        let beyond = values.filter(|value| usable(value).is_none()).count();
+        let beyond = values.filter(|value| usable(*value).is_none()).count();
         if beyond > 0 {
             conditions.warnings.push(format!(
                 "{name}: {beyond} values are not finite or beyond ±{LARGEST:e}: they count as missing"
@@ -206,7 +206,7 @@ fn usual(table: &Table) -> Vec<String> {
         let measured = Measured::of(table, name);
         (0..table.len()).any(|row| measured.value(row).is_some())
     };
-    let chosen: BTreeSet<String> = values_of(table, "model").map(Value::text).collect();
+    let chosen: BTreeSet<String> = values_of(table, "model").map(Cell::text).collect();
     let chosen = models().filter(|model| chosen.contains(model.name));
     let mut names: Vec<&str> = Vec::new();
     for field in chosen.flat_map(|model| model.results) {
@@ -222,7 +222,7 @@ fn usual(table: &Table) -> Vec<String> {
 }
 
 /// The values of a column, of the rows that have one.
-fn values_of<'a>(table: &'a Table, name: &str) -> impl Iterator<Item = &'a Value> {
+fn values_of<'a>(table: &'a Table, name: &str) -> impl Iterator<Item = Cell<'a>> {
     let column = table.column(name).into_iter();
     column.flat_map(move |column| (0..table.len()).filter_map(move |row| column.value(row)))
 }

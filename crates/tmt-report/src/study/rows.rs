@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tmt_core::format::records::{Column, Records, Value};
+use tmt_core::format::records::{Cell, Column, Records};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
@@ -36,7 +36,7 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
     let table = &source.table;
     let names: Vec<&str> = table.names().collect();
     let has_values = |name: &str| {
-        let is_value = |value: &Value| !matches!(value, Value::Text(text) if text.is_empty());
+        let is_value = |value: Cell<'_>| value != Cell::Text("");
         values_of(table, name).any(is_value)
     };
     let (mut keys, mut measured) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ fn rows_as_they_are(
         let values = table.column(column);
         let value = |row: &usize| values.and_then(|values| values.value(*row));
         let text = |row: &usize| value(row).map_or_else(String::new, |value| shown(column, value));
-        let number = |row: &usize| value(row).and_then(Value::number);
+        let number = |row: &usize| value(row).and_then(Cell::number);
         Key {
             label: heading(column),
             texts: starts.iter().map(text).collect(),
@@ -219,7 +219,7 @@ const PLACES: usize = 3;
 /// Whether a column has text of nested values.
 fn is_nested(source: &Source, column: &str) -> bool {
     values_of(&source.table, column)
-        .any(|value| matches!(value, Value::Text(text) if text.starts_with(['{', '['])))
+        .any(|value| matches!(value, Cell::Text(text) if text.starts_with(['{', '['])))
 }
 
 /// Whether the rows are LLDUs of a trace or a timeline: a decoding delay of 0 is that of a lost one.
@@ -391,7 +391,7 @@ fn varies(table: &Records, column: &str) -> bool {
 fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
     let table = &source.table;
     let is_truth =
-        |column: &str| values_of(table, column).any(|value| matches!(value, Value::Truth(_)));
+        |column: &str| values_of(table, column).any(|value| matches!(value, Cell::Truth(_)));
     let names: Vec<&str> = table
         .names()
         .filter(|name| *name != "version" && !is_half(name))
@@ -444,7 +444,7 @@ fn advice(source: &Source) -> Option<String> {
     let row = (0..table.len()).find(|row| source.text(*row, "scheme") == winner);
     let value = |end: &str| {
         let value = table.value(row?, &format!("{}{end}", quantity.column));
-        value.and_then(Value::number).map(scaled)
+        value.and_then(Cell::number).map(scaled)
     };
     let mean = value("").map(|mean| with_half(mean, value("_ci95"), quantity.unit));
     let mean = mean.map_or_else(String::new, |mean| match value("_ci95") {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fluid_tcp::simulation::replications::overlap;
-use tmt_core::format::records::{Column, Records as Table, Value};
+use tmt_core::format::records::{Cell, Column, Records as Table};
 
 use super::{Group, SummaryError};
 use crate::table::TOTAL;
@@ -103,7 +103,7 @@ fn small(number: usize) -> u32 {
 
 fn text(column: Option<&Column>, row: usize) -> String {
     let value = column.and_then(|column| column.value(row));
-    value.map_or_else(String::new, Value::text)
+    value.map_or_else(String::new, Cell::text)
 }
 
 /// Whether the rows of all flows together are rows of their own, as TCP alone writes them.
@@ -374,9 +374,9 @@ impl<'a> Measured<'a> {
 
     pub(super) fn value(&self, row: usize) -> Option<f64> {
         match self.scope.and_then(|scope| scope.value(row)) {
-            Some(Value::Text(scope)) if scope == "total" => number(self.of_total, row),
+            Some(Cell::Text("total")) => number(self.of_total, row),
             // The row of the total has it.
-            Some(Value::Text(scope)) if scope == "flow" && self.is_total => None,
+            Some(Cell::Text("flow")) if self.is_total => None,
             _ => number(self.own, row),
         }
     }
@@ -405,7 +405,7 @@ impl<'a> Draws<'a> {
 /// Largest number that counts: squares of larger ones and their sums may not be finite.
 pub(super) const LARGEST: f64 = 1e100;
 
-pub(super) fn usable(value: &Value) -> Option<f64> {
+pub(super) fn usable(value: Cell<'_>) -> Option<f64> {
     value.number().filter(|number| number.abs() <= LARGEST)
 }
 
@@ -415,7 +415,7 @@ fn number(column: Option<&Column>, row: usize) -> Option<f64> {
 
 fn whole(column: Option<&Column>, row: usize) -> Option<i64> {
     match column?.value(row) {
-        Some(Value::Whole(whole)) => Some(*whole),
+        Some(Cell::Whole(whole)) => Some(whole),
         _ => None,
     }
 }

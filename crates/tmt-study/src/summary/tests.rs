@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tmt_core::format::records::Value;
+
 use super::*;
 
 fn table(rows: &[(i64, i64, &str, Option<f64>)]) -> Table {
