@@ -27,7 +27,7 @@ pub use read::Kept;
 const ROW_GROUP: usize = 1 << 16;
 
 /// Bytes that summaries and pages keep of a row beside its values.
-const ROW_BYTES: usize = 64;
+const ROW_BYTES: usize = 40;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -421,10 +421,7 @@ mod tests {
         let with_head = Bytes::from_static(b"# tool: x, y\na,b\n1,2\n# end: rows=1\n");
         assert!(Records::read(with_head.clone()).is_err());
         let read = Records::read_log(with_head, &|names| vec![usize::MAX; names.len()]).unwrap();
-        assert_eq!(
-            (read.len(), read.value(0, "b")),
-            (1, Some(Cell::Whole(2)))
-        );
+        assert_eq!((read.len(), read.value(0, "b")), (1, Some(Cell::Whole(2))));
         let cut = Bytes::from_static(b"a,b\n1,2\n3\n");
         assert!(
             Records::read(cut)

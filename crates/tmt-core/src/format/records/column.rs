@@ -439,8 +439,14 @@ mod tests {
             column.bytes()
         };
         assert!(bytes(|_| Value::Truth(true)) < 100);
-        assert_eq!(bytes(|row| Value::Real(crate::types::to_f64(row as u64) + 0.5)), 80_000);
-        assert_eq!(bytes(|row| Value::Whole(i64::try_from(row).unwrap())), 80_000);
+        assert_eq!(
+            bytes(|row| Value::Real(crate::types::to_f64(row as u64) + 0.5)),
+            80_000
+        );
+        assert_eq!(
+            bytes(|row| Value::Whole(i64::try_from(row).unwrap())),
+            80_000
+        );
     }
 
     #[test]
