@@ -201,7 +201,7 @@ impl Repeated {
         });
         match wholes.collect() {
             Some(wholes) => Values::Wholes(wholes),
-            None => Values::Each(values().map(|value| value.cloned()).collect()),
+            None => Values::Each(values().map(Option::<&Value>::cloned).collect()),
         }
     }
 }
