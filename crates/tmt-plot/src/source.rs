@@ -58,6 +58,9 @@ const NAMED: [(&str, &str, Unit); 11] = [
     ("decode_delay", "decoding delay", Unit::Seconds),
 ];
 
+/// Columns of the ends of the interval of our value beside a published one.
+pub const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
+
 /// Column, the unit of its numbers, and what they are multiplied by to get it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
@@ -304,6 +307,24 @@ impl Source {
             });
         }
         Ok(numbers)
+    }
+
+    /// Half-widths of the intervals of our values beside published ones, which have columns for their ends ([`ENDS_OF_OURS`]); NaN
+    /// for a row without an interval. `None` without these columns.
+    ///
+    /// # Errors
+    /// A value that is no number.
+    pub fn halves_of_ours(&self) -> Result<Option<Vec<f64>>, PlotError> {
+        if !ENDS_OF_OURS.iter().all(|name| self.has(name)) {
+            return Ok(None);
+        }
+        let [low, high] = ENDS_OF_OURS.map(|name| self.numbers(&Quantity::of(name)));
+        let (low, high) = (low?.values, high?.values);
+        let halves = low
+            .iter()
+            .zip(&high)
+            .map(|(low, high)| ((high - low) / 2.0).abs());
+        Ok(Some(halves.collect()))
     }
 
     /// Whether all values of a column are numbers.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tmt_core::format::records::{Cell, Column, Records};
+use tmt_core::format::records::{Cell, Records};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
-use tmt_plot::source::Quantity;
+use tmt_plot::source::{ENDS_OF_OURS, Quantity};
 use tmt_plot::{PlotError, Source, natural};
 use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::summarise;
@@ -27,9 +27,6 @@ fn is_half(name: &str) -> bool {
         .any(|end| name.ends_with(end))
         || ENDS_OF_OURS.contains(&name)
 }
-
-/// Ends of the interval of a value beside a published one.
-const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
 
 /// The page of rows as they are: documents, tables of TCP, foreign tables.
 pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
@@ -145,8 +142,10 @@ fn rows_as_they_are(
                 })
             })
             .transpose()?;
-        let ends = (*column == "ours").then(|| half_of_ends(source)).flatten();
-        let halves = halves.map(|halves| halves.values).or(ends);
+        let halves = match halves {
+            None if *column == "ours" => source.halves_of_ours()?,
+            halves => halves.map(|halves| halves.values),
+        };
         let mean = |start: &usize| {
             let chunk = &all[*start..(*start + step).min(all.len())];
             let (sum, count) = chunk
@@ -172,19 +171,6 @@ fn rows_as_they_are(
         keys: keys.collect(),
         metrics,
     })
-}
-
-/// Half-widths of the intervals of values beside published ones, from their ends.
-fn half_of_ends(source: &Source) -> Option<Vec<f64>> {
-    let [low, high] = ENDS_OF_OURS.map(|end| source.table.column(end));
-    let number = |column: &Column, row: usize| column.value(row)?.number();
-    let (low, high) = (low?, high?);
-    let half = |row| Some((number(high, row)? - number(low, row)?) / 2.0);
-    Some(
-        (0..source.table.len())
-            .map(|row| half(row).unwrap_or(f64::NAN))
-            .collect(),
-    )
 }
 
 /// Of published values beside ours: the metrics to compare, the keys that say what is compared, and in which unit, and the rows
