@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tmt_core::format::{Options, TraceReader};
-use tmt_core::types::{Note, Severity};
+use tmt_core::types::{Note, Severity, Stopped};
 
 /// Opens a trace that is in memory; its bytes are not copied.
 pub type OpenTrace =
@@ -29,6 +29,26 @@ pub struct Progress {
     pub unit: &'static str,
 }
 
+/// Flags of hosts that are gone, which others use again.
+static FLAGS: Mutex<Vec<&AtomicBool>> = Mutex::new(Vec::new());
+
+/// A flag that threads of any pool may look at: it outlives its host. There are as many as there were hosts at once.
+struct Flag(&'static AtomicBool);
+
+impl Default for Flag {
+    fn default() -> Self {
+        let known = locked(&FLAGS).pop();
+        Self(known.unwrap_or_else(|| Box::leak(Box::default())))
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+        locked(&FLAGS).push(self.0);
+    }
+}
+
 /// A call of a command by a program. It is shared with the threads that do the work: while [`crate::call`] runs, another thread
 /// may look at [`Self::progress`] and end it by [`Self::stop`].
 #[derive(Default)]
@@ -40,7 +60,7 @@ pub struct Host {
     unit: Mutex<&'static str>,
     done: AtomicU64,
     total: AtomicU64,
-    stopped: AtomicBool,
+    stopped: Flag,
 }
 
 impl fmt::Debug for Host {
@@ -78,13 +98,19 @@ impl Host {
 
     /// Ends the command as soon as it looks, which long work does many times a second.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.stopped.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether [`Self::stop`] was called.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.stopped.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends work together with the command, on any thread. The work must end before this host is dropped.
+    #[must_use]
+    pub fn stopped(&self) -> Stopped {
+        Stopped::by(self.stopped.0)
     }
 
     /// Messages of the command so far, removed from here.
@@ -169,6 +195,11 @@ impl Here {
     /// Whether the work shall end.
     pub(crate) fn is_stopped(&self) -> bool {
         self.host().is_some_and(|host| host.is_stopped())
+    }
+
+    /// Ends work of any thread together with the call.
+    pub(crate) fn stop(&self) -> Stopped {
+        self.host().map_or(Stopped::NEVER, |host| host.stopped())
     }
 
     /// Lets this thread work for the call, for good.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::Value;
+use tmt_core::format::records::Cell;
 use tmt_core::types::to_f64;
 use tmt_study::conditions::{axes, shown};
 use tmt_study::summary::{Summary, summarise};
@@ -424,5 +424,5 @@ pub(crate) fn odd(quantity: &Quantity, found: &Numbers) -> Option<String> {
 
 /// The text of a value of a row, if it has one.
 pub(crate) fn word(source: &Source, row: usize, column: &str) -> Option<String> {
-    source.table.value(row, column).map(Value::text)
+    source.table.value(row, column).map(Cell::text)
 }

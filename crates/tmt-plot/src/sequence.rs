@@ -1,6 +1,6 @@
 //! A few LLDUs through a scheme, as a sequence diagram: each unit from the sender to the receiver.
 
-use tmt_core::format::records::Value;
+use tmt_core::format::records::Cell;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::engine::{Engine, Saturated, Sent, UnitKind, UnitSink};
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time, to_f64};
@@ -131,7 +131,7 @@ fn seconds(time: Time) -> f64 {
 /// A duration for people.
 fn spaced(column: &str, span: Span) -> String {
     let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
-    shown(column, &Value::Whole(nanos))
+    shown(column, Cell::Whole(nanos))
 }
 
 /// Places of both ends, and of deliveries, on the vertical axis.

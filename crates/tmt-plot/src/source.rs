@@ -3,7 +3,7 @@
 mod read;
 
 use serde_json::{Map, Value as Json};
-use tmt_core::format::records::{Records, Value, cells};
+use tmt_core::format::records::{Cell, Records, Value, cells};
 use tmt_core::named::suggestion;
 use tmt_core::types::Slot;
 
@@ -57,6 +57,9 @@ const NAMED: [(&str, &str, Unit); 11] = [
     ("tx_time", "transmission time", Unit::Seconds),
     ("decode_delay", "decoding delay", Unit::Seconds),
 ];
+
+/// Columns of the ends of the interval of our value beside a published one.
+pub const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
 
 /// Column, the unit of its numbers, and what they are multiplied by to get it.
 #[derive(Debug, Clone, PartialEq)]
@@ -282,11 +285,11 @@ impl Source {
         for row in 0..self.table.len() {
             let value = match column.and_then(|column| column.value(row)) {
                 None => f64::NAN,
-                Some(Value::Real(real)) if !real.is_finite() => {
+                Some(Cell::Real(real)) if !real.is_finite() => {
                     numbers.odd += 1;
                     f64::NAN
                 }
-                Some(Value::Truth(truth)) => f64::from(u8::from(*truth)),
+                Some(Cell::Truth(truth)) => f64::from(u8::from(truth)),
                 Some(value) => value.number().ok_or_else(|| {
                     PlotError::Asked(format!(
                         "row {}, column {}: found '{}', expected a number",
@@ -306,13 +309,31 @@ impl Source {
         Ok(numbers)
     }
 
+    /// Half-widths of the intervals of our values beside published ones, which have columns for their ends ([`ENDS_OF_OURS`]); NaN
+    /// for a row without an interval. `None` without these columns.
+    ///
+    /// # Errors
+    /// A value that is no number.
+    pub fn halves_of_ours(&self) -> Result<Option<Vec<f64>>, PlotError> {
+        if !ENDS_OF_OURS.iter().all(|name| self.has(name)) {
+            return Ok(None);
+        }
+        let [low, high] = ENDS_OF_OURS.map(|name| self.numbers(&Quantity::of(name)));
+        let (low, high) = (low?.values, high?.values);
+        let halves = low
+            .iter()
+            .zip(&high)
+            .map(|(low, high)| ((high - low) / 2.0).abs());
+        Ok(Some(halves.collect()))
+    }
+
     /// Whether all values of a column are numbers.
     #[must_use]
     pub fn is_number(&self, column: &str) -> bool {
         let column = self.table.column(column);
         let mut values =
             (0..self.table.len()).filter_map(|row| column.and_then(|column| column.value(row)));
-        values.all(|value| !matches!(value, Value::Text(_) | Value::Truth(_)))
+        values.all(|value| !matches!(value, Cell::Text(_) | Cell::Truth(_)))
     }
 
     /// The value of a row as text; empty without one.
@@ -320,7 +341,7 @@ impl Source {
     pub fn text(&self, row: usize, column: &str) -> String {
         self.table
             .value(row, column)
-            .map_or_else(String::new, Value::text)
+            .map_or_else(String::new, Cell::text)
     }
 }
 

@@ -64,6 +64,7 @@ pub(crate) fn sweep<'py>(
             host,
         };
         host.begin(sweep.runs(), "runs");
+        let sweep = sweep.ends_when(host.stopped());
         let ran = sweep.run(&traces, pool.current_num_threads(), done, |record| {
             host.advance(record.runs.len() as u64);
             let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);

@@ -69,7 +69,7 @@ function run() {
     el("h3", {}, "The way of a packet"),
     el("div", { class: "row" }, el("div", {}, el("label", { class: "label", for: "packet" }, several ? "packet, as flow:number" : "number of the packet"), number),
       el("button", { type: "button", onclick: find }, "Show its way")), el("div", { id: "way" }));
-  byId("controls").append(el("div", { class: "row" }, el("div", {}, el("span", { class: "label" }, "time"),
+  byId("choice").append(el("div", { class: "row" }, el("div", {}, el("span", { class: "label" }, "time"),
     el("button", { type: "button", onclick: () => zoom(null) }, "Show all of the run")), el("div", {}, el("span", { class: "label" }, "colours"), themeButton(update))));
   byId("charts").after(figure);
   function update() {

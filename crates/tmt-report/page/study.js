@@ -224,7 +224,7 @@ function study() {
     const box = el("input", { type: "checkbox", checked: Boolean(data.pair?.log.length), onchange: () => { state[name] = box.checked; range = null; update(); } });
     return el("label", {}, box, text);
   });
-  byId("controls").append(el("div", { class: "row" },
+  byId("choice").append(el("div", { class: "row" },
     // Sentences are found by their words.
     ...varied.filter((place) => keys[place].values.every((value) => value.length <= 60)).map((place) => chooser(keys[place], place)),
     el("fieldset", {}, el("legend", {}, "metrics"), ...metricBoxes),

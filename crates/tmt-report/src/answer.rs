@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::{Column, Records, Value};
+use tmt_core::format::records::{Cell, Column, Records};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
 use tmt_study::conditions::{axes, heading, shown};
-use tmt_study::summary::{Group, Summary, summarise};
+use tmt_study::summary::{Group, Groups, Summary, of_named};
 
 use crate::dataset::{Better, better};
 use crate::text::{with_half, with_unit};
@@ -28,9 +28,6 @@ const CHOSEN: [&str; 14] = [
     "recovery",
     "model",
 ];
-
-/// Column of the choices side by side.
-const CHOICE: &str = "choice";
 
 /// The axes of a table that are chosen, and the circumstances.
 #[must_use]
@@ -67,7 +64,7 @@ impl<'a> Texts<'a> {
     /// Values of circumstances.
     fn around(table: &'a Records, names: &'a [String]) -> Self {
         Self::of(table, names, |columns, row| {
-            let text = |column: &Column| column.value(row).map_or_else(String::new, Value::text);
+            let text = |column: &Column| column.value(row).map_or_else(String::new, Cell::text);
             columns.iter().map(|(_, column)| text(column)).collect()
         })
     }
@@ -112,7 +109,7 @@ fn common(
             all.insert(place.to_vec());
         }
         let value = measured.and_then(|measured| measured.value(row));
-        if !value.and_then(Value::number).is_some_and(f64::is_finite) {
+        if !value.and_then(Cell::number).is_some_and(f64::is_finite) {
             continue;
         }
         let [choice] = choices.row(row) else { continue };
@@ -128,42 +125,21 @@ fn common(
     (shared, left)
 }
 
-/// Rows of `table` that `keeps` takes by their circumstances and choice, with the values of `chosen` in one column, and of other
-/// columns only `metric`.
+/// The rows of the shared circumstances by their choice.
 fn by_choice(
     table: &Records,
     [chosen, around]: [&[String]; 2],
-    metric: &str,
-    keeps: impl Fn(&[String], &str) -> bool,
-) -> Records {
-    let mut all = Records::default();
-    let names = [
-        "cell",
-        "run",
-        "seed",
-        "offset_s",
-        "duration_s",
-        "flow",
-        metric,
-    ];
-    let present: Vec<&Column> = names
-        .into_iter()
-        .filter_map(|name| table.column(name))
-        .collect();
+    shared: &BTreeSet<Vec<String>>,
+) -> Groups {
+    let mut groups = Groups::default();
     let mut circumstances = Texts::around(table, around);
     let mut choices = Texts::chosen(table, chosen);
     for row in 0..table.len() {
-        let [choice] = choices.row(row) else { continue };
-        if !keeps(circumstances.row(row), choice) {
-            continue;
-        }
-        let choice = Some(Value::Text(choice.clone()));
-        let cells = present
-            .iter()
-            .map(|column| (column.name(), column.value(row).cloned()));
-        all.row(cells.chain([(CHOICE, choice)]));
+        let is_shared = shared.contains(circumstances.row(row));
+        let choice = choices.row(row).first().filter(|_| is_shared);
+        groups.add(choice.map(String::as_str));
     }
-    all
+    groups
 }
 
 /// The answer: the best choice by the first metric of `summary`, and its lead over the next. `None` if nothing was measured.
@@ -177,15 +153,14 @@ pub fn of_sweep(table: &Records, summary: &Summary) -> Option<String> {
         return trend(summary);
     }
     let (shared, left) = common(table, &chosen, &around, metric);
-    let compared = |only: &[&str]| {
-        by_choice(table, [&chosen, &around], metric, |place, choice| {
-            shared.contains(place) && (only.is_empty() || only.contains(&choice))
-        })
+    let means = |against| {
+        let groups = by_choice(table, [&chosen, &around], &shared);
+        of_named(table, groups, metric, against).ok()
     };
-    match ranked(&compared(&[]), metric).as_deref() {
-        Some([first, second, ..]) => {
-            let two = compared(&[first, second]);
-            best(&two, metric, [first, second], &over(&around, left))
+    match ranked(&means(None)?, metric)[..] {
+        [first, second, ..] => {
+            let groups = means(Some(second))?;
+            best(&groups, metric, [first, second], &over(&around, left))
         }
         _ => trend(summary),
     }
@@ -207,33 +182,23 @@ fn over(around: &[String], left: usize) -> String {
     }
 }
 
-/// The values of the choice that have a mean, the best first.
-fn ranked(table: &Records, metric: &str) -> Option<Vec<String>> {
-    let summary = summarise(table, &[CHOICE.to_owned()], &[metric.to_owned()], None).ok()?;
+/// The names of the groups that have a mean, the best first.
+fn ranked<'a>(groups: &'a [Group], metric: &str) -> Vec<&'a str> {
     let sign = if better(metric) == Better::Less {
         1.0
     } else {
         -1.0
     };
-    let mut means: Vec<(f64, String)> = summary
-        .groups
+    let mut means: Vec<(f64, &str)> = groups
         .iter()
-        .filter_map(|group| Some((group.means[0]?.mean * sign, group.by[0].clone())))
+        .filter_map(|group| Some((group.means[0]?.mean * sign, group.by[0].as_str())))
         .collect();
     means.sort_by(|one, other| one.0.total_cmp(&other.0));
-    Some(means.into_iter().map(|(_, name)| name).collect())
+    means.into_iter().map(|(_, name)| name).collect()
 }
 
-fn best(table: &Records, metric: &str, [first, second]: [&str; 2], over: &str) -> Option<String> {
-    let against = format!("{CHOICE}={second}");
-    let summary = summarise(
-        table,
-        &[CHOICE.to_owned()],
-        &[metric.to_owned()],
-        Some(&against),
-    )
-    .ok()?;
-    let group = summary.groups.iter().find(|group| group.by[0] == first)?;
+fn best(groups: &[Group], metric: &str, [first, second]: [&str; 2], over: &str) -> Option<String> {
+    let group = groups.iter().find(|group| group.by[0] == first)?;
     let mean = group.means[0]?;
     let quantity = Quantity::of(metric);
     let unit = quantity.unit;

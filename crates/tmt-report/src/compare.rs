@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Cell, Records, Value};
 use tmt_core::types::to_f64;
 use tmt_plot::Source;
 use tmt_plot::picture::{Axis, Mark, Panel, Picture, Point, Series, counted};
@@ -159,7 +159,7 @@ fn join(tables: [&Records; 2], by: &[String], metrics: &[String]) -> Records {
         let mut last = 0;
         for row in 0..table.len() {
             let cell = match table.value(row, "cell") {
-                Some(Value::Whole(cell)) => *cell,
+                Some(Cell::Whole(cell)) => cell,
                 _ => 0,
             };
             last = last.max(cell);
@@ -170,7 +170,7 @@ fn join(tables: [&Records; 2], by: &[String], metrics: &[String]) -> Records {
                 .chain(metrics.iter().map(String::as_str));
             let values = columns
                 .filter(|name| has(table, name))
-                .map(|name| (name, table.value(row, name).cloned()));
+                .map(|name| (name, table.value(row, name).map(Cell::to_value)));
             let own = [
                 ("cell", Some(Value::Whole(cell + first_cell))),
                 (SIDE, Some(Value::Text(side.to_owned()))),

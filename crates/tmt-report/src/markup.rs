@@ -106,7 +106,9 @@ impl Page {
         page.push_str("<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n");
         self.head(&mut page);
         page.push_str("<main id=\"main\">\n");
-        page.push_str("<section id=\"controls\" aria-label=\"Choice\" hidden></section>\n");
+        page.push_str(
+            "<section id=\"controls\" aria-label=\"Choice\" hidden><details id=\"choice\"><summary>Choose what is shown</summary></details></section>\n",
+        );
         self.charts(&mut page);
         page.push_str("<section id=\"results\" aria-labelledby=\"results-title\">\n<h2 id=\"results-title\">Table</h2>\n");
         page.push_str("<div id=\"table-tools\" hidden></div>\n");

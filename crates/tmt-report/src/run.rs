@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tmt_core::format::records::Value;
+use tmt_core::format::records::Cell;
 use tmt_core::stats::distribution::Distribution;
 use tmt_core::types::{Span, to_f64};
 use tmt_plot::chosen::Choice;
@@ -182,11 +182,11 @@ fn packets(source: &Source) -> Result<Vec<Packet>, ReportError> {
     let number = |row: usize, name: &str| {
         table
             .value(row, name)
-            .and_then(Value::number)
+            .and_then(Cell::number)
             .unwrap_or(f64::NAN)
     };
     let whole = |row: usize, name: &str| match table.value(row, name) {
-        Some(Value::Whole(whole)) => *whole,
+        Some(Cell::Whole(whole)) => whole,
         _ => 0,
     };
     let packet = |row: usize| Packet {

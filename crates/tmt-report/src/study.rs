@@ -5,7 +5,7 @@ mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Cell, Records};
 use tmt_plot::chosen::{Choice, is_results};
 use tmt_plot::picture::counted;
 use tmt_plot::source::Quantity;
@@ -144,7 +144,7 @@ pub(crate) fn named_axes(table: &Records, most: usize) -> (Vec<String>, Option<S
                 next.push(next[row - 1]);
                 continue;
             }
-            let key = (*group, value(row).map(Value::text));
+            let key = (*group, value(row).map(Cell::text));
             let count = places.len();
             next.push(*places.entry(key).or_insert(count));
             if places.len() > most {
@@ -184,7 +184,7 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
     let varies = |name: &&str| {
         let mut values = values_of(table, name);
         let first = values.next();
-        let is_number = |value: &Value| value.number().is_some();
+        let is_number = |value: Cell<'_>| value.number().is_some();
         first.is_some_and(is_number)
             && values.clone().any(|value| Some(value) != first)
             && values.all(is_number)
@@ -198,7 +198,7 @@ pub(crate) fn metrics(table: &Records) -> Vec<String> {
 }
 
 /// The values of a column, of the rows that have one.
-fn values_of<'a>(table: &'a Records, name: &str) -> impl Iterator<Item = &'a Value> + Clone {
+fn values_of<'a>(table: &'a Records, name: &str) -> impl Iterator<Item = Cell<'a>> + Clone {
     let column = table.column(name).into_iter();
     column.flat_map(move |column| (0..table.len()).filter_map(move |row| column.value(row)))
 }
@@ -389,7 +389,7 @@ pub(crate) fn refused(table: &Records) -> Option<String> {
     let mut reason = None;
     let errors = table.column("error")?;
     for (row, error) in (0..table.len()).filter_map(|row| Some((row, errors.value(row)?))) {
-        cells.insert(table.value(row, "cell").map(Value::text));
+        cells.insert(table.value(row, "cell").map(Cell::text));
         reason = reason.or_else(|| Some(error.text()));
     }
     let text = reason?;
@@ -504,7 +504,7 @@ pub(crate) fn settings(table: &Records, by: &[String]) -> Option<Table> {
 pub(crate) fn version(table: &Records) -> Vec<String> {
     let all: BTreeSet<String> = (0..table.len())
         .filter_map(|row| table.value(row, "version"))
-        .map(Value::text)
+        .map(Cell::text)
         .collect();
     all.into_iter()
         .map(|version| format!("Results by {version}"))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Cell, Records, Value};
 use tmt_study::conditions::axes;
 
 use crate::dataset::{Better, better};
@@ -53,12 +53,12 @@ pub(crate) fn totals(table: &Records) -> Option<Records> {
         })
         .collect();
     let (mut all, mut cells, mut draws) = (Records::default(), BTreeMap::new(), BTreeMap::new());
-    let total = Value::Text("total".to_owned());
+    let total = Cell::Text("total");
     // A cell that was refused has a row without a scope.
     let scope = |row: usize| table.value(row, "scope");
-    let is_kept = |row: &usize| scope(*row).is_none_or(|scope| *scope == total);
+    let is_kept = |row: &usize| scope(*row).is_none_or(|scope| scope == total);
     for row in (0..table.len()).filter(is_kept) {
-        let value = |name: &str| table.value(row, name).cloned();
+        let value = |name: &str| table.value(row, name).map(Cell::to_value);
         let of_axes: Vec<Option<Value>> = by.iter().map(|name| value(name)).collect();
         let draw = ["seed", "offset_s"].map(value);
         let cell = number(&mut cells, &of_axes);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::experiment::{PARAMETERS, Parameter};
 use serde::Serialize;
-use tmt_core::format::records::{Records as Table, Value};
+use tmt_core::format::records::{Cell, Records as Table, Value};
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_link::queue::Discipline;
 
@@ -135,7 +135,7 @@ impl Conditions {
 /// Whether the queue follows from the bandwidth-delay product in some rows: a size that is given in packets, bytes or without
 /// limit differs as asked.
 fn is_derived(table: &Table) -> bool {
-    let given = |row| table.value(row, "buffer").map(Value::text);
+    let given = |row| table.value(row, "buffer").map(Cell::text);
     (0..table.len()).any(|row| given(row).is_none_or(|text| text.ends_with("bdp")))
 }
 
@@ -171,7 +171,7 @@ fn values_by_cell(table: &Table, column: &str) -> Vec<Vec<String>> {
             continue;
         }
         let number = match numbers.and_then(|numbers| numbers.value(row)) {
-            Some(Value::Whole(number)) => Some(*number),
+            Some(Cell::Whole(number)) => Some(number),
             _ => None,
         };
         let value = all.and_then(|all| all.value(row));
@@ -241,7 +241,7 @@ pub fn heading(column: &str) -> String {
 
 /// A value of a column for people: 500000000 of `rtt_ns` is `500 ms`, and a control with its default parameters is its name.
 #[must_use]
-pub fn shown(column: &str, value: &Value) -> String {
+pub fn shown(column: &str, value: Cell<'_>) -> String {
     let text = value.text();
     let short = match column {
         "cc" => text
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn values_have_the_units_of_people() {
-        let shown = |column, whole| shown(column, &Value::Whole(whole));
+        let shown = |column, whole| shown(column, Cell::Whole(whole));
         assert_eq!(shown("rtt_ns", 500_000_000), "500 ms");
         assert_eq!(shown("rate_bps", 2_340_000), "2.34 Mbps");
         assert_eq!(

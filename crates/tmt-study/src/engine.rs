@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fluid_tcp::experiment::{self, Experiment, Storage};
 
+use tmt_core::types::Stopped;
+
 use crate::plan::{Plan, PlanError, Seen};
 use crate::record::{Fields, Record, Records};
 use queue::Queue;
@@ -63,6 +65,8 @@ pub struct Sweep<'a> {
     /// Values that the plan leaves open, once each.
     assumed: Vec<String>,
     own: Option<OwnRun>,
+    /// Ends models that take long.
+    stopped: Stopped,
 }
 
 impl<'a> Sweep<'a> {
@@ -77,6 +81,7 @@ impl<'a> Sweep<'a> {
             tasks,
             assumed,
             own: None,
+            stopped: Stopped::NEVER,
         })
     }
 
@@ -91,7 +96,16 @@ impl<'a> Sweep<'a> {
             tasks,
             assumed,
             own: Some(own),
+            stopped: Stopped::NEVER,
         })
+    }
+
+    /// The same, whose models that measure codes end within a cell once `stopped` says so; [`Storage::stopped`] ends runs of TCP.
+    /// [`Self::run`] then fails, and passes no record of a cell that was stopped.
+    #[must_use]
+    pub fn ends_when(mut self, stopped: Stopped) -> Self {
+        self.stopped = stopped;
+        self
     }
 
     /// Part `part` of `parts`, from 0: every `parts`-th cell. All parts together have all cells once.
@@ -235,8 +249,8 @@ impl<'a> Sweep<'a> {
             }
         }
         let record = match self.own {
-            Some(own) => task.record_of(self.plan, own, &|| shared.stopped()),
-            None => task.record(self.plan, shared),
+            Some(own) => task.record_of(self.plan, own, shared, self.stopped),
+            None => task.record(self.plan, shared, self.stopped),
         }?;
         if stop.is_some() {
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,3 +269,6 @@ fn chunks(range: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let starts = (range.start..range.end).step_by(usize::try_from(size).unwrap_or(usize::MAX));
     starts.map(move |start| start..range.end.min(start.saturating_add(size)))
 }
+
+#[cfg(test)]
+mod tests;

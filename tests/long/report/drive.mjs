@@ -75,6 +75,8 @@ async function accessible(name, page) {
 for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) {
   for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 390]]) {
     const opened = await open(name, { theme, width });
+    const isOpen = await opened.page.evaluate(() => document.querySelector("#choice > .row").checkVisibility());
+    check(`${name} ${theme} ${width}: controls are open on a wide screen only`, isOpen === (width > 700));
     await opened.page.screenshot({ path: `screens/${name}-${theme}-${width}.png`, fullPage: true });
     const wide = await opened.page.evaluate(() => document.documentElement.scrollWidth);
     check(`${name} ${theme} ${width}: fits the width`, wide <= width, wide);
@@ -89,6 +91,10 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
     const ground = await opened.page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3);
     check(`${name} ${theme} ${width}: ${theme}`, theme === "dark" ? ground < 60 : ground > 200, ground);
     await accessible(`${name} ${theme} ${width}`, opened.page);
+    if (!isOpen) {
+      await opened.page.locator("#choice > summary").click();
+      await accessible(`${name} ${theme} ${width}, controls open`, opened.page);
+    }
     await quiet(`${name} ${theme} ${width}`, opened);
   }
 }
@@ -129,6 +135,20 @@ for (const name of ["sweep", "run", "compare", "tcp", "reproduced", "hostile"]) 
   const values = await page.evaluate(() => linked.map((chart) => withHalf(chart.data.datasets[0].data[0].y, chart.data.datasets[0].data[0].half)));
   check("hover shows the values of all charts", tips.length === 3 && tips.every((tip, place) => tip.includes(values[place])), `${tips.join(" | ")}; ${values}`);
   await quiet("sweep, chosen", opened);
+}
+
+{ // A narrow screen shows the first chart with nothing but the answer before it, and keys open the controls.
+  const opened = await open("sweep", { width: 390 });
+  const { page } = opened;
+  const [block, row] = await page.evaluate(() => [document.querySelector("#controls").offsetHeight, document.querySelector("#choice > .row").checkVisibility()]);
+  check("a narrow screen: a line for the controls", block > 0 && block < 60 && !row, block);
+  for (let step = 0; step < 5 && !(await page.evaluate(() => document.activeElement?.matches("#choice > summary"))); step += 1) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  check("a narrow screen: keys open the controls", await page.evaluate(() => Boolean(document.activeElement?.matches("#choice[open] input"))));
+  await page.keyboard.press("Space");
+  check("a narrow screen: keys choose", (await page.evaluate(() => document.querySelectorAll("#main-table tbody tr").length)) === 8);
+  await quiet("sweep, narrow", opened);
 }
 
 { // The keyboard alone reaches every control.

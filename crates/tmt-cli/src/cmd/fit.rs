@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde_json::{Value, json};
 use tmt_core::pipeline::collect;
 use tmt_core::stats::distribution::Distribution;
-use tmt_core::types::{BitRate, Bytes, Slot, Span, Stopped, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
 use tmt_fit::period::{Bins, Periodicity};
 use tmt_fit::{MODELS, Options, Segment, Sequence};
 
@@ -192,7 +192,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         interval_s,
         at_interval_s: link.map(|link| link.interval_s),
         // Asked on threads of the call.
-        stopped: Stopped::when(|| here().is_stopped()),
+        stopped: here().stop(),
         ..Options::default()
     };
     let models = args.model.and_then(tmt_fit::model);

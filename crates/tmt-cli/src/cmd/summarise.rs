@@ -6,7 +6,7 @@ use fluid_tcp::experiment::Parameter;
 use fluid_tcp::simulation::metrics::{Metrics, Show, Total};
 use serde_json::json;
 use tmt_core::format::import::render_keys;
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Cell, Records};
 use tmt_study::conditions::{heading, shown as shown_value};
 use tmt_study::summary::{Group, Summary, summarise};
 
@@ -252,7 +252,7 @@ fn shown(summary: &Summary) -> Table<&Group> {
         };
         table = table.estimate(label, show, |group| group.means[place]);
         if let Some((column, value)) = &summary.against {
-            let value = shown_value(column, &Value::Text(value.clone()));
+            let value = shown_value(column, Cell::Text(value));
             let difference = |group: &&Group| group.differences[place];
             table = table
                 .estimate(format!("less {value}"), show, |group| {

@@ -20,6 +20,7 @@ pub(crate) use table::SCHEMA;
 
 use super::tcp::Files;
 use crate::exit::{Failure, Outcome, headline, warning};
+use crate::host::here;
 use crate::input::process::unnamed;
 use crate::input::{LONGEST_TEXT, open, text};
 use crate::output::{
@@ -181,6 +182,7 @@ pub(crate) fn carry_out(
     let runs = sweep.runs();
     let work = Work::new(runs, "runs");
     let threads = rayon::current_num_threads();
+    let sweep = sweep.clone().ends_when(here().stop());
     let ran = sweep.run(&Files::here(), threads, done, |record| {
         let new = record.runs.len() as u64;
         work.advance(new);

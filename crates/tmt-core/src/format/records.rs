@@ -27,7 +27,7 @@ pub use read::Kept;
 const ROW_GROUP: usize = 1 << 16;
 
 /// Bytes that summaries and pages keep of a row beside its values.
-const ROW_BYTES: usize = 64;
+const ROW_BYTES: usize = 40;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,10 +72,23 @@ impl Value {
     /// The value as a number; `None` if it is none.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
+        self.cell().number()
+    }
+
+    /// The value as CSV has it, without quotes.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.cell().text()
+    }
+
+    /// The value without text of its own.
+    #[must_use]
+    pub fn cell(&self) -> Cell<'_> {
         match self {
-            Self::Whole(whole) => Some(real(*whole)),
-            Self::Real(number) => Some(*number).filter(|number| number.is_finite()),
-            Self::Truth(_) | Self::Text(_) => None,
+            Self::Truth(truth) => Cell::Truth(*truth),
+            Self::Whole(whole) => Cell::Whole(*whole),
+            Self::Real(real) => Cell::Real(*real),
+            Self::Text(text) => Cell::Text(text),
         }
     }
 
@@ -87,16 +100,52 @@ impl Value {
             Self::Text(_) => Kind::Text,
         }
     }
+}
+
+/// A value of a row of a table, which has its text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// A truth value.
+    Truth(bool),
+    /// A whole number.
+    Whole(i64),
+    /// A real number; not finite means no value.
+    Real(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl Cell<'_> {
+    /// The value as a number; `None` if it is none.
+    #[must_use]
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Whole(whole) => Some(real(whole)),
+            Self::Real(number) => Some(number).filter(|number| number.is_finite()),
+            Self::Truth(_) | Self::Text(_) => None,
+        }
+    }
 
     /// The value as CSV has it, without quotes.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(self) -> String {
         match self {
             Self::Truth(truth) => truth.to_string(),
             Self::Whole(whole) => whole.to_string(),
             Self::Real(real) if !real.is_finite() => String::new(),
             Self::Real(real) => real.to_string(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => text.to_owned(),
+        }
+    }
+
+    /// The value with a text of its own.
+    #[must_use]
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Truth(truth) => Value::Truth(truth),
+            Self::Whole(whole) => Value::Whole(whole),
+            Self::Real(real) => Value::Real(real),
+            Self::Text(text) => Value::Text(text.to_owned()),
         }
     }
 }
@@ -171,7 +220,7 @@ impl Records {
 
     /// The value of a row, counted from 0, in the column `name`; `None` if absent.
     #[must_use]
-    pub fn value(&self, row: usize, name: &str) -> Option<&Value> {
+    pub fn value(&self, row: usize, name: &str) -> Option<Cell<'_>> {
         self.column(name)?.value(row)
     }
 
@@ -271,7 +320,7 @@ impl Records {
         };
         line(&mut self.columns.iter().map(|column| quoted(&column.name)));
         for row in 0..self.rows {
-            let text = |column: &Column| column.value(row).map(Value::text);
+            let text = |column: &Column| column.value(row).map(Cell::text);
             line(
                 &mut self
                     .columns
@@ -360,22 +409,19 @@ mod tests {
             for row in 0..4 {
                 for name in table().names() {
                     let (ours, theirs) = (
-                        table().value(row, name).map(Value::text),
-                        read.value(row, name).map(Value::text),
+                        table().value(row, name).map(Cell::text),
+                        read.value(row, name).map(Cell::text),
                     );
                     assert_eq!(ours.filter(|text| !text.is_empty()), theirs, "{row} {name}");
                 }
             }
-            assert_eq!(read.value(0, "seed"), Some(&Value::Whole(-3)));
-            assert_eq!(read.value(1, "mixed"), Some(&Value::Real(0.1)));
+            assert_eq!(read.value(0, "seed"), Some(Cell::Whole(-3)));
+            assert_eq!(read.value(1, "mixed"), Some(Cell::Real(0.1)));
         }
         let with_head = Bytes::from_static(b"# tool: x, y\na,b\n1,2\n# end: rows=1\n");
         assert!(Records::read(with_head.clone()).is_err());
         let read = Records::read_log(with_head, &|names| vec![usize::MAX; names.len()]).unwrap();
-        assert_eq!(
-            (read.len(), read.value(0, "b")),
-            (1, Some(&Value::Whole(2)))
-        );
+        assert_eq!((read.len(), read.value(0, "b")), (1, Some(Cell::Whole(2))));
         let cut = Bytes::from_static(b"a,b\n1,2\n3\n");
         assert!(
             Records::read(cut)
@@ -452,7 +498,7 @@ mod tests {
         .unwrap();
         let row = |row| {
             read.names()
-                .map(|name| read.value(row, name).cloned())
+                .map(|name| read.value(row, name).map(Cell::to_value))
                 .collect::<Vec<_>>()
         };
         let text = |text: &str| Some(Value::Text(text.to_owned()));

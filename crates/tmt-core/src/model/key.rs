@@ -190,11 +190,8 @@ impl Arguments {
 
     /// The same for a model that ends with [`ModelError::Stopped`] once `stopped` says so, if it takes long.
     #[must_use]
-    pub fn stopped_when(self, stopped: fn() -> bool) -> Self {
-        Self {
-            stopped: Stopped::when(stopped),
-            ..self
-        }
+    pub fn stopped_when(self, stopped: Stopped) -> Self {
+        Self { stopped, ..self }
     }
 
     /// Whether the model shall end without an answer.

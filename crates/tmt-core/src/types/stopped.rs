@@ -1,5 +1,7 @@
 //! Ends long work before its end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 /// Whether work shall end without a result. It is asked on the threads that do the work, many times a second.
 ///
 /// ```
@@ -9,22 +11,41 @@
 /// assert!(!Stopped::default().now()); // never
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Stopped(Option<fn() -> bool>);
+pub struct Stopped(Ask);
+
+/// Who says so.
+#[derive(Debug, Clone, Copy, Default)]
+enum Ask {
+    #[default]
+    Nobody,
+    Call(fn() -> bool),
+    Flag(&'static AtomicBool),
+}
 
 impl Stopped {
     /// Never.
-    pub const NEVER: Self = Self(None);
+    pub const NEVER: Self = Self(Ask::Nobody);
 
     /// As soon as `asked` says so.
     #[must_use]
     pub const fn when(asked: fn() -> bool) -> Self {
-        Self(Some(asked))
+        Self(Ask::Call(asked))
+    }
+
+    /// As soon as `flag` is set, on whichever thread the work is.
+    #[must_use]
+    pub const fn by(flag: &'static AtomicBool) -> Self {
+        Self(Ask::Flag(flag))
     }
 
     /// Whether the work shall end now.
     #[must_use]
     pub fn now(self) -> bool {
-        self.0.is_some_and(|asked| asked())
+        match self.0 {
+            Ask::Nobody => false,
+            Ask::Call(asked) => asked(),
+            Ask::Flag(flag) => flag.load(Ordering::Relaxed),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         let copies = source
             .table
             .value(row, "copy")
-            .and_then(tmt_core::format::records::Value::number);
+            .and_then(tmt_core::format::records::Cell::number);
         let (layer, what) = match (is_lost, copies.is_some_and(|copy| copy > 1.0)) {
             _ if is_open => (2, "not arrived at the end"),
             (true, _) => (3, "lost"),

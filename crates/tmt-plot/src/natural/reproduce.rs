@@ -8,7 +8,7 @@ use super::Kind;
 use crate::PlotError;
 use crate::chosen::{halves, odd, position, word};
 use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted, spans_decades};
-use crate::source::{Quantity, Source};
+use crate::source::{ENDS_OF_OURS, Quantity, Source};
 
 pub(super) static KIND: Kind = Kind {
     name: "reproduce",
@@ -38,8 +38,15 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         notes.extend(odd(quantity, &found));
         columns.push(found.values);
     }
-    let half = match ends(source)? {
-        Some(half) => Some(half),
+    let half = match source.halves_of_ours()? {
+        Some(halves) => {
+            let drawn = |half: f64| if half.is_nan() { 0.0 } else { half };
+            let note = format!(
+                "Bars: 95 % interval of the mean, from {}.",
+                ENDS_OF_OURS.join(" to ")
+            );
+            Some((halves.into_iter().map(drawn).collect(), note))
+        }
         None => halves(source, &both[1])?,
     };
     let (half, note) = half.map_or((None, None), |(half, note)| (Some(half), Some(note)));
@@ -110,24 +117,6 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         panels,
         notes,
     })
-}
-
-/// The half-widths of intervals that are given by their ends, and a note on them.
-fn ends(source: &Source) -> Result<Option<(Vec<f64>, String)>, PlotError> {
-    if !["ours_low", "ours_high"]
-        .iter()
-        .all(|name| source.has(name))
-    {
-        return Ok(None);
-    }
-    let [low, high] = ["ours_low", "ours_high"].map(|name| source.numbers(&Quantity::of(name)));
-    let (low, high) = (low?.values, high?.values);
-    let halves = low.iter().zip(&high).map(|(low, high)| {
-        let half = (high - low) / 2.0;
-        if half.is_nan() { 0.0 } else { half.abs() }
-    });
-    let note = "Bars: 95 % interval of the mean, from ours_low to ours_high.".to_owned();
-    Ok(Some((halves.collect(), note)))
 }
 
 /// Whether the values of a column name rows: they differ, and are no results.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tmt_core::format::records::{Column, Records, Value};
+use tmt_core::format::records::{Cell, Records};
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
-use tmt_plot::source::Quantity;
+use tmt_plot::source::{ENDS_OF_OURS, Quantity};
 use tmt_plot::{PlotError, Source, natural};
 use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::summarise;
@@ -28,15 +28,12 @@ fn is_half(name: &str) -> bool {
         || ENDS_OF_OURS.contains(&name)
 }
 
-/// Ends of the interval of a value beside a published one.
-const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
-
 /// The page of rows as they are: documents, tables of TCP, foreign tables.
 pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
     let table = &source.table;
     let names: Vec<&str> = table.names().collect();
     let has_values = |name: &str| {
-        let is_value = |value: &Value| !matches!(value, Value::Text(text) if text.is_empty());
+        let is_value = |value: Cell<'_>| value != Cell::Text("");
         values_of(table, name).any(is_value)
     };
     let (mut keys, mut measured) = (Vec::new(), Vec::new());
@@ -116,7 +113,7 @@ fn rows_as_they_are(
         let values = table.column(column);
         let value = |row: &usize| values.and_then(|values| values.value(*row));
         let text = |row: &usize| value(row).map_or_else(String::new, |value| shown(column, value));
-        let number = |row: &usize| value(row).and_then(Value::number);
+        let number = |row: &usize| value(row).and_then(Cell::number);
         Key {
             label: heading(column),
             texts: starts.iter().map(text).collect(),
@@ -145,8 +142,10 @@ fn rows_as_they_are(
                 })
             })
             .transpose()?;
-        let ends = (*column == "ours").then(|| half_of_ends(source)).flatten();
-        let halves = halves.map(|halves| halves.values).or(ends);
+        let halves = match halves {
+            None if *column == "ours" => source.halves_of_ours()?,
+            halves => halves.map(|halves| halves.values),
+        };
         let mean = |start: &usize| {
             let chunk = &all[*start..(*start + step).min(all.len())];
             let (sum, count) = chunk
@@ -172,19 +171,6 @@ fn rows_as_they_are(
         keys: keys.collect(),
         metrics,
     })
-}
-
-/// Half-widths of the intervals of values beside published ones, from their ends.
-fn half_of_ends(source: &Source) -> Option<Vec<f64>> {
-    let [low, high] = ENDS_OF_OURS.map(|end| source.table.column(end));
-    let number = |column: &Column, row: usize| column.value(row)?.number();
-    let (low, high) = (low?, high?);
-    let half = |row| Some((number(high, row)? - number(low, row)?) / 2.0);
-    Some(
-        (0..source.table.len())
-            .map(|row| half(row).unwrap_or(f64::NAN))
-            .collect(),
-    )
 }
 
 /// Of published values beside ours: the metrics to compare, the keys that say what is compared, and in which unit, and the rows
@@ -219,7 +205,7 @@ const PLACES: usize = 3;
 /// Whether a column has text of nested values.
 fn is_nested(source: &Source, column: &str) -> bool {
     values_of(&source.table, column)
-        .any(|value| matches!(value, Value::Text(text) if text.starts_with(['{', '['])))
+        .any(|value| matches!(value, Cell::Text(text) if text.starts_with(['{', '['])))
 }
 
 /// Whether the rows are LLDUs of a trace or a timeline: a decoding delay of 0 is that of a lost one.
@@ -391,7 +377,7 @@ fn varies(table: &Records, column: &str) -> bool {
 fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
     let table = &source.table;
     let is_truth =
-        |column: &str| values_of(table, column).any(|value| matches!(value, Value::Truth(_)));
+        |column: &str| values_of(table, column).any(|value| matches!(value, Cell::Truth(_)));
     let names: Vec<&str> = table
         .names()
         .filter(|name| *name != "version" && !is_half(name))
@@ -444,7 +430,7 @@ fn advice(source: &Source) -> Option<String> {
     let row = (0..table.len()).find(|row| source.text(*row, "scheme") == winner);
     let value = |end: &str| {
         let value = table.value(row?, &format!("{}{end}", quantity.column));
-        value.and_then(Value::number).map(scaled)
+        value.and_then(Cell::number).map(scaled)
     };
     let mean = value("").map(|mean| with_half(mean, value("_ci95"), quantity.unit));
     let mean = mean.map_or_else(String::new, |mean| match value("_ci95") {

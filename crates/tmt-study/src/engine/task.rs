@@ -10,8 +10,8 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::Until;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tmt_core::model::{Arguments, Model};
-use tmt_core::types::{Severity, Span};
+use tmt_core::model::{Arguments, Model, ModelError};
+use tmt_core::types::{Severity, Span, Stopped};
 
 use super::chunks;
 use super::shared::{Over, Refusal, Shared, SlotsKey, TimelineKey};
@@ -148,10 +148,11 @@ impl Task {
         &self,
         plan: &Plan,
         shared: &Shared<'_, S>,
+        stopped: Stopped,
     ) -> Result<Record, Error<E>> {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
         let done = match work.map_err(Error::Plan)? {
-            Work::Model(model, arguments) => Ok(self.of_model(model, &arguments)),
+            Work::Model(model, arguments) => return self.of_model(model, arguments, stopped),
             Work::Runs {
                 experiment,
                 trace_duration,
@@ -167,21 +168,22 @@ impl Task {
         })
     }
 
-    /// Runs `own` with each of its seeds, until `stopped`.
-    pub(super) fn record_of<E>(
+    /// Runs `own` with each of its seeds, until `shared` says that the work shall end.
+    pub(super) fn record_of<S: Storage, E>(
         &self,
         plan: &Plan,
         own: OwnRun,
-        stopped: &dyn Fn() -> bool,
+        shared: &Shared<'_, S>,
+        stopped: Stopped,
     ) -> Result<Record, Error<E>> {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
         let experiment = match work.map_err(Error::Plan)? {
             Work::Runs { experiment, .. } => experiment,
-            Work::Model(model, arguments) => return Ok(self.of_model(model, &arguments)),
+            Work::Model(model, arguments) => return self.of_model(model, arguments, stopped),
         };
         let runs = self.runs().map(|run| {
             let alone = of_seed(&experiment, run);
-            let found = own(&alone, stopped);
+            let found = own(&alone, &|| shared.stopped());
             Run {
                 run,
                 seed: Some(alone.seed().0),
@@ -191,8 +193,8 @@ impl Task {
             }
         });
         let runs = runs.collect();
-        if stopped() {
-            return Err(Error::Storage(ExperimentError::Stopped.to_string()));
+        if shared.stopped() {
+            return Err(is_stopped());
         }
         Ok(Record {
             cell: self.cell,
@@ -215,24 +217,31 @@ impl Task {
         }
     }
 
-    fn of_model(&self, model: &Model, arguments: &Arguments) -> Record {
+    /// The record of a closed form, or of a measurement, which ends once `stopped`.
+    fn of_model<E>(
+        &self,
+        model: &Model,
+        arguments: Arguments,
+        stopped: Stopped,
+    ) -> Result<Record, Error<E>> {
         let mut params = Map::from_iter([("model".to_owned(), Value::from(model.name))]);
-        params.extend(fields(arguments));
+        params.extend(fields(&arguments));
         let mut record = Record {
             cell: self.cell,
             params,
             ..Record::default()
         };
         let mut run = Run::default();
-        match model.evaluate(arguments) {
+        match model.evaluate(&arguments.stopped_when(stopped)) {
             Ok(outcome) => {
                 run.total = fields(&outcome);
                 record.warnings = outcome.remarks().to_vec();
             }
+            Err(ModelError::Stopped) => return Err(is_stopped()),
             Err(error) => run.error = Some(error.to_string()),
         }
         record.runs.push(run);
-        record
+        Ok(record)
     }
 
     fn of_runs<S: Storage>(
@@ -305,6 +314,11 @@ impl Task {
             warnings: warnings.map(|note| note.text.clone()).collect(),
         })
     }
+}
+
+/// The error of a cell that was stopped, which has no record.
+fn is_stopped<E>() -> Error<E> {
+    Error::Storage(ExperimentError::Stopped.to_string())
 }
 
 /// Refuses a channel for a timeline, which a scheme makes of it.

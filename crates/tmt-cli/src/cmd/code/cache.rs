@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use tmt_core::coding::counts::Tally;
 use tmt_core::coding::measure::Settings;
 use tmt_core::coding::spec::CodeSpec;
-use tmt_core::format::records::{Records, Value};
+use tmt_core::format::records::{Cell, Records, Value};
 use tmt_core::format::table::TableForm;
 
 use crate::exit::{Failure, Outcome, warning};
@@ -62,13 +62,13 @@ impl Cache {
         }
         let mut others = 0;
         for row in 0..table.len() {
-            let text = |name: &str| table.value(row, name).map(Value::text).unwrap_or_default();
+            let text = |name: &str| table.value(row, name).map(Cell::text).unwrap_or_default();
             if text(VERSION) != TOOL {
                 others += 1;
                 continue;
             }
             let number = |name: &str| match table.value(row, name) {
-                Some(Value::Whole(number)) => u64::try_from(*number).ok(),
+                Some(Cell::Whole(number)) => u64::try_from(number).ok(),
                 _ => None,
             };
             let [Some(all), Some(failures), Some(undetected)] = FOUND.map(number) else {
