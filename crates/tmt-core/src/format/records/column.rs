@@ -394,9 +394,10 @@ mod tests {
         ) {
             let mut column = Column::new("x");
             let mut plain: Vec<Option<Value>> = Vec::new();
-            let first = (0..distinct).map(|number| (0, match is_real {
-                true => Value::Real(f64::from(u32::try_from(number).unwrap()) + 100.5),
-                false => Value::Whole(number + 100),
+            let first = (0..distinct).map(|number| (0, if is_real {
+                Value::Real(f64::from(u32::try_from(number).unwrap()) + 100.5)
+            } else {
+                Value::Whole(number + 100)
             }));
             // The bits of gaps are values, too.
             let reals = [0.0, -0.0, f64::NAN, 1.5, f64::INFINITY, f64::from_bits(GAP)];
