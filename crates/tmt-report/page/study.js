@@ -133,7 +133,7 @@ function study() {
         along.length ? `${along.map((place) => keys[place].label).join(", ")} changes with ${key.label}.` : "",
         metric.better > 0 ? "More is better." : metric.better < 0 ? "Less is better." : ""].filter(Boolean).join(" ");
       return { title: metric.label, unit: metric.unit, note, series, log: state.log,
-        x: { label: key.label, unit: "", names, log: state.logX && !names } };
+        x: { label: key.label, unit: names ? "" : key.unit ?? "", names, log: state.logX && !names } };
     });
   }
 

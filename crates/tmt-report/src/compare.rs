@@ -12,10 +12,11 @@ use tmt_study::summary::{Group, Summary, summarise};
 
 use crate::ReportError;
 use crate::answer::constants;
-use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
+use crate::dataset::{Better, Dataset, Key, Metric, better};
 use crate::markup::{Page, Table};
 use crate::study::{
-    main_table, metrics, named_axes, needs_no_other, own_version, quoted, refused, runs, version,
+    main_table, metrics, named_axes, needs_no_other, numbers, own_version, quoted, refused, runs,
+    version,
 };
 use crate::text::with_half;
 use crate::totals::{has, totals};
@@ -445,33 +446,20 @@ fn unmatched(summary: &Summary) -> Option<String> {
 fn dataset(summary: &Summary, changes: &[Change<'_>]) -> Dataset {
     let last = summary.by.len() - 1;
     let keys = (0..last).map(|place| {
-        let factor = Quantity::of(&summary.by[place]).factor;
-        Key {
-            label: heading(&summary.by[place]),
-            texts: changes
-                .iter()
-                .map(|change| change.after.labels[place].clone())
-                .collect(),
-            numbers: changes
-                .iter()
-                .map(|change| {
-                    change.after.by[place]
-                        .parse::<f64>()
-                        .ok()
-                        .filter(|number| number.is_finite())
-                        .map(|number| number * factor)
-                })
-                .collect(),
-            ordinal: ORDINALS.contains(&summary.by[place].as_str()),
-        }
+        let labels = changes.iter().map(|change| &change.after.labels[place]);
+        let texts: Vec<&String> = changes
+            .iter()
+            .map(|change| &change.after.by[place])
+            .collect();
+        Key::of(
+            &summary.by[place],
+            labels.cloned().collect(),
+            numbers(&texts),
+        )
     });
     // The only group has a name, too: charts have places by names.
-    let only = (last == 0).then(|| Key {
-        label: "group".to_owned(),
-        texts: changes.iter().map(Change::name).collect(),
-        numbers: None,
-        ordinal: false,
-    });
+    let only =
+        (last == 0).then(|| Key::of("group", changes.iter().map(Change::name).collect(), None));
     let mut metrics = Vec::new();
     let of =
         |values: Vec<Option<(f64, Option<f64>)>>, column: &str, word: &str, verdicts: Vec<i8>| {

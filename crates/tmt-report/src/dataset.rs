@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 use tmt_plot::picture::Unit;
 use tmt_plot::source::Quantity;
+use tmt_study::conditions::heading;
 
 use crate::text::rounded;
 
@@ -38,8 +39,10 @@ pub struct Key {
     pub label: String,
     /// Values by row, for people.
     pub texts: Vec<String>,
-    /// The same as numbers, if all are.
+    /// The same as numbers, in the unit, if all are.
     pub numbers: Option<Vec<f64>>,
+    /// Unit of the numbers.
+    pub unit: Unit,
     /// Whether its numbers only name rows, as those of runs and ranks do.
     pub ordinal: bool,
 }
@@ -107,6 +110,20 @@ pub fn better(column: &str) -> Better {
 }
 
 impl Key {
+    /// The values of a column; `numbers` as the column has them.
+    #[must_use]
+    pub fn of(column: &str, texts: Vec<String>, numbers: Option<Vec<f64>>) -> Self {
+        let quantity = Quantity::of(column);
+        let scaled = |number| number * quantity.factor;
+        Self {
+            label: heading(column),
+            texts,
+            numbers: numbers.map(|numbers| numbers.into_iter().map(scaled).collect()),
+            unit: quantity.unit,
+            ordinal: ORDINALS.contains(&column),
+        }
+    }
+
     /// Numbers of the distinct values, at most `most` + 1.
     #[must_use]
     pub fn distinct(&self) -> usize {
@@ -128,9 +145,26 @@ impl Key {
             });
             index.push(place);
         }
-        let numbers: Vec<Json> = values.iter().map(|(_, number)| whole(*number)).collect();
+        let finite = values.iter().map(|(_, number)| number.abs());
+        let most = finite
+            .filter(|number| number.is_finite())
+            .fold(0.0, f64::max);
+        let (size, unit) = self.unit.shown(most);
+        // The numbers of runs are names, which rounding could make one.
+        let scaled = |number: f64| {
+            if self.ordinal {
+                number
+            } else {
+                rounded(number / size, DIGITS)
+            }
+        };
+        let numbers: Vec<Json> = values
+            .iter()
+            .map(|(_, number)| whole(scaled(*number)))
+            .collect();
         json!({
             "label": self.label,
+            "unit": self.numbers.is_some().then_some(unit),
             "values": values.iter().map(|(text, _)| text).collect::<Vec<_>>(),
             "numbers": self.numbers.is_some().then_some(numbers),
             "ordinal": self.ordinal,

@@ -15,7 +15,7 @@ use tmt_study::summary::{Summary, summarise};
 
 use crate::ReportError;
 use crate::answer::{constants, of_sweep};
-use crate::dataset::{Better, Dataset, Key, Metric, ORDINALS, better};
+use crate::dataset::{Better, Dataset, Key, Metric, better};
 use crate::markup::{Page, Table};
 use crate::totals::{has, totals};
 use asked::{commands, figures};
@@ -204,12 +204,9 @@ fn values_of<'a>(table: &'a Records, name: &str) -> impl Iterator<Item = Cell<'a
 }
 
 /// Numbers of a column by the texts of groups, if all are numbers.
-fn numbers(texts: &[&String], factor: f64) -> Option<Vec<f64>> {
+pub(crate) fn numbers(texts: &[&String]) -> Option<Vec<f64>> {
     let number = |text: &&String| text.parse::<f64>().ok().filter(|number| number.is_finite());
-    texts
-        .iter()
-        .map(|text| Some(number(text)? * factor))
-        .collect()
+    texts.iter().map(number).collect()
 }
 
 /// The rows of a summary.
@@ -220,16 +217,8 @@ pub(crate) fn dataset(summary: &Summary) -> Dataset {
             .iter()
             .map(|group| &group.by[place])
             .collect();
-        Key {
-            label: heading(column),
-            texts: summary
-                .groups
-                .iter()
-                .map(|group| group.labels[place].clone())
-                .collect(),
-            numbers: numbers(&texts, Quantity::of(column).factor),
-            ordinal: ORDINALS.contains(&column.as_str()),
-        }
+        let labels = summary.groups.iter().map(|group| &group.labels[place]);
+        Key::of(column, labels.cloned().collect(), numbers(&texts))
     });
     let metrics = summary.metrics.iter().enumerate().map(|(place, column)| {
         let quantity = Quantity::of(column);

@@ -114,12 +114,11 @@ fn rows_as_they_are(
         let value = |row: &usize| values.and_then(|values| values.value(*row));
         let text = |row: &usize| value(row).map_or_else(String::new, |value| shown(column, value));
         let number = |row: &usize| value(row).and_then(Cell::number);
-        Key {
-            label: heading(column),
-            texts: starts.iter().map(text).collect(),
-            numbers: starts.iter().map(number).collect(),
-            ordinal: ORDINALS.contains(column),
-        }
+        Key::of(
+            column,
+            starts.iter().map(text).collect(),
+            starts.iter().map(number).collect(),
+        )
     });
     let mut metrics = Vec::new();
     for column in measured {
