@@ -38,13 +38,15 @@ struct Flag(&'static AtomicBool);
 impl Default for Flag {
     fn default() -> Self {
         let known = locked(&FLAGS).pop();
-        Self(known.unwrap_or_else(|| Box::leak(Box::default())))
+        let flag = known.unwrap_or_else(|| Box::leak(Box::default()));
+        // Until here work that was stopped stays stopped.
+        flag.store(false, Ordering::Relaxed);
+        Self(flag)
     }
 }
 
 impl Drop for Flag {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
         locked(&FLAGS).push(self.0);
     }
 }
@@ -198,7 +200,7 @@ impl Here {
     }
 
     /// Ends work of any thread together with the call.
-    pub(crate) fn stop(&self) -> Stopped {
+    pub(crate) fn stopped(&self) -> Stopped {
         self.host().map_or(Stopped::NEVER, |host| host.stopped())
     }
 
@@ -264,6 +266,20 @@ mod tests {
         });
         assert!(here().host().is_none());
         assert_eq!([outer.progress().done, inner.progress().done], [5, 2]);
+    }
+
+    #[test]
+    fn a_host_that_takes_the_flag_of_another_is_not_stopped() {
+        let host = Host::default();
+        let stopped = host.stopped();
+        assert!(!stopped.now());
+        host.stop();
+        assert!(stopped.now());
+        drop(host);
+        let next: Vec<Host> = (0..4).map(|_| Host::default()).collect();
+        assert!(next.iter().all(|host| !host.is_stopped()));
+        next[0].stop();
+        assert!(!next[1].stopped().now());
     }
 
     #[test]

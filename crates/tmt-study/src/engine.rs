@@ -100,8 +100,8 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    /// The same, whose models that measure codes end within a cell once `stopped` says so; [`Storage::stopped`] ends runs of TCP.
-    /// [`Self::run`] then fails, and passes no record of a cell that was stopped.
+    /// The same, which ends before the next cell once `stopped` says so, and within a cell that measures codes; [`Storage::stopped`] ends
+    /// runs of TCP, too. [`Self::run`] then fails, and passes no record of a cell that was stopped.
     #[must_use]
     pub fn ends_when(mut self, stopped: Stopped) -> Self {
         self.stopped = stopped;
@@ -162,7 +162,7 @@ impl<'a> Sweep<'a> {
     /// an earlier call, for the rule for stopping.
     ///
     /// # Errors
-    /// The first error of `sink`, or a trace that cannot be read. A cell that refuses its parameters is a record with the reason.
+    /// The first error of `sink`, a trace that cannot be read, or a stop. A cell that refuses its parameters is a record with the reason.
     pub fn run<E: Send>(
         &self,
         storage: &impl Storage,
@@ -178,8 +178,9 @@ impl<'a> Sweep<'a> {
             records: done,
             seen: BTreeMap::new(),
         });
+        let is_stopped = || storage.stopped() || self.stopped.now();
         let work = || {
-            while !failed.load(Ordering::Relaxed) && !storage.stopped() {
+            while !failed.load(Ordering::Relaxed) && !is_stopped() {
                 let Some(task) = queue.take(&shared) else {
                     return;
                 };
@@ -206,9 +207,7 @@ impl<'a> Sweep<'a> {
             work();
         });
         let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let stopped = storage
-            .stopped()
-            .then(|| Error::Storage(experiment::Error::Stopped.to_string()));
+        let stopped = is_stopped().then(|| Error::Storage(experiment::Error::Stopped.to_string()));
         failure.or(stopped).map_or(Ok(()), Err)
     }
 

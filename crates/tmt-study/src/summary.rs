@@ -172,10 +172,10 @@ pub fn summarise(
 }
 
 /// The means of a metric of the results `table` in groups of its rows by name, without labels, and their differences from the group
-/// `against`, as [`summarise`] makes them.
+/// `against`, as [`summarise`] makes them. A group without numbers of the metric has no mean.
 ///
 /// # Errors
-/// A table that is not the results of one sweep or of `tcp`.
+/// A table that is not the results of one sweep or of `tcp`, `groups` of other than its rows, or no group `against`.
 pub fn of_named(
     table: &Table,
     groups: Groups,
@@ -183,10 +183,19 @@ pub fn of_named(
     against: Option<&str>,
 ) -> Result<Vec<Group>, SummaryError> {
     let numbers = Numbers::of(table)?;
+    if groups.len() != table.len() {
+        let (found, rows) = (groups.len(), table.len());
+        return Err(SummaryError(format!(
+            "found {found} rows in groups, expected the {rows} of the table: add each once"
+        )));
+    }
     let all = groups.named(|_| Vec::new());
-    let others = against.map(|name| {
-        let place = all.iter().position(|group| group.by == [name]);
-        let other = |own| place.filter(|place| *place != own);
+    let place = |name: &str| {
+        let found = all.iter().position(|group| group.by == [name]);
+        found.ok_or_else(|| SummaryError(format!("found no group '{name}' to compare with")))
+    };
+    let others = against.map(place).transpose()?.map(|place| {
+        let other = |own| Some(place).filter(|place| *place != own);
         (0..all.len()).map(other).collect::<Vec<_>>()
     });
     let runs = Runs::of(table, &numbers, groups, others.is_some());

@@ -216,7 +216,7 @@ fn asked(flags: &Flags) -> Result<Vec<Arguments>, String> {
         .map(|(name, text, _)| (*name, text.as_str()));
     let arguments = BEST.arguments(all.into_iter().chain(own));
     let arguments = arguments.map_err(|error| error.to_string())?;
-    let arguments = arguments.stopped_when(here().stop());
+    let arguments = arguments.stopped_when(here().stopped());
     let Some(range) = without_unit(&flags.cn0, "dBHz") else {
         return Err(format!(
             "--cn0 {}: expected a C/N0 with its unit, such as 72dBHz, 60..80dBHz:41 or 66,68dBHz",

@@ -191,8 +191,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = Options {
         interval_s,
         at_interval_s: link.map(|link| link.interval_s),
-        // Asked on threads of the call.
-        stopped: here().stop(),
+        stopped: here().stopped(),
         ..Options::default()
     };
     let models = args.model.and_then(tmt_fit::model);

@@ -232,7 +232,7 @@ fn fixed(model: &Model, texts: &[String]) -> Result<Arguments, String> {
     let parts = texts.iter().map(|pair| Part::of(pair));
     let given = pairs(parts, "p=0.01").map_err(|error| error.to_string())?;
     let fixed = model.arguments(given).map_err(|error| error.to_string())?;
-    Ok(fixed.stopped_when(here().stop()))
+    Ok(fixed.stopped_when(here().stopped()))
 }
 
 /// Prints each note once as a warning, with the number of points concerned.

@@ -182,7 +182,7 @@ pub(crate) fn carry_out(
     let runs = sweep.runs();
     let work = Work::new(runs, "runs");
     let threads = rayon::current_num_threads();
-    let sweep = sweep.clone().ends_when(here().stop());
+    let sweep = sweep.clone().ends_when(here().stopped());
     let ran = sweep.run(&Files::here(), threads, done, |record| {
         let new = record.runs.len() as u64;
         work.advance(new);

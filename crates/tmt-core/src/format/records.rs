@@ -81,7 +81,7 @@ impl Value {
         self.cell().text()
     }
 
-    /// The value without text of its own.
+    /// Borrows the value.
     #[must_use]
     pub fn cell(&self) -> Cell<'_> {
         match self {
@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// A value of a row of a table, which has its text.
+/// A value that borrows its text from the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
     /// A truth value.
@@ -138,7 +138,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The value with a text of its own.
+    /// An owned copy.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {

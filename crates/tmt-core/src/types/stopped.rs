@@ -32,7 +32,7 @@ impl Stopped {
         Self(Ask::Call(asked))
     }
 
-    /// As soon as `flag` is set, on whichever thread the work is.
+    /// As soon as `flag` is set; may be asked on any thread.
     #[must_use]
     pub const fn by(flag: &'static AtomicBool) -> Self {
         Self(Ask::Flag(flag))

@@ -20,11 +20,15 @@ fn one(sequence: &Sequence, name: &str) -> Fit {
     fits.into_iter().next().unwrap()
 }
 
-/// For each parameter, in how many of the traces of seeds 1 … 100 the truth is within two standard errors.
+/// Traces of [`coverage`], of seeds from 1.
+fn traces() -> u32 {
+    depth(50, 100)
+}
+
+/// For each parameter, in how many of the traces the truth is within two standard errors.
 fn coverage(spec: &str, name: &str, truth: &[f64], slots: u64) -> Vec<u32> {
     let mut within = vec![0; truth.len()];
-    let traces = depth(50, 100);
-    for seed in 1..=traces {
+    for seed in 1..=u64::from(traces()) {
         let fit = one(&trace(spec, seed, slots), name);
         for ((parameter, truth), within) in fit.parameters.iter().zip(truth).zip(&mut within) {
             let error = parameter
@@ -62,9 +66,7 @@ fn parameters_are_within_two_standard_errors() {
     ] {
         let within = coverage(spec, name, truth, slots);
         assert!(
-            within
-                .iter()
-                .all(|count| 100 * count >= 88 * depth(50, 100)),
+            within.iter().all(|count| 100 * count >= 88 * traces()),
             "{spec}: {within:?}"
         );
     }

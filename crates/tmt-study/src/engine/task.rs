@@ -194,7 +194,7 @@ impl Task {
         });
         let runs = runs.collect();
         if shared.stopped() {
-            return Err(is_stopped());
+            return Err(stopped_error());
         }
         Ok(Record {
             cell: self.cell,
@@ -237,7 +237,7 @@ impl Task {
                 run.total = fields(&outcome);
                 record.warnings = outcome.remarks().to_vec();
             }
-            Err(ModelError::Stopped) => return Err(is_stopped()),
+            Err(ModelError::Stopped) => return Err(stopped_error()),
             Err(error) => run.error = Some(error.to_string()),
         }
         record.runs.push(run);
@@ -317,7 +317,7 @@ impl Task {
 }
 
 /// The error of a cell that was stopped, which has no record.
-fn is_stopped<E>() -> Error<E> {
+fn stopped_error<E>() -> Error<E> {
     Error::Storage(ExperimentError::Stopped.to_string())
 }
 

@@ -7,8 +7,9 @@ use fluid_tcp::experiment::InMemory;
 use super::*;
 use crate::plan::Draft;
 
-/// Questions of the cells of a plan whether they shall end, and after how many the answer is yes.
+/// Questions of the cells of a plan whether they shall end.
 static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Questions after which the answer is yes.
 static BEFORE: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// The records, whether the sweep has failed, and how many times it asked, if the answer is yes after `before` questions.
@@ -53,4 +54,18 @@ fn a_stop_ends_a_cell_that_measures_a_code_within_it() {
         assert_eq!(error.as_deref(), Some("stopped before its end"));
         assert_eq!(records, all[..whole]);
     }
+}
+
+/// Closed forms are too short to ask within a cell.
+#[test]
+fn a_stop_ends_a_sweep_before_its_next_cell() {
+    let plan =
+        "model = \"relation15\"\nq = [0.1, 0.01]\nT0 = 1\nmu = 455\ntau = 0.5\nb = 1\nN = 5\n";
+    let plan = Draft::parse(plan).unwrap();
+    let plan = plan.plan(&mut |_| Ok(None)).unwrap();
+    let sweep = Sweep::new(&plan).unwrap();
+    assert_eq!(sweep.cells().len(), 2);
+    let stopped = sweep.ends_when(Stopped::when(|| true));
+    let error = stopped.collect(&InMemory, 1).err();
+    assert_eq!(error.unwrap().to_string(), "stopped before its end");
 }

@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// Seed of a run, and its start as bits.
 pub(super) type Draw = (Option<i64>, Option<u64>);
 
-/// Rows in groups that share a name, or values.
+/// Groups of rows; the rows of a group have one name, or equal values in some columns.
 #[derive(Debug, Default)]
 pub struct Groups {
     /// What the rows of each group share, in the order of their first rows.
@@ -55,6 +55,11 @@ impl Groups {
             ..Group::default()
         };
         all.map(group).collect()
+    }
+
+    /// Number of rows, those in no group included.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Puts the next row of the table into the group `name`, or into no group.

@@ -45,13 +45,8 @@ impl Values {
                 }
                 let n = to_f64(cells.len() as u64);
                 let mean = |place: usize| cells.iter().map(|cell| cell[place].1).sum::<f64>() / n;
-                Self::ByRun(
-                    (0..)
-                        .map(mean)
-                        .zip(first)
-                        .map(|(mean, run)| (*run, mean))
-                        .collect(),
-                )
+                let runs = first.iter().enumerate();
+                Self::ByRun(runs.map(|(place, run)| (*run, mean(place))).collect())
             }
             _ => {
                 let values = |cell: Vec<(i64, f64)>| cell.into_iter().map(|(_, value)| value);

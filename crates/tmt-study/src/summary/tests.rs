@@ -217,3 +217,38 @@ fn the_rows_of_tcp_alone_are_one_cell_whose_total_has_rows_of_its_own() {
     assert_eq!(means.collect::<Vec<_>>(), [30.0, 15.0]);
     assert_eq!((summary.groups[0].cells, summary.groups[0].runs), (1, 2));
 }
+
+#[test]
+fn groups_by_name_have_the_means_of_groups_by_a_column() {
+    let table = table(&[
+        (0, 0, "a", Some(1.0)),
+        (1, 0, "b", Some(4.0)),
+        (0, 1, "a", Some(2.0)),
+        (1, 1, "b", Some(7.0)),
+    ]);
+    let groups = |rows: usize| {
+        let mut groups = Groups::default();
+        for row in 0..rows {
+            let name = table.value(row, "cc").map(Cell::text);
+            groups.add(name.as_deref());
+        }
+        groups
+    };
+    let by = ["cc".to_owned()];
+    let metrics = ["goodput_bps".to_owned()];
+    let summary = summarise(&table, &by, &metrics, Some("cc=a")).unwrap();
+    let named = of_named(&table, groups(4), "goodput_bps", Some("a")).unwrap();
+    assert_eq!(named.len(), 2);
+    for (named, group) in named.iter().zip(&summary.groups) {
+        assert_eq!(
+            (&named.by, &named.means, &named.differences),
+            (&group.by, &group.means, &group.differences)
+        );
+    }
+    let error = |rows, against| {
+        let found = of_named(&table, groups(rows), "goodput_bps", against);
+        found.unwrap_err().to_string()
+    };
+    assert!(error(3, None).contains("found 3 rows in groups, expected the 4"));
+    assert!(error(4, Some("c")).contains("found no group 'c'"));
+}

@@ -56,7 +56,7 @@ pub(super) struct Flags {
 pub(super) fn run(flags: &Flags) -> Outcome {
     let arguments = arguments(&flags.keys).map_err(Failure::usage)?;
     let es_n0_db = es_n0_db(&flags.es_n0).map_err(Failure::usage)?;
-    let arguments = arguments.stopped_when(here().stop());
+    let arguments = arguments.stopped_when(here().stopped());
     let settings =
         settings(&arguments, &flags.code).map_err(|refused| Failure::usage(refused.to_string()))?;
     let mut output = Output::create(flags.output.as_deref())?;

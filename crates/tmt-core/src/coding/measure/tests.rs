@@ -180,6 +180,7 @@ fn every_code_interleaver_and_receiver_decodes_a_strong_signal() {
             Interleaver::Block(7),
         ] {
             let decisions = [Decision::Hard, Decision::Quantised, Decision::Unquantised];
+            // Unquantised decisions are the slowest, and decode as the quantised ones.
             for decision in &decisions[..depth(2, 3)] {
                 let decision = *decision;
                 if interleaver == Interleaver::Ideal && decision != Decision::Hard {

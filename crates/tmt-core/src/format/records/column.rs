@@ -33,7 +33,7 @@ enum Values {
     Reals(Vec<f64>),
     /// Whole numbers; [`NO_WHOLE`] for none.
     Wholes(Vec<i64>),
-    /// Values of different types, and texts.
+    /// Values of different types, texts, and numbers that stand for no value.
     Each(Vec<Option<Value>>),
     /// The only value, and the rows that have it, in order.
     Common(Value, Vec<Range<usize>>),
@@ -41,10 +41,10 @@ enum Values {
     Different,
 }
 
-/// A number that is none, by its bits: no value of a column of real numbers.
+/// Bits of the NaN that stands for a row without a value in a column of real numbers.
 const GAP: u64 = 0x7ff8_6761_7000_0000;
 
-/// No value of a column of whole numbers.
+/// Stands for a row without a value in a column of whole numbers.
 const NO_WHOLE: i64 = i64::MIN;
 
 /// Most stretches of rows with one value before each row has a place of its own.
@@ -64,7 +64,7 @@ struct Repeated {
 /// Place of the value of each row.
 #[derive(Debug)]
 enum Places {
-    /// Ends of stretches of rows with one place.
+    /// Rows in a row with one place: where they end, exclusive, and the place.
     Stretches(Vec<(usize, u16)>),
     Each(Vec<u16>),
 }
@@ -100,7 +100,7 @@ impl Places {
         }
     }
 
-    /// Gives the rows up to `end` the place.
+    /// Gives the rows from the length to before `end` this place.
     fn extend(&mut self, end: usize, place: u16) {
         if end <= self.len() {
             return;
@@ -401,7 +401,7 @@ mod tests {
             }));
             // The bits of gaps are values, too.
             let reals = [0.0, -0.0, f64::NAN, 1.5, f64::INFINITY, f64::from_bits(GAP)];
-            let then = given.into_iter().map(|(gap, kind, number)| (gap, match (kind + u8::from(is_real)) % kinds {
+            let then = given.into_iter().map(|(gap, kind, number)| (gap, match (kind % kinds + u8::from(is_real)) % 4 {
                 0 => Value::Whole(if number > 4 { NO_WHOLE } else { number }),
                 1 => Value::Real(reals[usize::try_from(number).unwrap()]),
                 2 => Value::Text(number.to_string()),
