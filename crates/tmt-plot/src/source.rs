@@ -313,7 +313,7 @@ impl Source {
     /// for a row without an interval. `None` without these columns.
     ///
     /// # Errors
-    /// A value that is no number.
+    /// A value that is not a number.
     pub fn halves_of_ours(&self) -> Result<Option<Vec<f64>>, PlotError> {
         if !ENDS_OF_OURS.iter().all(|name| self.has(name)) {
             return Ok(None);

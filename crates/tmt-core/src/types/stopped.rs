@@ -17,14 +17,14 @@ pub struct Stopped(Ask);
 #[derive(Debug, Clone, Copy, Default)]
 enum Ask {
     #[default]
-    Nobody,
+    Never,
     Call(fn() -> bool),
     Flag(&'static AtomicBool),
 }
 
 impl Stopped {
     /// Never.
-    pub const NEVER: Self = Self(Ask::Nobody);
+    pub const NEVER: Self = Self(Ask::Never);
 
     /// As soon as `asked` says so.
     #[must_use]
@@ -42,7 +42,7 @@ impl Stopped {
     #[must_use]
     pub fn now(self) -> bool {
         match self.0 {
-            Ask::Nobody => false,
+            Ask::Never => false,
             Ask::Call(asked) => asked(),
             Ask::Flag(flag) => flag.load(Ordering::Relaxed),
         }

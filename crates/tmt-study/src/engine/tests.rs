@@ -32,7 +32,7 @@ fn stopped_after(plan: &Plan, before: u64) -> (Vec<Record>, Option<String>, u64)
     )
 }
 
-/// Each cell decodes many words, and asks before each. What was stopped is no record: the next run with `--resume` measures it.
+/// Each cell decodes many words, and asks before each. A stopped cell leaves no record: the next run with `--resume` measures it.
 #[test]
 fn a_stop_ends_a_cell_that_measures_a_code_within_it() {
     let plan = "model = \"ser-measured\"\nscheme = \"rs\"\necn0_db = [5.0, 5.5]\nevents = 300\n";

@@ -17,7 +17,7 @@ pub(super) type Draw = (Option<i64>, Option<u64>);
 /// Groups of rows; the rows of a group have one name, or equal values in some columns.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// What the rows of each group share, in the order of their first rows.
+    /// Name or values of each group, in the order of their first rows.
     values: Vec<Vec<String>>,
     /// First row of each group.
     firsts: Vec<usize>,
@@ -34,7 +34,13 @@ impl Groups {
         for row in 0..table.len() {
             let is_alike = |other: usize| {
                 let mut columns = by.iter().flatten();
-                columns.all(|column| column.value(other) == column.value(row))
+                // Equal numbers of two texts, 0 and −0, are two values, wherever their rows are.
+                columns.all(|column| match (column.value(other), column.value(row)) {
+                    (Some(Cell::Real(one)), Some(Cell::Real(other))) => {
+                        one.to_bits() == other.to_bits()
+                    }
+                    (one, other) => one == other,
+                })
             };
             // Rows of a group are neighbours, mostly.
             let known = row.checked_sub(1).filter(|before| is_alike(*before));

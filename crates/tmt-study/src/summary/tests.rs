@@ -252,3 +252,22 @@ fn groups_by_name_have_the_means_of_groups_by_a_column() {
     assert!(error(3, None).contains("found 3 rows in groups, expected the 4"));
     assert!(error(4, Some("c")).contains("found no group 'c'"));
 }
+
+#[test]
+fn a_group_does_not_depend_on_the_order_of_its_rows() {
+    // Zero and minus zero are equal numbers, and two texts.
+    let of = |values: &[f64]| {
+        let mut table = Table::default();
+        for (cell, value) in (0..).zip(values) {
+            table.row([
+                ("cell", Some(Value::Whole(cell))),
+                ("offset_db", Some(Value::Real(*value))),
+                ("run", Some(Value::Whole(0))),
+                ("flow", Some(Value::Whole(0))),
+                ("goodput_bps", Some(Value::Real(1.0))),
+            ]);
+        }
+        means(&table, &["offset_db"]).len()
+    };
+    assert_eq!(of(&[0.0, -0.0, 1.0]), of(&[0.0, 1.0, -0.0]));
+}
