@@ -276,6 +276,71 @@ fn the_command_of_figures_makes_their_document_again() {
     }
 }
 
+/// A result may have the name of a parameter: it is a result, unless it repeats what was given.
+#[test]
+fn a_result_with_the_name_of_a_parameter_is_a_result() {
+    let folder = Folder::new();
+    let model = "-q model ser scheme=rs n=255 --sweep ebn0_db=4,5,6";
+    for format in ["json", "csv"] {
+        let file = format!("model.{format}");
+        let command = format!("{model} --{format} -o {file}");
+        tmt(&command).within(&folder).run().ok();
+        let of_model = page(&folder, &file);
+        let found: serde_json::Value = serde_json::from_str(data(&of_model)).unwrap();
+        let has = |of: &str, label: &str| {
+            let mut all = found[of].as_array().unwrap().iter();
+            all.any(|one| one["label"] == label)
+        };
+        assert!(has("metrics", "rate") || format == "csv", "{file}");
+        assert!(
+            has("keys", "key.rate") && !has("keys", "key.Eb/N0"),
+            "{file}"
+        );
+        assert_eq!(has("keys", "Eb/N0"), format == "json");
+        assert!(
+            answer(&of_model)
+                .contains("The bit error rate goes from 0.004161 at Ec/N0 5.418 dB, Eb/N0 6 dB"),
+            "{}",
+            answer(&of_model)
+        );
+    }
+}
+
+/// One fitted model is compared with no other, so its criterion is no answer by itself.
+#[test]
+fn the_only_model_of_a_fit_has_won_nothing() {
+    let folder = Folder::new();
+    tmt("-q synth --channel bernoulli:0.05 --rate 1Mbps --lldu 100B --duration 2s --decode-delay 1ms --seed 3 -o phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("-q fit --model bernoulli --json phy.csv -o fit.json")
+        .within(&folder)
+        .run()
+        .ok();
+    let found = page(&folder, "fit.json");
+    assert!(
+        answer(&found)
+            .starts_with("bernoulli is the only row, compared with no other: its BIC is "),
+        "{}",
+        answer(&found)
+    );
+}
+
+/// Statements say yes or no, which a verdict does better than a chart.
+#[test]
+fn statements_are_in_the_table_and_not_in_charts() {
+    let folder = Folder::new();
+    let pairs = "row,quantity,unit,verdict,published,ours\na,page time,s,ok,1,2\nb,statement,,held,1,1\nc,statement,s,held,1,2\n";
+    folder.write("pairs.csv", pairs);
+    let found = page(&folder, "pairs.csv");
+    let found: serde_json::Value = serde_json::from_str(data(&found)).unwrap();
+    assert_eq!(found["pair"]["statements"], serde_json::json!([1]));
+    let picture = tmt("plot pairs.csv").within(&folder).run().ok();
+    let picture = String::from_utf8(picture.stdout).unwrap();
+    assert!(picture.contains("1 statement not drawn."), "{picture}");
+}
+
 /// Several decades need a logarithmic scale; it is chosen for each quantity.
 #[test]
 fn published_values_of_several_decades_have_a_logarithmic_scale() {
@@ -645,7 +710,7 @@ fn rows_over_a_time_or_a_number_have_no_winner() {
     folder.write("over.csv", "cn0_db,best,goodput_bps\n62,a,1e6\n70,b,2e6\n");
     assert_eq!(
         answer(&page(&folder, "over.csv")),
-        "The goodput goes from 1 Mbps at cn0 62 dB, a to 2 Mbps at cn0 70 dB, b (no interval), of 2 rows."
+        "The goodput goes from 1 Mbps at C/N0 62 dB, a to 2 Mbps at C/N0 70 dB, b (no interval), of 2 rows."
     );
 }
 

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::types::named::suggestion;
 
-pub use key::{Arguments, Domain, Key, Value};
+pub use key::{Arguments, Domain, KEY_PREFIX, Key, Value};
 pub use outcome::{Outcome, Quantity};
 
 /// Registry of the models of the link and of codes. Those of TCP are in `fluid_tcp::model`.

@@ -4,6 +4,7 @@ mod read;
 
 use serde_json::{Map, Value as Json};
 use tmt_core::format::records::{Cell, Records, Value, cells};
+use tmt_core::model::KEY_PREFIX;
 use tmt_core::named::suggestion;
 use tmt_core::types::Slot;
 
@@ -44,7 +45,7 @@ const ENDS: [(&str, Unit, f64); 9] = [
 ];
 
 /// Columns whose name does not say what they are: label and unit.
-const NAMED: [(&str, &str, Unit); 11] = [
+const NAMED: [(&str, &str, Unit); 18] = [
     ("cwnd", "cwnd", Unit::Packets),
     ("ssthresh", "ssthresh", Unit::Packets),
     ("in_flight", "in flight", Unit::Packets),
@@ -53,7 +54,14 @@ const NAMED: [(&str, &str, Unit); 11] = [
     ("rtt", "RTT", Unit::Seconds),
     ("rto", "RTO", Unit::Seconds),
     ("es_n0", "Es/N0", Unit::Decibels),
+    ("ebn0", "Eb/N0", Unit::Decibels),
+    ("ecn0", "Ec/N0", Unit::Decibels),
+    ("cn0", "C/N0", Unit::Decibels),
+    ("ber", "bit error rate", Unit::None),
+    ("ser", "segment error rate", Unit::None),
     ("cc", "congestion control", Unit::None),
+    ("aic", "AIC", Unit::None),
+    ("bic", "BIC", Unit::None),
     ("tx_time", "transmission time", Unit::Seconds),
     ("decode_delay", "decoding delay", Unit::Seconds),
 ];
@@ -227,6 +235,18 @@ impl Source {
         self.params.get(name).unwrap_or(&Json::Null)
     }
 
+    /// Whether a column holds values of a setting of the document, rather than results. A result may have the name of a setting, whose
+    /// column is then marked.
+    #[must_use]
+    pub fn is_setting(&self, column: &str) -> bool {
+        let is_result = || {
+            self.table
+                .column(&format!("{KEY_PREFIX}{column}"))
+                .is_some()
+        };
+        column.starts_with(KEY_PREFIX) || !self.param(column).is_null() && !is_result()
+    }
+
     /// Whether there is a column of this name, or one that is a time of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
@@ -327,6 +347,12 @@ impl Source {
         Ok(Some(halves.collect()))
     }
 
+    /// Whether a row of published values and ours says yes or no, by its verdict; its numbers are 0 or 1.
+    #[must_use]
+    pub fn is_statement(&self, row: usize) -> bool {
+        self.text(row, "quantity") == "statement" && self.text(row, "unit").is_empty()
+    }
+
     /// Whether all values of a column are numbers.
     #[must_use]
     pub fn is_number(&self, column: &str) -> bool {
@@ -386,9 +412,11 @@ fn beside_rows(results: &Json) -> Json {
         .collect()
 }
 
-/// A row whose nested objects are columns of their own.
+/// A row whose nested objects are columns of their own. A parameter with the name of a result is named as in the CSV of models.
 fn flat(row: Map<String, Json>) -> Map<String, Json> {
     let mut all = Map::new();
+    let results = row.get("result").and_then(Json::as_object).cloned();
+    let is_result = |key: &str| results.as_ref().is_some_and(|all| all.contains_key(key));
     for (name, value) in row {
         match value {
             Json::Object(inner) if inner.contains_key("mean") => {
@@ -399,6 +427,13 @@ fn flat(row: Map<String, Json>) -> Map<String, Json> {
                     };
                     all.insert(name, value);
                 }
+            }
+            Json::Object(inner) if name == "params" => {
+                let named = inner.into_iter().map(|(key, value)| match is_result(&key) {
+                    true => (format!("{KEY_PREFIX}{key}"), value),
+                    false => (key, value),
+                });
+                all.extend(named);
             }
             Json::Object(inner) => all.extend(inner),
             value => {

@@ -72,7 +72,7 @@ function study() {
     const { quantity, order } = data.pair;
     const textOf = (place, row) => (place === null ? "" : keys[place].values[keys[place].index[row]]);
     const groups = new Map();
-    for (const row of found) {
+    for (const row of found.filter((one) => !data.pair.statements.includes(one))) {
       const id = unit(textOf(quantity, row) || "published and ours", textOf(data.pair.unit, row));
       if (!groups.has(id)) groups.set(id, []);
       groups.get(id).push(row);

@@ -102,7 +102,7 @@ pub fn better(column: &str) -> Better {
     let has = |words: &[&str]| words.iter().any(|word| column.contains(word));
     if has(&MORE) {
         Better::More
-    } else if has(&LESS) || column.contains("rtt") {
+    } else if has(&LESS) || column.contains("rtt") || ["ber", "ser"].contains(&column) {
         Better::Less
     } else {
         Better::Unknown
@@ -115,8 +115,14 @@ impl Key {
     pub fn of(column: &str, texts: Vec<String>, numbers: Option<Vec<f64>>) -> Self {
         let quantity = Quantity::of(column);
         let scaled = |number| number * quantity.factor;
+        let label = heading(column);
         Self {
-            label: heading(column),
+            // A column that is no parameter of a sweep ends in its unit.
+            label: if label == column.replace('_', " ") {
+                quantity.label.clone()
+            } else {
+                label
+            },
             texts,
             numbers: numbers.map(|numbers| numbers.into_iter().map(scaled).collect()),
             unit: quantity.unit,

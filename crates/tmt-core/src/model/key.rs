@@ -53,6 +53,9 @@ pub enum Domain {
     Word(&'static [&'static str]),
 }
 
+/// Prefix of the column of a key in a table whose results have one of its name, too.
+pub const KEY_PREFIX: &str = "key.";
+
 /// A key of a model, with its default and domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {

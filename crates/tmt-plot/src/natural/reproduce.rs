@@ -62,7 +62,19 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
     }
     let mut quantities: Vec<String> = Vec::new();
     let mut panels: Vec<Panel> = Vec::new();
-    for row in 0..source.table.len() {
+    let mut rows: Vec<usize> = (0..source.table.len()).collect();
+    let (statements, values) = rows
+        .iter()
+        .partition::<Vec<usize>, _>(|row| source.is_statement(**row));
+    // Dots at 1 and 1 say less than a verdict.
+    if !statements.is_empty() && !values.is_empty() {
+        notes.push(format!(
+            "{} not drawn.",
+            counted(statements.len(), "statement")
+        ));
+        rows = values;
+    }
+    for row in rows {
         let quantity = word(source, row, "quantity").unwrap_or_else(|| "value".to_owned());
         let place = quantities
             .iter()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use tmt_core::format::records::{Cell, Records};
+use tmt_core::model::KEY_PREFIX;
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
@@ -28,6 +29,18 @@ fn is_half(name: &str) -> bool {
         || ENDS_OF_OURS.contains(&name)
 }
 
+/// Whether a column has a setting that a result of its name repeats, such as an energy that was given: the result stands for both.
+fn is_repeated(table: &Records, setting: &str) -> bool {
+    let Some(result) = setting.strip_prefix(KEY_PREFIX) else {
+        return false;
+    };
+    let both = [setting, result].map(|name| table.column(name));
+    let [Some(setting), Some(result)] = both else {
+        return false;
+    };
+    (0..table.len()).all(|row| setting.value(row) == result.value(row))
+}
+
 /// The page of rows as they are: documents, tables of TCP, foreign tables.
 pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> {
     let table = &source.table;
@@ -41,7 +54,17 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
         if column == "version" || is_half(column) {
             continue;
         }
-        let is_given = source.is_number(column) && !source.param(column).is_null();
+        // A result that repeats a setting, as an energy that was given, stands for it.
+        let marked = format!("{KEY_PREFIX}{column}");
+        let repeats = |other: &str| {
+            (0..table.len()).all(|row| table.value(row, column) == table.value(row, other))
+        };
+        if column.strip_prefix(KEY_PREFIX).is_some_and(repeats) {
+            continue;
+        }
+        let is_setting =
+            source.is_setting(column) || !source.param(column).is_null() && repeats(&marked);
+        let is_given = source.is_number(column) && is_setting;
         // What was given is no result: where it varies, it names the rows.
         if is_given && !varies(table, column) {
             continue;
@@ -63,6 +86,7 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
         (
             objective != Some(*column) && !is_pair,
             better(column) == Better::Unknown,
+            !varies(table, column),
         )
     });
     measured.truncate(METRICS);
@@ -85,7 +109,7 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
     let data = rows_as_they_are(source, &keys, &measured, step)?;
     page.answer = answer_of_rows(source, &data, name)?;
     page.data = data.json();
-    if let Some(pair) = pair(&keys, &data) {
+    if let Some(pair) = pair(source, step, &keys, &data) {
         page.data["pair"] = pair;
     }
     page.table = main_table(&data, "Rows");
@@ -172,9 +196,9 @@ fn rows_as_they_are(
     })
 }
 
-/// Of published values beside ours: the metrics to compare, the keys that say what is compared, and in which unit, and the rows
-/// that need a logarithmic axis. Scripts draw a chart for each.
-fn pair(keys: &[&str], data: &Dataset) -> Option<Json> {
+/// Of published values beside ours: the metrics to compare, the keys that say what is compared, and in which unit, the rows
+/// that need a logarithmic axis, and those that say yes or no. Scripts draw a chart for each of the others.
+fn pair(source: &Source, step: usize, keys: &[&str], data: &Dataset) -> Option<Json> {
     let metric = |name: &str| {
         let mut metrics = data.metrics.iter();
         metrics.position(|metric| metric.quantity.column == name)
@@ -190,11 +214,14 @@ fn pair(keys: &[&str], data: &Dataset) -> Option<Json> {
     }
     values.retain(|_, values| spans_decades(values.iter().copied()));
     let is_log = |row: &usize| values.contains_key(&title(*row));
+    // A chart of yes and no shows less than the verdicts in the table.
+    let is_statement = |row: &usize| source.is_statement(*row * step);
     Some(json!({
         "quantity": quantity,
         "unit": unit,
         "order": both.into_iter().chain(metric("theory")).collect::<Vec<_>>(),
         "log": (0..data.rows).filter(is_log).collect::<Vec<_>>(),
+        "statements": (0..data.rows).filter(is_statement).collect::<Vec<_>>(),
     }))
 }
 
@@ -269,19 +296,22 @@ fn answer_of_rows(source: &Source, data: &Dataset, name: &str) -> Result<String,
     } else {
         "no interval"
     };
+    let objective = natural::objective(source);
     if values.len() == 1 {
-        return Ok(format!(
-            "The {} is {} ({interval}).",
-            quantity.label,
-            value(most)
-        ));
+        let (label, value) = (&quantity.label, value(most));
+        return Ok(match only_name(source) {
+            Some(one) if objective.is_some() => format!(
+                "{one} is the only row, compared with no other: its {label} is {value} ({interval})."
+            ),
+            _ => format!("The {label} is {value} ({interval})."),
+        });
     }
-    let over = match natural::objective(source) {
+    let over = match objective {
         Some(_) => Vec::new(),
         None => independent(source, &quantity.column)?,
     };
     let (words, all) = names_of_row(source, &over);
-    if natural::objective(source).is_some() || over.is_empty() && words {
+    if objective.is_some() || over.is_empty() && words {
         let (best, word) = match better(&quantity.column) {
             Better::Less => (least, "lowest"),
             _ => (most, "highest"),
@@ -348,7 +378,10 @@ fn losses(source: &Source, name: &str) -> Result<String, ReportError> {
 fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportError> {
     let mut found = Vec::new();
     for column in source.table.names().take_while(|name| *name != metric) {
-        let is_name = ORDINALS.contains(&column) || is_half(column) || column == "version";
+        let is_name = ORDINALS.contains(&column)
+            || is_half(column)
+            || is_repeated(&source.table, column)
+            || column == "version";
         if is_name || better(column) != Better::Unknown || !source.is_number(column) {
             continue;
         }
@@ -389,6 +422,14 @@ fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
         words,
         over.chain(names.into_iter().map(str::to_owned)).collect(),
     )
+}
+
+/// The name of the only row: its first word.
+fn only_name(source: &Source) -> Option<String> {
+    let is_name =
+        |name: &&str| *name != "version" && !source.is_number(name) && !is_nested(source, name);
+    let name = source.table.names().find(is_name)?;
+    Some(shown(name, source.table.value(0, name)?))
 }
 
 /// The place of a row, by at most `most` of its columns.

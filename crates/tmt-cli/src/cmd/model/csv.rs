@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::model::{Model, Outcome as Answer, Quantity, Value};
+use tmt_core::model::{KEY_PREFIX, Model, Outcome as Answer, Quantity, Value};
 
 use super::{Point, models};
 use crate::exit::Outcome;
@@ -39,7 +39,7 @@ fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
     }
 }
 
-/// CSV of the points. A key with the name of a result is prefixed with `key.`.
+/// CSV of the points. A key with the name of a result has the prefix [`KEY_PREFIX`].
 pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
     // Ordered by the index of the result and of its element; one cell per point.
     let mut columns: BTreeMap<(usize, usize, String), Vec<String>> = BTreeMap::new();
@@ -55,7 +55,8 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
     let mut table = Table::of(points.iter().enumerate());
     for key in model.keys {
         let is_result = model.results.iter().any(|field| field.name == key.name);
-        let name = format!("{}{}", if is_result { "key." } else { "" }, key.name);
+        let prefix = if is_result { KEY_PREFIX } else { "" };
+        let name = format!("{prefix}{}", key.name);
         table = table.value(name, |(_, point)| {
             point.params.value(key).map(|value| value.to_string())
         });
