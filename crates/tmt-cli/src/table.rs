@@ -73,6 +73,9 @@ pub(crate) struct Table<R> {
     group: usize,
 }
 
+// A column is compiled once for every closure that fills it, of which there are hundreds: these bodies are loops, and the rest is code
+// that they share.
+
 /// A column with what it has of each row.
 struct Column {
     /// Name for programs, with its unit; `None` for people only.
@@ -84,6 +87,33 @@ struct Column {
     texts: Vec<String>,
     /// For programs.
     values: Vec<Value>,
+}
+
+impl Column {
+    fn of_numbers(label: String, show: Show, numbers: &[Option<f64>]) -> Self {
+        Self {
+            key: None,
+            label: Some(label),
+            side: Side::Right,
+            texts: numbers.iter().map(|number| show.text(*number)).collect(),
+            values: numbers.iter().map(|number| Value::from(*number)).collect(),
+        }
+    }
+
+    fn of_values(label: Option<String>, side: Side, values: Vec<Value>) -> Self {
+        let text = |value: &Value| match value {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Self {
+            key: None,
+            label,
+            side,
+            texts: values.iter().map(text).collect(),
+            values,
+        }
+    }
 }
 
 /// How the text of a column is set.
@@ -113,14 +143,12 @@ impl<R> Table<R> {
         show: Show,
         get: impl Fn(&R) -> N,
     ) -> Self {
-        let numbers: Vec<Option<f64>> = self.rows.iter().map(|row| get(row).into()).collect();
-        self.columns.push(Column {
-            key: None,
-            label: Some(label.into()),
-            side: Side::Right,
-            texts: numbers.iter().map(|number| show.text(*number)).collect(),
-            values: numbers.into_iter().map(Value::from).collect(),
-        });
+        let mut numbers = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            numbers.push(get(row).into());
+        }
+        self.columns
+            .push(Column::of_numbers(label.into(), show, &numbers));
         self
     }
 
@@ -197,19 +225,11 @@ impl<R> Table<R> {
         side: Side,
         get: impl Fn(&R) -> V,
     ) -> Self {
-        let values: Vec<Value> = self.rows.iter().map(|row| get(row).into()).collect();
-        let text = |value: &Value| match value {
-            Value::Null => "-".to_owned(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        self.columns.push(Column {
-            key: None,
-            label,
-            side,
-            texts: values.iter().map(text).collect(),
-            values,
-        });
+        let mut values = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            values.push(get(row).into());
+        }
+        self.columns.push(Column::of_values(label, side, values));
         self
     }
 
