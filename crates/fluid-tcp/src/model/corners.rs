@@ -1,6 +1,7 @@
 //! Every model with its keys at the ends of their domains, in random combinations.
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use test_support::depth;
 use tmt_core::model::{Domain, Key, Model, ModelError, Value};
 
@@ -74,14 +75,18 @@ proptest! {
     }
 }
 
-proptest! {
-    // Up to 1e8 cycles each.
-    #![proptest_config(ProptestConfig { cases: depth(2, 8), ..ProptestConfig::default() })]
-
-    #[test]
-    fn corners_of_drawn_models_have_an_answer_or_a_reason(
-        model in prop::sample::select(models(true)), picks in prop::collection::vec(0usize..1000, 15),
-    ) {
-        answer(model, &picks)?;
-    }
+/// A case takes seconds, up to 1e8 cycles, so that PROPTEST_CASES does not say how many.
+#[test]
+fn corners_of_drawn_models_have_an_answer_or_a_reason() {
+    let cases = ProptestConfig {
+        cases: depth(2, 50),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let drawn = (
+        prop::sample::select(models(true)),
+        prop::collection::vec(0usize..1000, 15),
+    );
+    let checked = TestRunner::new(cases).run(&drawn, |(model, picks)| answer(model, &picks));
+    checked.unwrap_or_else(|failure| panic!("{failure}"));
 }
