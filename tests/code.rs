@@ -3,7 +3,7 @@
 use crate::common::{Folder, rows, tmt};
 
 /// A measured question that a debug build answers soon.
-const MEASURED: &str = "code table --cn0 70,72dBHz --symbol-rate 2M --share 0.5 --code uncoded --code rs:239/223 \
+const MEASURED: &str = "code table --cn0 67,68dBHz --symbol-rate 2M --share 0.5 --code conv:7/8 --code conv:7/8+rs:239/223 \
                         rates=measured most_bits=300000 --csv";
 
 #[test]
@@ -90,7 +90,7 @@ fn kept_measurements_are_used_again_and_those_of_another_version_are_not() {
 #[test]
 fn undecided_codes_name_a_measurement_that_would_decide() {
     let ran = tmt(
-        "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 --code rs:239/223 --code rs:231/223 rates=measured most_bits=1000000",
+        "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 --code conv:7/8+rs:239/223 --code conv:7/8+rs:231/223 rates=measured most_bits=1000000",
     );
     let ran = ran.run().ok();
     let said: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -108,14 +108,14 @@ fn a_group_that_may_be_behind_or_ahead_has_no_end_of_its_margin_beyond_zero() {
         let ran = tmt(&format!("model code-order {text} --json")).run().ok();
         ran.json()["results"]["result"].clone()
     };
-    let open = results("first=concatenated second=rs cn0_db=69 rates=measured most_bits=300000");
+    let open = results("first=rs second=concatenated cn0_db=69 rates=measured most_bits=300000");
     let of = |name: &str| open[name].as_f64();
     assert_eq!(open["better"], "undecided");
     assert!(of("lead_bps_low").unwrap() < 0.0 && of("lead_bps_high").unwrap() > 0.0);
     assert!(of("lead_db").unwrap() < 0.0 && of("lead_db_low").unwrap() < 0.0);
     assert_eq!(of("lead_db_high"), None, "{open}");
     // The other way round everything has the other sign.
-    let turned = results("first=rs second=concatenated cn0_db=69 rates=measured most_bits=300000");
+    let turned = results("first=concatenated second=rs cn0_db=69 rates=measured most_bits=300000");
     assert_eq!(turned["lead_db"].as_f64(), of("lead_db").map(|db| -db));
     assert_eq!(turned["lead_db_low"].as_f64(), None);
     let lost = tmt("model code-order cn0_db=40").run().ok();

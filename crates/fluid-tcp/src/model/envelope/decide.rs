@@ -13,7 +13,7 @@ use tmt_core::coding::estimate::Estimate;
 use tmt_core::coding::measure::Settings;
 use tmt_core::coding::model::interleaver_of_theory;
 use tmt_core::coding::simulation::{Decision as Decider, Link};
-use tmt_core::coding::spec::{CodeSpec, Interleaver};
+use tmt_core::coding::spec::{CodeSpec, Interleaver, Outer};
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::{ModelError, ser};
 
@@ -39,7 +39,8 @@ const LONGER: u64 = 10;
 pub enum Rates<'a> {
     /// Equations (16), (17) and the union bound; without interval.
     ClosedForm,
-    /// Codes that are really decoded, at most as long as the settings say, whose Ec/N0 does not matter.
+    /// Codes that are really decoded, at most as long as the settings say, whose Ec/N0 does not matter; closed forms where they are exact,
+    /// for Reed-Solomon alone and no code.
     Measured(Settings, Measure<'a>),
 }
 
@@ -110,6 +111,13 @@ pub struct Ranged {
     pub high: f64,
 }
 
+impl Ranged {
+    /// Whether the interval is at most as wide as the figure is large, so that a longer measurement tells little more.
+    fn is_clear(self) -> bool {
+        self.high - self.low <= self.value.abs()
+    }
+}
+
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -142,6 +150,8 @@ struct Contender {
     side: usize,
     carrier: Carrier,
     closed: ser::Code,
+    /// dB by which the closed form may be off; 0 where it is exact.
+    trust_db: f64,
 }
 
 impl Contender {
@@ -159,10 +169,19 @@ impl Contender {
         self.closed.errors_at(self.carrier.ecn0_db() + more).segment
     }
 
-    /// The most that `path` can give by closed forms with `more` dB, bit/s. It costs little.
+    /// The most that `path` can give with `more` dB, bit/s, as far as closed forms tell. It costs little.
     fn most(&self, path: &Path, more: f64) -> f64 {
-        path.bound(self.mu(), self.theory(more)) * self.rate()
+        path.bound(self.mu(), self.theory(self.trust_db + more)) * self.rate()
     }
+}
+
+/// Whether the closed form of a code is exact over white noise: without a convolutional code bits are wrong independently, and a
+/// decoder of Reed-Solomon corrects just the words with few enough wrong symbols (eq. (16)). No measurement would tell more.
+const fn is_exact(code: &CodeSpec) -> bool {
+    matches!(
+        (code.inner, code.outer),
+        (None, None | Some(Outer::ReedSolomon { .. }))
+    )
 }
 
 /// The highest value of each side.
@@ -207,9 +226,7 @@ impl Question<'_> {
     /// No codes, a code whose decoder refuses it, or as [`Path::goodput`].
     pub fn answer(&self) -> Result<Decision, ModelError> {
         let all = self.all()?;
-        let mut offers = self.race(&self.contenders(&all)?)?;
-        // The order of the codes decides ties.
-        offers.sort_by(|(_, a), (_, b)| b.goodput.bits().total_cmp(&a.goodput.bits()));
+        let offers = self.race(&self.contenders(&all)?)?;
         let offers_only: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
         let mut decision = Decision {
             is_decided: is_decided(&offers_only),
@@ -219,24 +236,18 @@ impl Question<'_> {
             enough: None,
         };
         if let (Some(a), Some(b)) = (decision.offers.first(), decision.next()) {
-            let low = Sides::of(&decision.offers, |offer| offer.low);
             let high = Sides::of(&decision.offers, |offer| offer.high);
             let next = Ranged {
                 value: b.goodput.bits(),
-                low: low.get(b.side),
+                low: b.low,
                 high: high.get(b.side),
-            };
-            let ahead = Ranged {
-                value: a.goodput.bits() - next.value,
-                low: low.get(a.side) - next.high,
-                high: high.get(a.side) - next.low,
             };
             let first: Vec<Contender> = match self.sides {
                 Some(_) => all.iter().copied().filter(|of| of.side == a.side).collect(),
                 None => offers.iter().take(1).map(|(first, _)| *first).collect(),
             };
             decision.ahead_db = self.margin(&first, next)?;
-            decision.ahead_bps = Some(ahead);
+            decision.ahead_bps = lead(&decision.offers);
         }
         if !decision.is_decided {
             decision.enough = self.enough(&offers)?;
@@ -244,10 +255,11 @@ impl Question<'_> {
         Ok(decision)
     }
 
-    /// dB by which closed forms may be off. They are those of soft decisions.
-    fn trust_db(&self) -> f64 {
+    /// dB by which the closed form of a code may be off. It is that of soft decisions.
+    fn trust_db(&self, code: &CodeSpec) -> f64 {
         match self.rates {
             Rates::ClosedForm => 0.0,
+            Rates::Measured(..) if is_exact(code) => 0.0,
             Rates::Measured(settings, _) if settings.link.decision == Decider::Hard => HARD_DB,
             Rates::Measured(..) => TRUST_DB,
         }
@@ -272,6 +284,7 @@ impl Question<'_> {
                         interleaver,
                         ..code.closed_form(code.segment_bytes())
                     },
+                    trust_db: self.trust_db(code),
                 });
             }
         }
@@ -283,8 +296,7 @@ impl Question<'_> {
 
     /// Those that can be the best of the best two sides, by closed forms.
     fn contenders(&self, all: &[Contender]) -> Result<Vec<Contender>, ModelError> {
-        let trust = self.trust_db();
-        let most = all.iter().map(|of| (of.most(&self.path, trust), *of));
+        let most = all.iter().map(|of| (of.most(&self.path, 0.0), *of));
         let mut most: Vec<(f64, Contender)> = most.collect();
         most.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         // What sides give at least.
@@ -297,16 +309,15 @@ impl Question<'_> {
             if most < least.get(contender.side) {
                 continue;
             }
-            let norm = self
-                .path
-                .goodput(contender.mu(), contender.theory(-trust))?;
+            let lost = contender.theory(-contender.trust_db);
+            let norm = self.path.goodput(contender.mu(), lost)?;
             least.raise(contender.side, norm * contender.rate());
             kept.push(contender);
         }
         Ok(kept)
     }
 
-    /// Measures until one side is ahead, or as long as it may. Returns those that are still in the race.
+    /// Measures until one side is ahead by a clear lead, or as long as it may. Returns those that are still in the race, the best first.
     fn race(&self, contenders: &[Contender]) -> Result<Vec<(Contender, Offer)>, ModelError> {
         let mut offers = Vec::with_capacity(contenders.len());
         for contender in contenders {
@@ -315,8 +326,10 @@ impl Question<'_> {
         let mut bits = FIRST_BITS;
         loop {
             leave(&mut offers);
+            best_first(&mut offers);
             let now: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
-            if bits >= self.most_bits() || offers.len() <= 1 || is_decided(&now) {
+            let is_over = is_decided(&now) && lead(&now).is_none_or(Ranged::is_clear);
+            if bits >= self.most_bits() || offers.len() <= 1 || is_over {
                 return Ok(offers);
             }
             bits = self.longer(bits);
@@ -328,9 +341,21 @@ impl Question<'_> {
         }
     }
 
-    /// Which offers of a race are measured for longer: all, or of sides the best of each, and those of others that
-    /// reach the first.
+    /// Which offers of a race, the best first, are measured for longer: all, or of sides the best of each, and those of others that
+    /// reach the first. Once it is decided, the best two and those of their sides that may be better.
     fn due(&self, offers: &[Offer]) -> Vec<bool> {
+        if is_decided(offers) {
+            let mut best: Vec<Offer> = Vec::new();
+            let is_due = |offer: &Offer| match best.iter().find(|best| best.side == offer.side) {
+                Some(best) => offer.high > best.goodput.bits(),
+                None if best.len() < 2 => {
+                    best.push(*offer);
+                    true
+                }
+                None => false,
+            };
+            return offers.iter().map(is_due).collect();
+        }
         if self.sides.is_none() {
             return vec![true; offers.len()];
         }
@@ -363,15 +388,7 @@ impl Question<'_> {
     fn offer(&self, contender: &Contender, less: f64, most_bits: u64) -> Result<Offer, ModelError> {
         let ecn0_db = contender.carrier.ecn0_db() - less;
         let errors = match self.rates {
-            Rates::ClosedForm => {
-                let value = contender.theory(-less);
-                Estimate {
-                    value,
-                    low: value,
-                    high: value,
-                }
-            }
-            Rates::Measured(settings, measure) => {
+            Rates::Measured(settings, measure) if !is_exact(&contender.code) => {
                 let settings = Settings {
                     link: Link {
                         ecn0_db,
@@ -386,6 +403,14 @@ impl Question<'_> {
                     ..settings
                 };
                 measure(&contender.code, &settings)?.rate()
+            }
+            _ => {
+                let value = contender.theory(-less);
+                Estimate {
+                    value,
+                    low: value,
+                    high: value,
+                }
             }
         };
         self.at_errors(contender, ecn0_db, errors)
@@ -416,6 +441,35 @@ impl Question<'_> {
             high: rate * norm(errors.low)? * (1.0 + drawn),
         })
     }
+}
+
+/// How far the first side is ahead of the next, bit/s; the best offer of a side comes first. `None` without another side.
+fn lead(offers: &[Offer]) -> Option<Ranged> {
+    let first = offers.first()?;
+    let next = offers.iter().find(|offer| offer.side != first.side)?;
+    let high = Sides::of(offers, |offer| offer.high);
+    Some(Ranged {
+        value: first.goodput.bits() - next.goodput.bits(),
+        low: first.low - high.get(next.side),
+        high: high.get(first.side) - next.low,
+    })
+}
+
+/// Sorts sides by the goodput of their best offer. That is the one with the highest lower end: a code that was measured briefly without an
+/// error may look better, and be worse. The order of the codes decides ties.
+fn best_first(offers: &mut [(Contender, Offer)]) {
+    offers.sort_by(|(_, a), (_, b)| b.low.total_cmp(&a.low));
+    let mut best = Sides::default();
+    for (_, offer) in &*offers {
+        if best.get(offer.side) == f64::NEG_INFINITY {
+            best.raise(offer.side, offer.goodput.bits());
+        }
+    }
+    offers.sort_by(|(_, a), (_, b)| {
+        best.get(b.side)
+            .total_cmp(&best.get(a.side))
+            .then(a.side.cmp(&b.side))
+    });
 }
 
 /// Removes those that cannot be the best of the best two sides.

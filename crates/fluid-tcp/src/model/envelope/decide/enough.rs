@@ -5,7 +5,7 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 
-use super::{Contender, Offer, Question, Rates, is_decided};
+use super::{Contender, Offer, Question, Rates, is_decided, is_exact};
 
 /// Longest measurement that is thought of, bits: weeks on a core.
 const LONGEST: u64 = 10_000_000_000_000;
@@ -48,6 +48,10 @@ impl Question<'_> {
                 let mut expected = Vec::with_capacity(offers.len());
                 let mut events = settings.events;
                 for ((contender, offer), rate) in offers.iter().zip(&rates) {
+                    if is_exact(&contender.code) {
+                        expected.push(*offer);
+                        continue;
+                    }
                     let segments = to_f64(most_bits) / contender.closed.segment_bits();
                     let errors = floor_u64(segments * rate);
                     events = events.max(errors);

@@ -105,7 +105,7 @@ impl Question<'_> {
         };
         let mut left: Vec<(usize, Offer)> = Vec::new();
         for (place, contender) in first.iter().enumerate() {
-            if contender.most(&self.path, self.trust_db() - in_db(less)) >= target {
+            if contender.most(&self.path, -in_db(less)) >= target {
                 left.push((place, offer(place, FIRST_BITS)?));
             }
         }
