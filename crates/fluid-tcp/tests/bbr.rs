@@ -10,7 +10,7 @@ use tmt_core::types::{BitRate, Span, Time, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::{Link, Packet, Service, SyntheticLink, Usage};
 
-use crate::run;
+use crate::{any, run};
 
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);
@@ -290,7 +290,7 @@ fn the_rate_recovers_after_an_outage_of_a_minute() {
         };
         let setup = case.setup(false);
         let link = setup.synthetic_link(RATE, None).unwrap();
-        let report = run(&setup, Outage(link), &mut NoProbe).unwrap();
+        let report = run(&setup, any(Outage(link)), &mut NoProbe).unwrap();
         let delivered = to_f64(report.total.metrics.packets_delivered) * 12_000.0;
         // 60 s before the outage, and the 180 s after it except for the wait for the RTO, some 0.75 s doubled six times.
         let share = delivered / (to_f64(RATE.0) * (60.0 + 180.0 - 48.0));

@@ -17,7 +17,7 @@ pub(crate) mod tcp;
 
 use std::path::Path;
 
-use crate::run;
+use crate::{any, run};
 
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::Profile;
@@ -103,7 +103,7 @@ fn an_external_link_is_run_like_built_in_ones() {
         propagation: setup.rtt.half(),
         served: 0,
     };
-    let report = run(&setup, link, &mut NoProbe).unwrap();
+    let report = run(&setup, any(link), &mut NoProbe).unwrap();
     let (served, metrics) = (report.total.packets_served, &report.total.metrics);
     assert_eq!(metrics.packets_lost, served / 10);
     assert!(metrics.packets_delivered > 10_000, "{metrics:?}");

@@ -24,9 +24,15 @@ mod traced_hops;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{All, Probe};
 use fluid_tcp::simulation::{IntoRoute, RunError, Setup};
+use tmt_link::Link;
 
 /// The run of the library with a probe of any type: the event loop is then compiled once for each type of link, and not for each
 /// of both.
 fn run(setup: &Setup, route: impl IntoRoute, probe: &mut dyn Probe) -> Result<RunReport, RunError> {
     fluid_tcp::simulation::run(setup, route, &mut All(vec![probe]))
+}
+
+/// A link of a test. Those of all tests are one type, for the same reason.
+fn any(link: impl Link + 'static) -> Box<dyn Link> {
+    Box::new(link)
 }

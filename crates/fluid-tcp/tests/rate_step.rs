@@ -10,7 +10,7 @@ use tmt_core::types::{BitRate, Span, Time, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::{Link, Packet, Service, SyntheticLink, Usage};
 
-use crate::run;
+use crate::{any, run};
 
 /// 4 Mbit/s · 60 ms, in packets of 1500 B.
 const BDP: f64 = 20.0;
@@ -87,7 +87,7 @@ fn queue(cc: &str) -> f64 {
         (at(from), link.unwrap())
     });
     let mut queue = Queue(at(90), 0, 0);
-    run(&setup, Steps(link), &mut queue).unwrap();
+    run(&setup, any(Steps(link)), &mut queue).unwrap();
     to_f64(queue.1) / to_f64(queue.2) / BDP
 }
 

@@ -61,6 +61,24 @@ pub trait Link: Debug {
     fn usage(&self, end: Time) -> Usage;
 }
 
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn serve(&mut self, at: Time, packet: &Packet) -> Option<Service> {
+        (**self).serve(at, packet)
+    }
+
+    fn keeps_order(&self) -> bool {
+        (**self).keeps_order()
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        (**self).rate()
+    }
+
+    fn usage(&self, end: Time) -> Usage {
+        (**self).usage(end)
+    }
+}
+
 /// Use of a link during a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
