@@ -10,7 +10,7 @@ use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Datagram, Endpoint};
 use crate::simulation::metrics::Metrics;
-use crate::simulation::probe::NoProbe;
+use crate::simulation::probe::{All, NoProbe};
 use crate::simulation::{Setup, run};
 
 fn at(millis: u64) -> Time {
@@ -27,7 +27,10 @@ fn alone(text: &str) -> Metrics {
     let flow = app(text).flow(flow, Bytes(1500)).unwrap();
     let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
     let link = setup.synthetic_link(BitRate(2_000_000), None).unwrap();
-    run(&setup, link, &mut NoProbe).unwrap().flows.remove(0)
+    run(&setup, link, &mut All(vec![&mut NoProbe]))
+        .unwrap()
+        .flows
+        .remove(0)
 }
 
 #[test]
@@ -450,7 +453,9 @@ fn drawn_bursts_send_for_their_share_of_the_time() {
         );
         setup.seed = seed;
         let link = setup.synthetic_link(BitRate(2_000_000), None).unwrap();
-        let flows = run(&setup, link, &mut NoProbe).unwrap().flows;
+        let flows = run(&setup, link, &mut All(vec![&mut NoProbe]))
+            .unwrap()
+            .flows;
         [0, 1].map(|flow: usize| flows[flow].offered_bps)
     };
     let both = long(1);

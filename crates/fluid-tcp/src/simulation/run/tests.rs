@@ -7,7 +7,8 @@ use tmt_link::queue::Buffer;
 use super::*;
 use crate::endpoint::Endpoint;
 use crate::endpoint::Profile;
-use crate::simulation::probe::NoProbe;
+// Any probe in `All` is one type, so that these tests compile no event loop of their own.
+use crate::simulation::probe::{All, NoProbe};
 
 /// A probe that only makes the run report everything.
 struct Watching;
@@ -57,8 +58,8 @@ proptest! {
             setup.return_path.rate = return_rate.then_some(BitRate(100_000));
         }
         let link = || setup.synthetic_link(BitRate(rate), losses(Use::Forward).filter(|_| !split)).unwrap();
-        let watched = run(&setup, link(), &mut Watching);
-        prop_assert_eq!(run(&setup, link(), &mut NoProbe).unwrap(), watched.unwrap());
+        let watched = run(&setup, link(), &mut All(vec![&mut Watching]));
+        prop_assert_eq!(run(&setup, link(), &mut All(vec![&mut NoProbe])).unwrap(), watched.unwrap());
     }
 }
 
@@ -92,6 +93,9 @@ fn a_full_proxy_beside_its_senders_does_not_stop_the_clock() {
         setup.buffer = Buffer::Packets(200);
         setup.path.split = Some(crate::simulation::path::SplitWindow::Share);
         let link = setup.synthetic_link(BitRate(1_200_000), None).unwrap();
-        assert_eq!(run(&setup, link, &mut Limited::default()).err(), None);
+        assert_eq!(
+            run(&setup, link, &mut All(vec![&mut Limited::default()])).err(),
+            None
+        );
     }
 }
