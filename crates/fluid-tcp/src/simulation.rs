@@ -22,6 +22,6 @@ pub use beside::Side;
 pub use path::{Path, SplitAnnounce, SplitWindow};
 pub use recorded::RecordedLosses;
 pub(crate) use recorded::{Order, RecordedService, RecordedServices};
-pub use run::{IntoRoute, Route, RunError, run};
+pub use run::{IntoRoute, Route, RunError, run, run_timeline};
 pub(crate) use setup::entries;
 pub use setup::{Flow, Later, MakeHosts, Setup};

@@ -17,8 +17,8 @@ use std::iter::repeat_n;
 
 use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
-use tmt_link::Packet;
 use tmt_link::hop::{Attach as _, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied};
+use tmt_link::{Packet, TimelineLink};
 
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::TimerOutcome;
@@ -27,7 +27,7 @@ use crate::endpoint::{Ends, Outgoing, Source, Transmission};
 use crate::simulation::ack_filter;
 use crate::simulation::convergence::Convergence;
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{Probe, SenderEvent, Unwatched, Watched};
+use crate::simulation::probe::{All, Probe, SenderEvent, Unwatched, Watched};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::recorded::{RecordedLosses, RepeatedLink, Repeating};
 use crate::simulation::return_queue::ReturnQueue;
@@ -121,6 +121,18 @@ pub fn run<P: Probe>(
         }
         None => link.attach(&gateway, driver)?,
     }
+}
+
+/// As [`run`] over a timeline. The event loop is compiled here, not once more in the crate that calls it.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_timeline(
+    setup: &Setup,
+    link: TimelineLink,
+    probe: &mut dyn Probe,
+) -> Result<RunReport, RunError> {
+    run(setup, link, &mut All(vec![probe]))
 }
 
 /// Runs a setup over a gateway of any type.

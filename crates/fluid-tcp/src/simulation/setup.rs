@@ -8,11 +8,8 @@ use tmt_core::channel::Losses;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use super::ack_filter::AckFilter;
-use super::metrics::RunReport;
 use super::path::Path;
-use super::probe::{All, Probe};
 use super::recorded::RecordedLosses;
-use super::run::RunError;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Application, Context, Endpoint, Host, Make, Source};
 use tmt_link::hop::{GatewaySetup, Reporting, ReturnPath, SidePath};
@@ -367,18 +364,6 @@ impl Setup {
     pub fn timeline_link(&self, timeline: Timeline, lldus: u64) -> Option<TimelineLink> {
         let segmentation = Segmentation::whole(self.packet, lldus);
         TimelineLink::new(timeline, segmentation, self.rtt.half(), None, self.begin)
-    }
-
-    /// As [`run`](super::run) over a timeline. The event loop is compiled here, not once more in the crate that calls it.
-    ///
-    /// # Errors
-    /// Those of [`run`](super::run).
-    pub fn run_over(
-        &self,
-        link: TimelineLink,
-        probe: &mut dyn Probe,
-    ) -> Result<RunReport, RunError> {
-        super::run(self, link, &mut All(vec![probe]))
     }
 
     /// RTT between the sender of `flow` and the gateway.

@@ -6,7 +6,7 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Setup};
+use fluid_tcp::simulation::{Flow, Setup, run_timeline};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -162,7 +162,7 @@ fn tcp(timeline: Trace, end: &EndLine) -> Outcome<RunReport> {
     let link = setup
         .timeline_link(timeline.into(), lldus)
         .ok_or_else(|| Failure::failed("the timeline of the demo is too short for a packet"))?;
-    setup.run_over(link, &mut NoProbe).map_err(Failure::failed)
+    run_timeline(&setup, link, &mut NoProbe).map_err(Failure::failed)
 }
 
 /// Rows of CLIFT 2014, Table I, in the order of the quantities of the figure clift-table1, which has the printed values.

@@ -238,7 +238,7 @@ mod tests {
     use fluid_tcp::endpoint::Profile;
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
-    use fluid_tcp::simulation::{Flow, Setup};
+    use fluid_tcp::simulation::{Flow, Setup, run_timeline};
     use tmt_core::format::Options;
     use tmt_core::types::{Span, Time};
     use tmt_link::queue::Buffer;
@@ -283,7 +283,7 @@ mod tests {
         let period = looped.then(|| Span::from_secs(61));
         let whole = Segmentation::whole(setup.packet, 47);
         let link = TimelineLink::new(timeline.into(), whole, Span::ZERO, period, begin).unwrap();
-        setup.run_over(link, &mut NoProbe).unwrap()
+        run_timeline(&setup, link, &mut NoProbe).unwrap()
     }
 
     #[test]
