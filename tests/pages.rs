@@ -306,6 +306,44 @@ fn a_result_with_the_name_of_a_parameter_is_a_result() {
     }
 }
 
+/// Ends of intervals are intervals in documents of tmt; in other tables the names may mean something else.
+#[test]
+fn ends_of_intervals_of_a_document_are_no_results() {
+    let folder = Folder::new();
+    let row = |at: u64, high: u64| {
+        format!(r#"{{"at_db": {at}, "x_bps": 2, "x_bps_low": 1, "x_bps_high": {high}}}"#)
+    };
+    let rows = [row(1, 4), row(2, 1)].join(", ");
+    folder.write(
+        "x.json",
+        format!(r#"{{"schema": "tmt.model/1", "results": [{rows}]}}"#),
+    );
+    folder.write(
+        "x.csv",
+        "at_db,x_bps,x_bps_low,x_bps_high\n1,2,1,4\n2,2,1,1\n",
+    );
+    let metrics = |file: &str| {
+        let found: serde_json::Value = serde_json::from_str(data(&page(&folder, file))).unwrap();
+        found["metrics"].clone()
+    };
+    let found = metrics("x.json");
+    let has = |label: &str| {
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .position(|one| one["label"] == label)
+    };
+    let x = has("x").unwrap();
+    assert_eq!(
+        found[x]["halves"],
+        serde_json::json!([1.5, null]),
+        "{found}"
+    );
+    assert_eq!(has("x bps low"), None);
+    assert_eq!(metrics("x.csv").as_array().unwrap().len(), 4);
+}
+
 /// One fitted model is compared with no other, so its criterion is no answer by itself.
 #[test]
 fn the_only_model_of_a_fit_has_won_nothing() {

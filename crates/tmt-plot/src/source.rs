@@ -66,9 +66,6 @@ const NAMED: [(&str, &str, Unit); 18] = [
     ("decode_delay", "decoding delay", Unit::Seconds),
 ];
 
-/// Columns of the ends of the interval of our value beside a published one.
-pub const ENDS_OF_OURS: [&str; 2] = ["ours_low", "ours_high"];
-
 /// Column, the unit of its numbers, and what they are multiplied by to get it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
@@ -329,22 +326,37 @@ impl Source {
         Ok(numbers)
     }
 
-    /// Half-widths of the intervals of our values beside published ones, which have columns for their ends ([`ENDS_OF_OURS`]); NaN
-    /// for a row without an interval. `None` without these columns.
+    /// The columns of the ends of the intervals of a column, `NAME_low` and `NAME_high`: in documents of tmt and of our values beside
+    /// published ones. In other tables these names may mean something else.
+    #[must_use]
+    pub fn ends(&self, column: &str) -> Option<[String; 2]> {
+        let is_known = column == "ours" || !self.schema.is_empty();
+        let ends = ["low", "high"].map(|end| format!("{column}_{end}"));
+        let has = |name: &String| self.table.column(name).is_some();
+        (is_known && ends.iter().all(has)).then_some(ends)
+    }
+
+    /// Half-widths of the intervals that columns of their [`ends`](Self::ends) give, in the unit of the quantity; NaN for a row without
+    /// an interval, which one of no width is not. `None` without these columns.
     ///
     /// # Errors
     /// A value that is not a number.
-    pub fn halves_of_ours(&self) -> Result<Option<Vec<f64>>, PlotError> {
-        if !ENDS_OF_OURS.iter().all(|name| self.has(name)) {
+    pub fn halves(&self, quantity: &Quantity) -> Result<Option<Vec<f64>>, PlotError> {
+        let Some(ends) = self.ends(&quantity.column) else {
             return Ok(None);
-        }
-        let [low, high] = ENDS_OF_OURS.map(|name| self.numbers(&Quantity::of(name)));
+        };
+        let [low, high] = ends.map(|column| {
+            self.numbers(&Quantity {
+                column,
+                ..quantity.clone()
+            })
+        });
         let (low, high) = (low?.values, high?.values);
-        let halves = low
-            .iter()
-            .zip(&high)
-            .map(|(low, high)| ((high - low) / 2.0).abs());
-        Ok(Some(halves.collect()))
+        let half = |(low, high): (&f64, &f64)| match ((high - low) / 2.0).abs() {
+            0.0 => f64::NAN,
+            half => half,
+        };
+        Ok(Some(low.iter().zip(&high).map(half).collect()))
     }
 
     /// Whether a row of published values and ours says yes or no, by its verdict; its numbers are 0 or 1.
@@ -429,9 +441,9 @@ fn flat(row: Map<String, Json>) -> Map<String, Json> {
                 }
             }
             Json::Object(inner) if name == "params" => {
-                let named = inner.into_iter().map(|(key, value)| match is_result(&key) {
-                    true => (format!("{KEY_PREFIX}{key}"), value),
-                    false => (key, value),
+                let named = inner.into_iter().map(|(key, value)| {
+                    let prefix = if is_result(&key) { KEY_PREFIX } else { "" };
+                    (format!("{prefix}{key}"), value)
                 });
                 all.extend(named);
             }

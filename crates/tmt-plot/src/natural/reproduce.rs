@@ -8,7 +8,7 @@ use super::Kind;
 use crate::PlotError;
 use crate::chosen::{halves, odd, position, word};
 use crate::picture::{Axis, Mark, Panel, Picture, Point, Series, counted, spans_decades};
-use crate::source::{ENDS_OF_OURS, Quantity, Source};
+use crate::source::{Quantity, Source};
 
 pub(super) static KIND: Kind = Kind {
     name: "reproduce",
@@ -38,13 +38,10 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         notes.extend(odd(quantity, &found));
         columns.push(found.values);
     }
-    let half = match source.halves_of_ours()? {
+    let half = match source.halves(&both[1])? {
         Some(halves) => {
             let drawn = |half: f64| if half.is_nan() { 0.0 } else { half };
-            let note = format!(
-                "Bars: 95 % interval of the mean, from {}.",
-                ENDS_OF_OURS.join(" to ")
-            );
+            let note = "Bars: 95 % interval of the mean, from ours_low to ours_high.".to_owned();
             Some((halves.into_iter().map(drawn).collect(), note))
         }
         None => halves(source, &both[1])?,
@@ -62,19 +59,7 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
     }
     let mut quantities: Vec<String> = Vec::new();
     let mut panels: Vec<Panel> = Vec::new();
-    let mut rows: Vec<usize> = (0..source.table.len()).collect();
-    let (statements, values) = rows
-        .iter()
-        .partition::<Vec<usize>, _>(|row| source.is_statement(**row));
-    // Dots at 1 and 1 say less than a verdict.
-    if !statements.is_empty() && !values.is_empty() {
-        notes.push(format!(
-            "{} not drawn.",
-            counted(statements.len(), "statement")
-        ));
-        rows = values;
-    }
-    for row in rows {
+    for row in rows_drawn(source, &mut notes) {
         let quantity = word(source, row, "quantity").unwrap_or_else(|| "value".to_owned());
         let place = quantities
             .iter()
@@ -129,6 +114,23 @@ fn draw(source: &Source) -> Result<Picture, PlotError> {
         panels,
         notes,
     })
+}
+
+/// The rows that are drawn: dots at 1 and 1 of a statement say less than its verdict.
+fn rows_drawn(source: &Source, notes: &mut Vec<String>) -> Vec<usize> {
+    let rows = 0..source.table.len();
+    let (statements, values): (Vec<usize>, Vec<usize>) =
+        rows.partition(|row| source.is_statement(*row));
+    if values.is_empty() {
+        return statements;
+    }
+    if !statements.is_empty() {
+        notes.push(format!(
+            "{} not drawn.",
+            counted(statements.len(), "statement")
+        ));
+    }
+    values
 }
 
 /// Whether the values of a column name rows: they differ, and are no results.

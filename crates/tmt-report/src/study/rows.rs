@@ -8,7 +8,7 @@ use tmt_core::model::KEY_PREFIX;
 use tmt_core::types::to_f64;
 use tmt_plot::chosen::Choice;
 use tmt_plot::picture::{counted, spans_decades};
-use tmt_plot::source::{ENDS_OF_OURS, Quantity};
+use tmt_plot::source::Quantity;
 use tmt_plot::{PlotError, Source, natural};
 use tmt_study::conditions::{axes, heading, shown};
 use tmt_study::summary::summarise;
@@ -22,11 +22,11 @@ use crate::text::{number, with_half, with_unit};
 use crate::totals::totals;
 
 /// Whether a column belongs to another, as its interval or number of runs.
-fn is_half(name: &str) -> bool {
-    ["_ci95", "_half_width", "_runs"]
-        .iter()
-        .any(|end| name.ends_with(end))
-        || ENDS_OF_OURS.contains(&name)
+fn is_half(source: &Source, name: &str) -> bool {
+    let ends = ["_low", "_high"];
+    let of = ends.iter().find_map(|end| name.strip_suffix(end));
+    let halves = ["_ci95", "_half_width", "_runs"];
+    of.is_some_and(|of| source.ends(of).is_some()) || halves.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a column has a setting that a result of its name repeats, such as an energy that was given: the result stands for both.
@@ -51,7 +51,7 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
     };
     let (mut keys, mut measured) = (Vec::new(), Vec::new());
     for column in names.iter().copied().filter(|name| has_values(name)) {
-        if column == "version" || is_half(column) {
+        if column == "version" || is_half(source, column) {
             continue;
         }
         // A result that repeats a setting, as an energy that was given, stands for it.
@@ -166,7 +166,7 @@ fn rows_as_they_are(
             })
             .transpose()?;
         let halves = match halves {
-            None if *column == "ours" => source.halves_of_ours()?,
+            None => source.halves(&quantity)?,
             halves => halves.map(|halves| halves.values),
         };
         let mean = |start: &usize| {
@@ -379,7 +379,7 @@ fn independent(source: &Source, metric: &str) -> Result<Vec<Quantity>, ReportErr
     let mut found = Vec::new();
     for column in source.table.names().take_while(|name| *name != metric) {
         let is_name = ORDINALS.contains(&column)
-            || is_half(column)
+            || is_half(source, column)
             || is_repeated(&source.table, column)
             || column == "version";
         if is_name || better(column) != Better::Unknown || !source.is_number(column) {
@@ -412,7 +412,7 @@ fn names_of_row(source: &Source, over: &[Quantity]) -> (bool, Vec<String>) {
         |column: &str| values_of(table, column).any(|value| matches!(value, Cell::Truth(_)));
     let names: Vec<&str> = table
         .names()
-        .filter(|name| *name != "version" && !is_half(name))
+        .filter(|name| *name != "version" && !is_half(source, name))
         .filter(|name| ORDINALS.contains(name) || !source.is_number(name))
         .filter(|name| varies(table, name) && !is_nested(source, name) && !is_truth(name))
         .collect();
