@@ -49,7 +49,7 @@ pub enum Rates<'a> {
 pub struct Question<'a> {
     /// The carrier; its bits per symbol do not matter, since BPSK and QPSK are both tried.
     pub carrier: Carrier,
-    /// Codes to choose from; an unknown one is refused when it is measured.
+    /// Codes to choose from.
     pub codes: &'a [CodeSpec],
     /// The side that each code is on, in their order: sides are compared, each by the best of its codes. `None` if each code with
     /// each modulation is a side of its own.
@@ -112,9 +112,10 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// Whether the interval is at most as wide as the figure is large, so that a longer measurement tells little more.
-    fn is_clear(self) -> bool {
-        self.high - self.low <= self.value.abs()
+    /// Whether the interval without `fixed` of its width is at most as wide as the figure is large, so that a longer measurement tells
+    /// little more.
+    fn is_clear(self, fixed: f64) -> bool {
+        self.high - self.low - fixed <= self.value.abs()
     }
 }
 
@@ -235,13 +236,7 @@ impl Question<'_> {
             ahead_db: None,
             enough: None,
         };
-        if let (Some(a), Some(b)) = (decision.offers.first(), decision.next()) {
-            let high = Sides::of(&decision.offers, |offer| offer.high);
-            let next = Ranged {
-                value: b.goodput.bits(),
-                low: b.low,
-                high: high.get(b.side),
-            };
+        if let (Some(a), Some(next)) = (decision.offers.first(), others(&decision.offers)) {
             let first: Vec<Contender> = match self.sides {
                 Some(_) => all.iter().copied().filter(|of| of.side == a.side).collect(),
                 None => offers.iter().take(1).map(|(first, _)| *first).collect(),
@@ -271,10 +266,13 @@ impl Question<'_> {
         let mut all = Vec::new();
         for bits in [1.0, 2.0] {
             for (place, code) in self.codes.iter().enumerate() {
+                let code = code
+                    .checked()
+                    .map_err(|error| ModelError::refused(error.to_string()))?;
                 let own = all.len();
                 let side = self.sides.and_then(|sides| sides.get(place).copied());
                 all.push(Contender {
-                    code: *code,
+                    code,
                     side: side.unwrap_or(own),
                     carrier: Carrier {
                         bits,
@@ -284,7 +282,7 @@ impl Question<'_> {
                         interleaver,
                         ..code.closed_form(code.segment_bytes())
                     },
-                    trust_db: self.trust_db(code),
+                    trust_db: self.trust_db(&code),
                 });
             }
         }
@@ -328,31 +326,44 @@ impl Question<'_> {
             leave(&mut offers);
             best_first(&mut offers);
             let now: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
-            let is_over = is_decided(&now) && lead(&now).is_none_or(Ranged::is_clear);
+            // What is drawn stays as wide.
+            let drawn = 2.0 * self.path.relative_error();
+            let is_clear =
+                |of: Ranged| of.is_clear(drawn * (2.0 * now[0].goodput.bits() - of.value));
+            let is_over = is_decided(&now) && lead(&now).is_none_or(is_clear);
             if bits >= self.most_bits() || offers.len() <= 1 || is_over {
                 return Ok(offers);
             }
             bits = self.longer(bits);
-            for ((contender, offer), is_due) in offers.iter_mut().zip(self.due(&now)) {
-                if is_due {
-                    *offer = self.offer(contender, 0.0, bits)?;
+            let due = self.due(&now);
+            let mut due = due.into_iter();
+            let mut has_changed = false;
+            for (contender, offer) in &mut offers {
+                if due.next() == Some(true) && !is_exact(&contender.code) {
+                    let before = std::mem::replace(offer, self.offer(contender, 0.0, bits)?);
+                    has_changed |= before != *offer;
                 }
+            }
+            // All have had their errors.
+            if !has_changed {
+                return Ok(offers);
             }
         }
     }
 
     /// Which offers of a race, the best first, are measured for longer: all, or of sides the best of each, and those of others that
-    /// reach the first. Once it is decided, the best two and those of their sides that may be better.
+    /// reach the first. Once it is decided, the best of the first side and of the others, and those that may be better.
     fn due(&self, offers: &[Offer]) -> Vec<bool> {
         if is_decided(offers) {
-            let mut best: Vec<Offer> = Vec::new();
-            let is_due = |offer: &Offer| match best.iter().find(|best| best.side == offer.side) {
-                Some(best) => offer.high > best.goodput.bits(),
-                None if best.len() < 2 => {
-                    best.push(*offer);
-                    true
-                }
-                None => false,
+            let first = offers[0];
+            let second = offers.iter().find(|offer| offer.side != first.side);
+            let is_due = |offer: &Offer| {
+                let best = if offer.side == first.side {
+                    Some(&first)
+                } else {
+                    second
+                };
+                best.is_some_and(|best| offer == best || offer.high > best.goodput.bits())
             };
             return offers.iter().map(is_due).collect();
         }
@@ -364,7 +375,8 @@ impl Question<'_> {
         let first = value.0.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
         let reached = first.map_or(f64::INFINITY, |(side, _)| low.get(*side));
         let is_due = |offer: &Offer| {
-            let is_best = offer.goodput.bits() >= value.get(offer.side);
+            let is_best =
+                offer.goodput.bits() >= value.get(offer.side) || offer.low >= low.get(offer.side);
             let is_other = first.is_some_and(|(side, _)| *side != offer.side);
             is_best || is_other && offer.high >= reached
         };
@@ -446,12 +458,28 @@ impl Question<'_> {
 /// How far the first side is ahead of the next, bit/s; the best offer of a side comes first. `None` without another side.
 fn lead(offers: &[Offer]) -> Option<Ranged> {
     let first = offers.first()?;
-    let next = offers.iter().find(|offer| offer.side != first.side)?;
+    let others = others(offers)?;
     let high = Sides::of(offers, |offer| offer.high);
     Some(Ranged {
-        value: first.goodput.bits() - next.goodput.bits(),
-        low: first.low - high.get(next.side),
-        high: high.get(first.side) - next.low,
+        value: first.goodput.bits() - others.value,
+        low: first.low - others.high,
+        high: high.get(first.side) - others.low,
+    })
+}
+
+/// The goodput of the best of the sides behind the first, bit/s: that of the next, and what all of them give at least and at most.
+/// `None` without another side.
+fn others(offers: &[Offer]) -> Option<Ranged> {
+    let first = offers.first()?;
+    let others = || offers.iter().filter(|offer| offer.side != first.side);
+    Some(Ranged {
+        value: others().next()?.goodput.bits(),
+        low: others()
+            .map(|offer| offer.low)
+            .fold(f64::NEG_INFINITY, f64::max),
+        high: others()
+            .map(|offer| offer.high)
+            .fold(f64::NEG_INFINITY, f64::max),
     })
 }
 
@@ -475,26 +503,29 @@ fn best_first(offers: &mut [(Contender, Offer)]) {
 /// Removes those that cannot be the best of the best two sides.
 fn leave(offers: &mut Vec<(Contender, Offer)>) {
     let least = Sides::of(offers.iter().map(|(_, offer)| offer), |offer| offer.low);
+    offers.retain(|(_, offer)| offer.high >= least.get(offer.side));
     // The next side is wanted, too; one without any goodput is no choice.
     let nothing = least.second().max(f64::MIN_POSITIVE);
-    let stays = |offer: &Offer| offer.high >= nothing && offer.high >= least.get(offer.side);
     let mut staying = Sides::default();
-    for (_, offer) in offers.iter().filter(|(_, offer)| stays(offer)) {
+    for (_, offer) in offers.iter().filter(|(_, offer)| offer.high >= nothing) {
         staying.raise(offer.side, offer.high);
     }
     if staying.0.len() >= 2 {
-        offers.retain(|(_, offer)| stays(offer));
+        offers.retain(|(_, offer)| offer.high >= nothing);
         return;
     }
-    // The best of the first two sides.
-    offers.sort_by(|(_, a), (_, b)| b.high.total_cmp(&a.high));
+    // All of the side that gives something, and of the others the one that gives most.
+    offers.sort_by(|(_, a), (_, b)| {
+        (b.low, b.high)
+            .partial_cmp(&(a.low, a.high))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
     let mut sides = Vec::new();
     offers.retain(|(_, offer)| {
-        let is_kept = sides.len() < 2 && !sides.contains(&offer.side);
-        if is_kept {
+        if !sides.contains(&offer.side) {
             sides.push(offer.side);
         }
-        is_kept
+        sides.iter().take(2).any(|side| *side == offer.side)
     });
 }
 

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 
-use super::{Contender, FIRST_BITS, Offer, Question, Ranged, Rates};
+use super::{Contender, FIRST_BITS, Offer, Question, Ranged, Rates, is_exact};
 
 /// Hundredths of a dB: resolution of margins, that of measured ones, and the largest that is looked for.
 const STEP: u32 = 1;
@@ -52,6 +52,7 @@ impl Question<'_> {
     ) -> Result<u32, ModelError> {
         let (step, around) = match self.rates {
             Rates::ClosedForm => (STEP, None),
+            Rates::Measured(..) if first.iter().all(|of| is_exact(&of.code)) => (STEP, None),
             Rates::Measured(..) => {
                 let closed = Question {
                     rates: Rates::ClosedForm,
