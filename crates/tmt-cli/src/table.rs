@@ -73,8 +73,7 @@ pub(crate) struct Table<R> {
     group: usize,
 }
 
-// A column is compiled once for every closure that fills it, of which there are hundreds: these bodies are loops, and the rest is code
-// that they share.
+// Each of the hundreds of closures that fill a column compiles these bodies anew: they are only loops, and call code that they share.
 
 /// A column with what it has of each row.
 struct Column {

@@ -2,6 +2,8 @@
 
 mod read;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json};
 use tmt_core::format::records::{Cell, Records, Value, cells};
 use tmt_core::model::KEY_PREFIX;
@@ -45,7 +47,7 @@ const ENDS: [(&str, Unit, f64); 9] = [
 ];
 
 /// Columns whose name does not say what they are: label and unit.
-const NAMED: [(&str, &str, Unit); 18] = [
+const NAMED: [(&str, &str, Unit); 17] = [
     ("cwnd", "cwnd", Unit::Packets),
     ("ssthresh", "ssthresh", Unit::Packets),
     ("in_flight", "in flight", Unit::Packets),
@@ -58,7 +60,6 @@ const NAMED: [(&str, &str, Unit); 18] = [
     ("ecn0", "Ec/N0", Unit::Decibels),
     ("cn0", "C/N0", Unit::Decibels),
     ("ber", "bit error rate", Unit::None),
-    ("ser", "segment error rate", Unit::None),
     ("cc", "congestion control", Unit::None),
     ("aic", "AIC", Unit::None),
     ("bic", "BIC", Unit::None),
@@ -193,9 +194,13 @@ impl Source {
         } else {
             results.as_object().cloned().into_iter().collect()
         };
+        let results_of =
+            |row: &Map<String, Json>| row.get("result").and_then(Json::as_object).cloned();
+        let named = rows.iter().filter_map(results_of).flatten();
+        let named: BTreeSet<String> = named.map(|(name, _)| name).collect();
         let mut table = Records::default();
         for row in rows {
-            table.row(cells(&flat(row)));
+            table.row(cells(&flat(row, &named)));
         }
         Ok(Self {
             table,
@@ -236,12 +241,9 @@ impl Source {
     /// column is then marked.
     #[must_use]
     pub fn is_setting(&self, column: &str) -> bool {
-        let is_result = || {
-            self.table
-                .column(&format!("{KEY_PREFIX}{column}"))
-                .is_some()
-        };
-        column.starts_with(KEY_PREFIX) || !self.param(column).is_null() && !is_result()
+        let has = |name: &str| self.table.column(name).is_some();
+        let is_marked = column.strip_prefix(KEY_PREFIX).is_some_and(has);
+        is_marked || !self.param(column).is_null() && !has(&format!("{KEY_PREFIX}{column}"))
     }
 
     /// Whether there is a column of this name, or one that is a time of this name.
@@ -359,10 +361,18 @@ impl Source {
         Ok(Some(low.iter().zip(&high).map(half).collect()))
     }
 
-    /// Whether a row of published values and ours says yes or no, by its verdict; its numbers are 0 or 1.
+    /// Whether a row of published values and ours is a statement that holds or not, so that its numbers are 0 or 1.
     #[must_use]
     pub fn is_statement(&self, row: usize) -> bool {
-        self.text(row, "quantity") == "statement" && self.text(row, "unit").is_empty()
+        let is_truth = |name: &str| {
+            let number = self.table.value(row, name).and_then(Cell::number);
+            number.is_some_and(|number| [0.0, 1.0].contains(&number))
+        };
+        let unit = self.text(row, "unit");
+        self.text(row, "quantity") == "statement"
+            && unit.is_empty()
+            && is_truth("published")
+            && is_truth("ours")
     }
 
     /// Whether all values of a column are numbers.
@@ -424,11 +434,10 @@ fn beside_rows(results: &Json) -> Json {
         .collect()
 }
 
-/// A row whose nested objects are columns of their own. A parameter with the name of a result is named as in the CSV of models.
-fn flat(row: Map<String, Json>) -> Map<String, Json> {
+/// A row whose nested objects are columns of their own. A parameter with the name of a result of any row is named as in the CSV of
+/// models.
+fn flat(row: Map<String, Json>, results: &BTreeSet<String>) -> Map<String, Json> {
     let mut all = Map::new();
-    let results = row.get("result").and_then(Json::as_object).cloned();
-    let is_result = |key: &str| results.as_ref().is_some_and(|all| all.contains_key(key));
     for (name, value) in row {
         match value {
             Json::Object(inner) if inner.contains_key("mean") => {
@@ -442,7 +451,11 @@ fn flat(row: Map<String, Json>) -> Map<String, Json> {
             }
             Json::Object(inner) if name == "params" => {
                 let named = inner.into_iter().map(|(key, value)| {
-                    let prefix = if is_result(&key) { KEY_PREFIX } else { "" };
+                    let prefix = if results.contains(&key) {
+                        KEY_PREFIX
+                    } else {
+                        ""
+                    };
                     (format!("{prefix}{key}"), value)
                 });
                 all.extend(named);

@@ -117,8 +117,8 @@ impl Key {
         let scaled = |number| number * quantity.factor;
         let label = heading(column);
         Self {
-            // A column that is no parameter of a sweep ends in its unit.
-            label: if label == column.replace('_', " ") {
+            // The unit at the end of a name that no parameter has is no part of the label.
+            label: if quantity.unit != Unit::None && label == column.replace('_', " ") {
                 quantity.label.clone()
             } else {
                 label

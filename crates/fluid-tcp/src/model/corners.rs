@@ -75,7 +75,7 @@ proptest! {
     }
 }
 
-/// A case takes seconds, up to 1e8 cycles, so that PROPTEST_CASES does not say how many.
+/// A case takes seconds, up to 1e8 cycles, so `PROPTEST_CASES` does not set their number.
 #[test]
 fn corners_of_drawn_models_have_an_answer_or_a_reason() {
     let cases = ProptestConfig {

@@ -53,7 +53,7 @@ pub enum Domain {
     Word(&'static [&'static str]),
 }
 
-/// Prefix of the column of a key in a table whose results have one of its name, too.
+/// Prefix of a key's column in a table that also has a result of that name.
 pub const KEY_PREFIX: &str = "key.";
 
 /// A key of a model, with its default and domain.

@@ -216,12 +216,17 @@ fn pair(source: &Source, step: usize, keys: &[&str], data: &Dataset) -> Option<J
     let is_log = |row: &usize| values.contains_key(&title(*row));
     // A chart of yes and no shows less than the verdicts in the table.
     let is_statement = |row: &usize| source.is_statement(*row * step);
+    let mut statements: Vec<usize> = (0..data.rows).filter(is_statement).collect();
+    // Where there is nothing else, they are drawn.
+    if statements.len() == data.rows {
+        statements.clear();
+    }
     Some(json!({
         "quantity": quantity,
         "unit": unit,
         "order": both.into_iter().chain(metric("theory")).collect::<Vec<_>>(),
         "log": (0..data.rows).filter(is_log).collect::<Vec<_>>(),
-        "statements": (0..data.rows).filter(is_statement).collect::<Vec<_>>(),
+        "statements": statements,
     }))
 }
 

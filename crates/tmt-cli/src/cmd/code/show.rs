@@ -71,7 +71,7 @@ pub(super) fn conditions(flags: &Flags, arguments: &Arguments) -> String {
     };
     let rates = match value("rates").as_str() {
         "measured" => format!(
-            "decoded, at most {} bits a point, seed {}, {}, but exact for rs alone and uncoded",
+            "decoded, at most {} bits a point, seed {}, {}; closed forms, which are exact, for rs alone and uncoded",
             value("most_bits"),
             value("seed"),
             value("decision")
