@@ -216,7 +216,9 @@ function study() {
       if (box.checked) state.metrics.add(place); else state.metrics.delete(place);
       update();
     } });
-    return el("label", {}, box, metric.label);
+    // Two metrics of one name, as a lead in dB and in bps, differ by their units.
+    const isTwice = metrics.some((other) => other !== metric && other.label === metric.label);
+    return el("label", {}, box, isTwice ? unit(metric.label, metric.unit) : metric.label);
   });
   const axis = el("select", { id: "axis", onchange: () => { state.x = Number(axis.value); range = null; update(); } },
     ...(varied.length ? varied : keys.map((_, place) => place)).map((place) => el("option", { value: place, selected: place === state.x }, keys[place].label)));
