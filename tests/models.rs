@@ -341,8 +341,8 @@ fn one_long_point_ends_when_it_is_told_to() {
         "model ser-required-measured scheme=rsconv rate=7/8",
         "model code-best rates=measured",
         "model code-order rates=measured",
-        "code best --cn0 72dBHz --symbol-rate 2M --share 0.5 rates=measured",
-        "code table --cn0 72,73dBHz --symbol-rate 2M --share 0.5 rates=measured --cache CACHE",
+        "code best --cn0 66dBHz --symbol-rate 2M --share 0.5 rates=measured",
+        "code table --cn0 66,67dBHz --symbol-rate 2M --share 0.5 rates=measured --cache CACHE",
         "code curve --code conv:7/8 --es-n0 11,12dB",
     ] {
         let folder = Folder::new();
