@@ -73,7 +73,7 @@ pub(crate) struct Table<R> {
     group: usize,
 }
 
-// Each of the hundreds of closures that fill a column compiles these bodies anew: they are only loops, and call code that they share.
+// Each of the hundreds of closures that fill a column compiles these bodies again: they are only loops, and call shared code.
 
 /// A column with what it has of each row.
 struct Column {

@@ -194,10 +194,8 @@ impl Source {
         } else {
             results.as_object().cloned().into_iter().collect()
         };
-        let results_of =
-            |row: &Map<String, Json>| row.get("result").and_then(Json::as_object).cloned();
-        let named = rows.iter().filter_map(results_of).flatten();
-        let named: BTreeSet<String> = named.map(|(name, _)| name).collect();
+        let named = rows.iter().filter_map(|row| row.get("result")?.as_object());
+        let named: BTreeSet<String> = named.flat_map(Map::keys).cloned().collect();
         let mut table = Records::default();
         for row in rows {
             table.row(cells(&flat(row, &named)));

@@ -70,9 +70,10 @@ function study() {
   // Published values beside ours: a chart for each quantity, as their units differ.
   function pairs(found) {
     const { quantity, order } = data.pair;
+    const statements = new Set(data.pair.statements);
     const textOf = (place, row) => (place === null ? "" : keys[place].values[keys[place].index[row]]);
     const groups = new Map();
-    for (const row of found.filter((one) => !data.pair.statements.includes(one))) {
+    for (const row of found.filter((one) => !statements.has(one))) {
       const id = unit(textOf(quantity, row) || "published and ours", textOf(data.pair.unit, row));
       if (!groups.has(id)) groups.set(id, []);
       groups.get(id).push(row);

@@ -117,7 +117,7 @@ impl Key {
         let scaled = |number| number * quantity.factor;
         let label = heading(column);
         Self {
-            // The unit at the end of a name that no parameter has is no part of the label.
+            // Labels of columns other than parameters leave out the unit at the end of the name.
             label: if quantity.unit != Unit::None && label == column.replace('_', " ") {
                 quantity.label.clone()
             } else {

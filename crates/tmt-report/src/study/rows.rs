@@ -29,7 +29,7 @@ fn is_half(source: &Source, name: &str) -> bool {
     of.is_some_and(|of| source.ends(of).is_some()) || halves.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a column has a setting that a result of its name repeats, such as an energy that was given: the result stands for both.
+/// Whether a column has a setting that the result of the same name repeats, such as a given energy. The page then shows the result only.
 fn is_repeated(table: &Records, setting: &str) -> bool {
     let Some(result) = setting.strip_prefix(KEY_PREFIX) else {
         return false;
@@ -54,17 +54,11 @@ pub(crate) fn of_rows(name: &str, source: &Source) -> Result<Page, ReportError> 
         if column == "version" || is_half(source, column) {
             continue;
         }
-        // A result that repeats a setting, as an energy that was given, stands for it.
-        let marked = format!("{KEY_PREFIX}{column}");
-        let repeats = |other: &str| {
-            (0..table.len()).all(|row| table.value(row, column) == table.value(row, other))
-        };
-        if column.strip_prefix(KEY_PREFIX).is_some_and(repeats) {
+        if is_repeated(table, column) {
             continue;
         }
-        let is_setting =
-            source.is_setting(column) || !source.param(column).is_null() && repeats(&marked);
-        let is_given = source.is_number(column) && is_setting;
+        let is_repeat = is_repeated(table, &format!("{KEY_PREFIX}{column}"));
+        let is_given = source.is_number(column) && (is_repeat || source.is_setting(column));
         // What was given is no result: where it varies, it names the rows.
         if is_given && !varies(table, column) {
             continue;

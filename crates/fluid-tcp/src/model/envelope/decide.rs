@@ -326,7 +326,7 @@ impl Question<'_> {
             leave(&mut offers);
             best_first(&mut offers);
             let now: Vec<Offer> = offers.iter().map(|(_, offer)| *offer).collect();
-            // What is drawn stays as wide.
+            // Intervals of drawn goodput do not narrow.
             let drawn = 2.0 * self.path.relative_error();
             let is_clear =
                 |of: Ranged| of.is_clear(drawn * (2.0 * now[0].goodput.bits() - of.value));
