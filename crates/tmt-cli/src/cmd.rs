@@ -28,102 +28,122 @@ mod validate;
 
 use std::ffi::OsString;
 
-use clap::Subcommand;
-use strum::IntoStaticStr;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args as _, CommandFactory as _, FromArgMatches, Subcommand};
 
+use crate::Cli;
 use crate::exit::Outcome;
 
-/// The commands of `tmt`. The string form is the name as typed.
-#[derive(Debug, Subcommand, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub(crate) enum Command {
-    /// Run the whole chain on an example, next to a published table
-    Demo(demo::Args),
-    /// Convert measured traces of other tools to PHY traces
-    Convert(convert::Args),
-    /// Look for what is odd in a trace, or in a file before its conversion
-    Lint(lint::Args),
-    /// Generate a PHY trace of constant rate, or that of a named scenario
-    Synth(synth::Args),
-    /// Add erasures to a PHY trace
-    Inject(inject::Args),
-    /// Cut, thin out, move, concatenate or merge PHY traces
-    Slice(slice::Args),
-    /// Show statistics of a trace: erasures, bursts, delays, rate
-    Stats(stats::Args),
-    /// Compare two traces: first difference, heads, statistics side by side
-    Diff(diff::Args),
-    /// Fit models of losses to a trace: Gilbert-Elliott and others
-    Fit(fit::Args),
-    /// Apply reliability schemes to a PHY trace, which gives timelines
-    Apply(apply::Args),
-    /// Simulate TCP over a timeline, a coupled or a synthetic link
-    Tcp(Box<tcp::Args>),
-    /// Run many simulations or closed forms from one plan
-    Sweep(Box<sweep::Args>),
-    /// Print means and intervals of the results of a sweep
-    Summarise(summarise::Args),
-    /// Draw a table, a trace or a document as SVG, PNG or text
-    Plot(plot::Args),
-    /// Make an HTML page of results, of one run, or of two studies
-    Report(report::Args),
-    /// Run real TCP stacks over traces: iperf3, curl, any command
-    Replay(Box<replay::Args>),
-    /// Find the best scheme for a link: FEC, ARQ, HARQ and their parameters
-    Advise(Box<advise::Args>),
-    /// Check the packet log of a TCP run, independently of the simulator
-    Audit(audit::Args),
-    /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
-    Model(model::Args),
-    /// Find the best code and modulation at a C/N0, or a table of them
-    Code(code::Args),
-    /// Compare closed forms with simulations, figure by figure
-    Validate(validate::Args),
-    /// Run a table or figure of a paper: published, ours, verdict
-    Reproduce(reproduce::Args),
-    /// Print shell completions
-    Completions(generate::CompletionsArgs),
-    /// Print a manual page, or write all of them
-    Man(generate::ManArgs),
-    /// Print the help of a command, or explain a term: tmt help LLDU
-    Help(glossary::Args),
+/// The commands: variant with its flags, name as typed, function, and line of the help.
+macro_rules! commands {
+    ($($variant:ident($flags:ty) as $name:literal => $run:path, $about:literal;)+) => {
+        /// The commands of `tmt`.
+        #[derive(Debug)]
+        pub(crate) enum Command {
+            $(#[doc = $about] $variant($flags),)+
+        }
+
+        impl Command {
+            /// Its name as typed.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            /// Runs the command.
+            pub(crate) fn run(self) -> Outcome {
+                match self {
+                    $(Self::$variant(flags) => $run(&flags),)+
+                }
+            }
+        }
+
+        /// `tmt` with the flags of those commands that `is_typed`.
+        fn with_flags(tmt: clap::Command, is_typed: impl Fn(&str) -> bool) -> clap::Command {
+            $(let tmt = if is_typed($name) {
+                let with_flags = |command| <$flags>::augment_args(command).about($about).long_about(None);
+                tmt.mut_subcommand($name, with_flags)
+            } else {
+                tmt
+            };)+
+            tmt
+        }
+
+        impl Subcommand for Command {
+            /// Without flags: those of all commands take longer to make than most short runs.
+            fn augment_subcommands(tmt: clap::Command) -> clap::Command {
+                tmt$(.subcommand(clap::Command::new($name).about($about)))+
+            }
+
+            fn augment_subcommands_for_update(tmt: clap::Command) -> clap::Command {
+                Self::augment_subcommands(tmt)
+            }
+
+            fn has_subcommand(name: &str) -> bool {
+                [$($name),+].contains(&name)
+            }
+        }
+
+        impl FromArgMatches for Command {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                match matches.subcommand() {
+                    $(Some(($name, matches)) => <$flags>::from_arg_matches(matches).map(Self::$variant),)+
+                    _ => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
+                }
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    };
 }
 
-impl Command {
-    /// Runs the command.
-    pub(crate) fn run(self) -> Outcome {
-        match self {
-            Self::Demo(args) => demo::run(&args),
-            Self::Convert(args) => convert::run(&args),
-            Self::Lint(args) => lint::run(&args),
-            Self::Synth(args) => synth::run(&args),
-            Self::Inject(args) => inject::run(&args),
-            Self::Slice(args) => slice::run(&args),
-            Self::Stats(args) => stats::run(&args),
-            Self::Diff(args) => diff::run(&args),
-            Self::Fit(args) => fit::run(&args),
-            Self::Apply(args) => apply::run(&args),
-            Self::Tcp(args) => tcp::run(&args),
-            Self::Sweep(args) => sweep::run(&args),
-            Self::Summarise(args) => summarise::run(&args),
-            Self::Plot(args) => plot::run(&args),
-            Self::Report(args) => report::run(&args),
-            Self::Replay(args) => replay::run(&args),
-            Self::Advise(args) => advise::run(&args),
-            Self::Audit(args) => audit::run(&args),
-            Self::Model(args) => model::run(&args),
-            Self::Code(args) => code::run(&args),
-            Self::Validate(args) => validate::run(&args),
-            Self::Reproduce(args) => reproduce::run(&args),
-            Self::Completions(args) => generate::completions(&args),
-            Self::Man(args) => generate::man(&args),
-            Self::Help(args) => glossary::run(&args),
-        }
-    }
+commands! {
+    Demo(demo::Args) as "demo" => demo::run, "Run the whole chain on an example, next to a published table";
+    Convert(convert::Args) as "convert" => convert::run, "Convert measured traces of other tools to PHY traces";
+    Lint(lint::Args) as "lint" => lint::run, "Look for what is odd in a trace, or in a file before its conversion";
+    Synth(synth::Args) as "synth" => synth::run, "Generate a PHY trace of constant rate, or that of a named scenario";
+    Inject(inject::Args) as "inject" => inject::run, "Add erasures to a PHY trace";
+    Slice(slice::Args) as "slice" => slice::run, "Cut, thin out, move, concatenate or merge PHY traces";
+    Stats(stats::Args) as "stats" => stats::run, "Show statistics of a trace: erasures, bursts, delays, rate";
+    Diff(diff::Args) as "diff" => diff::run, "Compare two traces: first difference, heads, statistics side by side";
+    Fit(fit::Args) as "fit" => fit::run, "Fit models of losses to a trace: Gilbert-Elliott and others";
+    Apply(apply::Args) as "apply" => apply::run, "Apply reliability schemes to a PHY trace, which gives timelines";
+    Tcp(Box<tcp::Args>) as "tcp" => tcp::run, "Simulate TCP over a timeline, a coupled or a synthetic link";
+    Sweep(Box<sweep::Args>) as "sweep" => sweep::run, "Run many simulations or closed forms from one plan";
+    Summarise(summarise::Args) as "summarise" => summarise::run, "Print means and intervals of the results of a sweep";
+    Plot(plot::Args) as "plot" => plot::run, "Draw a table, a trace or a document as SVG, PNG or text";
+    Report(report::Args) as "report" => report::run, "Make an HTML page of results, of one run, or of two studies";
+    Replay(Box<replay::Args>) as "replay" => replay::run, "Run real TCP stacks over traces: iperf3, curl, any command";
+    Advise(Box<advise::Args>) as "advise" => advise::run, "Find the best scheme for a link: FEC, ARQ, HARQ and their parameters";
+    Audit(audit::Args) as "audit" => audit::run, "Check the packet log of a TCP run, independently of the simulator";
+    Model(model::Args) as "model" => model::run, "Evaluate a closed form: link schemes, TCP, codes, TCP splitting";
+    Code(code::Args) as "code" => code::run, "Find the best code and modulation at a C/N0, or a table of them";
+    Validate(validate::Args) as "validate" => validate::run, "Compare closed forms with simulations, figure by figure";
+    Reproduce(reproduce::Args) as "reproduce" => reproduce::run, "Run a table or figure of a paper: published, ours, verdict";
+    Completions(generate::CompletionsArgs) as "completions" => generate::completions, "Print shell completions";
+    Man(generate::ManArgs) as "man" => generate::man, "Print a manual page, or write all of them";
+    Help(glossary::Args) as "help" => glossary::run, "Print the help of a command, or explain a term: tmt help LLDU";
+}
+
+/// `tmt` with the flags of all commands.
+pub(crate) fn whole() -> clap::Command {
+    with_flags(Cli::command(), |_| true)
+}
+
+/// `tmt` with the flags of the commands that are among the arguments.
+pub(crate) fn typed(arguments: &[OsString]) -> clap::Command {
+    let tmt = with_flags(Cli::command(), |name| {
+        arguments.iter().any(|word| word == name)
+    });
+    focused(tmt, arguments)
 }
 
 /// `tmt` with helps that fit the arguments: of commands that read formats of other tools, and short ones for `-h`.
-pub(crate) fn focused(tmt: clap::Command, arguments: &[OsString]) -> clap::Command {
+fn focused(tmt: clap::Command, arguments: &[OsString]) -> clap::Command {
     let tmt = lint::focused(convert::focused(tmt, arguments), arguments);
     if !arguments.iter().any(|word| word == "-h") {
         return tmt;

@@ -42,7 +42,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{FromArgMatches as _, Parser};
 use fluid_tcp::congestion::Algorithm;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use tmt_core::named::RegisterError;
@@ -92,8 +92,7 @@ struct Cli {
 impl Cli {
     /// Reads the arguments, the name of the program first.
     fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        let tmt = cmd::focused(Self::command(), &arguments);
-        let mut matches = tmt.try_get_matches_from(arguments)?;
+        let mut matches = cmd::typed(&arguments).try_get_matches_from(arguments)?;
         Self::from_arg_matches_mut(&mut matches)
     }
 }
@@ -145,7 +144,7 @@ pub fn run(registries: Registries) -> ExitCode {
         output::clean_up_on_signals();
     }
     exit::silence_contained_panics();
-    let name: &str = (&cli.command).into();
+    let name = cli.command.name();
     // Commands run on the threads of the pool, so that no pipeline round has to wake one first.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cli

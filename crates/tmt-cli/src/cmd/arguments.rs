@@ -1,8 +1,8 @@
 //! The arguments of a command as data, for programs that call it: their signatures, help and types derive from them.
 
-use clap::{Arg, ArgAction, CommandFactory as _};
+use clap::{Arg, ArgAction};
 
-use crate::Cli;
+use crate::cmd::whole;
 
 /// An argument of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Argument {
 /// The arguments of the command `name` in the order of its help, without those of all commands. `None` if there is no such command.
 #[must_use]
 pub fn arguments(name: &str) -> Option<Vec<Argument>> {
-    let tmt = Cli::command();
+    let tmt = whole();
     let global: Vec<&str> = tmt
         .get_arguments()
         .map(|arg| arg.get_id().as_str())

@@ -1,10 +1,10 @@
 //! `tmt completions` and `tmt man`, generated from the definitions of `--help`.
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_complete::Shell;
 use tmt_core::named::suggestion;
 
-use crate::Cli;
+use crate::cmd::whole;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 
@@ -34,12 +34,12 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tmt", &mut text);
+    clap_complete::generate(args.shell, &mut whole(), "tmt", &mut text);
     print(&text)
 }
 
 pub(crate) fn man(args: &ManArgs) -> Outcome {
-    let mut tmt = Cli::command();
+    let mut tmt = whole();
     tmt.build();
     if let Some(folder) = &args.all {
         return all_pages(&tmt, "tmt", folder);

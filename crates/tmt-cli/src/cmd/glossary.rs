@@ -1,10 +1,10 @@
 //! `tmt help`: the help of a command, or an entry of the glossary.
 
-use clap::CommandFactory as _;
 use tmt_core::named::suggestion;
 
 use crate::Cli;
 use crate::cmd::tcp::explained;
+use crate::cmd::whole;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::table::wrap;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut tmt = Cli::command();
+    let mut tmt = whole();
     tmt.build();
     let mut words = args.words.iter().map(String::as_str);
     let command = words.try_fold(&tmt, |command, name| command.find_subcommand(name));
