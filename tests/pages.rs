@@ -247,7 +247,7 @@ fn rows_over_a_time_or_a_number_have_no_winner() {
     folder.write("over.csv", "cn0_db,best,goodput_bps\n62,a,1e6\n70,b,2e6\n");
     assert_eq!(
         answer(&page(&folder, "over.csv")),
-        "The goodput goes from 1 Mbps at C/N0 62 dB, a to 2 Mbps at C/N0 70 dB, b (no interval), of 2 rows."
+        "The goodput goes from 1 Mbps at C/N0 62 dBHz, a to 2 Mbps at C/N0 70 dBHz, b (no interval), of 2 rows."
     );
 }
 

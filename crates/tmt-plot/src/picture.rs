@@ -84,6 +84,8 @@ pub enum Unit {
     Percent,
     /// Decibels.
     Decibels,
+    /// Decibels over one hertz, as C/N0 has them.
+    DecibelHertz,
 }
 
 impl Unit {
@@ -104,6 +106,7 @@ impl Unit {
             Self::Packets => (1.0, "packets"),
             Self::Percent => (1.0, "%"),
             Self::Decibels => (1.0, "dB"),
+            Self::DecibelHertz => (1.0, "dBHz"),
         }
     }
 }

@@ -58,7 +58,7 @@ const NAMED: [(&str, &str, Unit); 17] = [
     ("es_n0", "Es/N0", Unit::Decibels),
     ("ebn0", "Eb/N0", Unit::Decibels),
     ("ecn0", "Ec/N0", Unit::Decibels),
-    ("cn0", "C/N0", Unit::Decibels),
+    ("cn0", "C/N0", Unit::DecibelHertz),
     ("ber", "bit error rate", Unit::None),
     ("cc", "congestion control", Unit::None),
     ("aic", "AIC", Unit::None),
@@ -90,7 +90,9 @@ impl Quantity {
         });
         let (stem, mut unit, factor) = ended.unwrap_or((bare, Unit::None, 1.0));
         let named = NAMED.iter().find(|(name, ..)| *name == stem);
-        if let (Some((.., known)), Unit::None) = (named, unit) {
+        if let Some((.., known)) = named
+            && (unit == Unit::None || (unit, *known) == (Unit::Decibels, Unit::DecibelHertz))
+        {
             unit = *known;
         }
         Self {
@@ -486,6 +488,8 @@ mod tests {
             ("smoothed RTT", Unit::Seconds, 1e-9)
         );
         assert_eq!(Quantity::of("_s").unit, Unit::None);
+        let units = ["cn0_db", "ecn0_db"].map(|column| Quantity::of(column).unit);
+        assert_eq!(units, [Unit::DecibelHertz, Unit::Decibels]);
     }
 
     #[test]
