@@ -24,8 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut tmt = whole();
-    tmt.build();
+    let tmt = whole();
     let mut words = args.words.iter().map(String::as_str);
     let command = words.try_fold(&tmt, |command, name| command.find_subcommand(name));
     if command.is_some() {
