@@ -141,14 +141,18 @@ fn efficiency_is_that_of_apply() {
 
 #[test]
 fn the_answer_does_not_depend_on_threads() {
-    let folder = slots("--rate 500kbps --duration 40s --channel bernoulli:0.03");
+    let seconds = depth(20, 40);
+    let folder = slots(&format!(
+        "--rate 500kbps --duration {seconds}s --channel bernoulli:0.03"
+    ));
+    let fresh = depth(4, 8);
     let answer = |flags: &str| {
-        let run = format!("-q advise --fresh 8 {flags}");
+        let run = format!("-q advise --fresh {fresh} {flags}");
         tmt(&run).within(&folder).run().ok().stdout
     };
     let all = [
-        "--json --bytes 20kB --objective page-time --starts 8 phy.arrow",
-        "--json --channel fading:m=50ms,X=0.05 --rate 500kbps --rtt 100ms --duration 10s --seeds 3",
+        "--json --bytes 20kB --objective page-time --starts 4 phy.arrow",
+        "--json --channel fading:m=50ms,X=0.05 --rate 500kbps --rtt 100ms --duration 5s --seeds 2",
         "phy.arrow",
     ];
     for flags in &all[..depth(2, 3)] {
@@ -263,9 +267,13 @@ fn on_twenty_channels_the_winner_is_within_one_percent_of_the_best() {
 
 /// Barakat 2004, Sec. 4.6 and Fig. 15: the N that uses a full link best if frames of K = 10 units are repeated until they
 /// arrive; at p = 0.25 it is 16.
-const FULL_LINK: &str = "--link coupled --candidates frame-arq:10/10..20:11,in-order --rate 2Mbps \
-     --lldu 25B --lldu-header 0B --rtt 400ms --terrestrial-rtt 80ms --buffer 500pkt --cc newreno --profile ns2 \
-     --sack off --rwnd 2000pkt --flows 10 --start 0s..1s --duration 100s --seeds 3 --fresh 3";
+fn full_link(candidates: u32, channel: &str) -> String {
+    format!(
+        "--link coupled --candidates frame-arq:10/10..20:{candidates},in-order --rate 2Mbps --lldu 25B --lldu-header 0B \
+         --rtt 400ms --terrestrial-rtt 80ms --buffer 500pkt --cc newreno --profile ns2 --sack off --rwnd 2000pkt --flows 10 \
+         --start 0s..1s --duration 100s --seeds 3 --fresh 3 --channel {channel}"
+    )
+}
 
 /// The units of a frame that `results` recommend.
 fn units(results: &Value) -> u64 {
@@ -294,7 +302,7 @@ fn the_best_frame_on_a_full_link_is_that_of_the_closed_form() {
             published.is_none_or(|published| published == optimum),
             "{p}"
         );
-        let results = advise(&folder, &format!("{FULL_LINK} --channel bernoulli:{p}"));
+        let results = advise(&folder, &full_link(depth(6, 11), &format!("bernoulli:{p}")));
         let found = units(&results);
         assert!(found.abs_diff(optimum) <= 1, "{p}: {found} for {optimum}");
         // The efficiency of the link is the closed form alpha.
@@ -323,7 +331,7 @@ fn the_best_frame_on_a_gilbert_elliott_channel_is_that_of_the_closed_form() {
         };
         let best = (10..=20).map(eta).fold(0.0, f64::max);
         let channel = format!("gilbert-elliott:alpha={alpha},beta={beta}");
-        let results = advise(&folder, &format!("{FULL_LINK} --channel {channel}"));
+        let results = advise(&folder, &full_link(11, &channel));
         let found = units(&results);
         let near = (found.saturating_sub(1).max(10)..=found + 1).map(eta);
         assert!(
@@ -336,7 +344,7 @@ fn the_best_frame_on_a_gilbert_elliott_channel_is_that_of_the_closed_form() {
 
 #[test]
 fn what_closed_forms_prune_is_worse() {
-    let seconds = depth(30, 60);
+    let seconds = depth(20, 60);
     let folder = slots(&format!(
         "--rate 500kbps --duration {seconds}s --channel gilbert-elliott:alpha=0.99,beta=0.7 --seed 2"
     ));

@@ -8,6 +8,7 @@ use std::{fs, thread};
 use crate::common::{Folder, tmt};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::Value as Json;
+use test_support::depth;
 use tmt_cli::{CallError, Host, call};
 use tmt_core::model::{Domain, Key, Model, Value};
 
@@ -391,7 +392,8 @@ fn validated(arguments: &str) -> Json {
 
 #[test]
 fn theory_and_transform_agree() {
-    let figures = validated("000-fig5 000-fig6 link-further --duration 60s --tolerance 5");
+    let figures = depth("000-fig5 link-further", "000-fig5 000-fig6 link-further");
+    let figures = validated(&format!("{figures} --duration 60s --tolerance 5"));
     for figure in figures.as_array().unwrap() {
         let rows = figure["rows"].as_array().unwrap();
         let judged = rows.iter().filter(|row| row["verdict"] == "ok").count();

@@ -3,6 +3,8 @@
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
+use test_support::{depth, seed};
+
 use crate::common::{Folder, TMT, bash, finish, tmt, trace};
 
 /// Half a second of the papers' link.
@@ -179,8 +181,14 @@ fn a_cut_passes_down_the_whole_chain() {
 /// Asserts that `tmt stats` takes `whole` and refuses all that a cut leaves of it.
 fn refused_wherever_cut(whole: &[u8]) {
     tmt("stats").input(whole).run().ok();
+    let step = depth(4, 1);
+    let first = usize::try_from(seed()).unwrap() % step;
     // Without its last line end the text still says all it has to say.
     for length in 0..whole.len() - 1 {
+        let is_near_an_end = whole[length.saturating_sub(2)..length + 2].contains(&b'\n');
+        if length % step != first && !is_near_an_end {
+            continue;
+        }
         let ran = tmt("stats").input(&whole[..length]).run();
         assert_eq!(
             (ran.code, ran.text()),

@@ -33,7 +33,7 @@ fn the_command_of_figures_makes_their_document_again() {
     let own = fs::read_to_string(own).unwrap();
     folder.write("it's mine.toml", own.replacen("barakat-fig15", "mine", 1));
     for figures in [
-        "kuhn-fig6 barakat-fig15",
+        "celandroni-fig3 barakat-fig15",
         "'it'\\''s mine.toml' --set p=0.01",
     ] {
         bash(

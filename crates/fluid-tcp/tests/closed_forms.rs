@@ -5,6 +5,7 @@ use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup};
+use test_support::depth;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
@@ -120,17 +121,19 @@ fn the_throughput_of_hybla_does_not_depend_on_the_rtt() {
         case.endpoint.rwnd = 20_000;
         case
     };
-    let reference = case(25, 1e-4, 800).goodput("newreno");
+    let seconds = depth(300, 800);
+    let reference = case(25, 1e-4, seconds).goodput("newreno");
     for rtt in [50, 100, 200] {
-        let case = case(rtt, 1e-4, 800);
+        let case = case(rtt, 1e-4, seconds);
         let ratio = case.goodput("hybla") / reference;
         assert!((0.8..1.15).contains(&ratio), "{rtt} ms: {ratio:.3}");
         // NewReno falls as the round trip grows.
         let newreno = case.goodput("newreno") / reference * f64::from(rtt) / 25.0;
         assert!((0.85..1.15).contains(&newreno), "{rtt} ms: {newreno:.3}");
     }
-    let reference = case(25, 1e-5, 700).goodput("newreno");
-    let ratio = case(600, 1e-5, 700).goodput("hybla") / reference;
+    let seconds = depth(250, 700);
+    let reference = case(25, 1e-5, seconds).goodput("newreno");
+    let ratio = case(600, 1e-5, seconds).goodput("hybla") / reference;
     assert!((0.75..1.25).contains(&ratio), "600 ms: {ratio:.3}");
 }
 

@@ -6,6 +6,7 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::replications::{Estimate, estimate};
 use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow};
+use test_support::depth;
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 use tmt_link::queue::Buffer;
 use tmt_link::timeline::GeneratedSlots;
@@ -57,7 +58,7 @@ fn barakat(connections: u32, delay: u32, loss: f64, sent: u32, persistency: u32)
             ..Profile::Ns2.endpoint()
         },
         flows: connections,
-        seconds: 200,
+        seconds: depth(100, 200),
     }
 }
 
@@ -81,7 +82,7 @@ fn zhu(terrestrial: u32, satellite: u32, buffer: u64, loss: f64) -> Case {
             ..Profile::Ns2.endpoint()
         },
         flows: 1,
-        seconds: 500,
+        seconds: depth(250, 500),
     }
 }
 
@@ -233,7 +234,7 @@ fn saturation_does_not_depend_on_delay_or_connections() {
 
 #[test]
 fn the_hybrid_model_holds_at_low_load() {
-    for (delay, seconds) in [(20, 500), (100, 2_000)] {
+    for (delay, seconds) in depth([(20, 200), (100, 700)], [(20, 500), (100, 2_000)]) {
         let case = Case {
             seconds,
             ..barakat(1, delay, 0.01, 10, 2)

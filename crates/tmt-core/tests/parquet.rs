@@ -15,7 +15,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use proptest::prelude::*;
-use test_support::cases;
+use test_support::{cases, depth};
 use tmt_core::ErrorKind;
 use tmt_core::format::columnar::{Next, Options};
 use tmt_core::format::parquet::{ROW_GROUP, Writer};
@@ -101,7 +101,8 @@ fn a_flipped_bit_never_panics() {
         fixture("duckdb.parquet"),
     ] {
         for place in 0..bytes.len() {
-            for bit in 0..8 {
+            let one = place % 8;
+            for bit in depth(one..one + 1, 0..8) {
                 let mut bytes = bytes.clone();
                 bytes[place] ^= 1 << bit;
                 let reading = read_parquet(&bytes, options());
