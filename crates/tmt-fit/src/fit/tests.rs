@@ -164,11 +164,10 @@ fn bic_finds_the_model_that_made_the_trace() {
             "gilbert-elliott",
         ),
     ] {
-        let seeds = depth(2, 5);
-        let right = (1..=seeds)
-            .filter(|seed| fit_all(&trace(spec, *seed, 40_000), &QUICK)[0].model == name);
-        let right = right.count();
-        assert!(right + 1 >= seeds as usize, "{spec}: {right} of {seeds}");
+        let seeds: Vec<u64> = (1..=depth(2, 5)).collect();
+        let is_right = |seed: u64| fit_all(&trace(spec, seed, 40_000), &QUICK)[0].model == name;
+        let right = seeds.iter().filter(|seed| is_right(**seed)).count();
+        assert!(right + 1 >= seeds.len(), "{spec}: {right} of {seeds:?}");
     }
 }
 
