@@ -445,6 +445,11 @@ impl FlowTally {
         end?.checked_sub(begin?)
     }
 
+    /// Whether its completion is recorded.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.counts.completion.is_some()
+    }
+
     /// Records the completion time, from the start of the flow. Returns false if it was already known.
     pub(crate) fn complete(&mut self, after: Span) -> bool {
         let first = self.counts.completion.is_none();

@@ -74,9 +74,10 @@ impl Connection {
         u32::try_from(self.number).unwrap_or(u32::MAX)
     }
 
-    /// Whether nothing of it is under way, and nothing will be.
+    /// Whether nothing of it is under way, and nothing will be: one without data is complete when it starts, not before.
     fn is_over(&self) -> bool {
         let is_done = match &self.ends {
+            _ if !self.tally.is_complete() => false,
             Ends::Tcp(tcp) => {
                 tcp.is_complete() && tcp.sender.is_done() && tcp.receiver.deadline().is_none()
             }
