@@ -151,8 +151,8 @@ fn the_answer_does_not_depend_on_threads() {
         tmt(&run).within(&folder).run().ok().stdout
     };
     let all = [
-        "--json --bytes 20kB --objective page-time --starts 4 phy.arrow",
-        "--json --channel fading:m=50ms,X=0.05 --rate 500kbps --rtt 100ms --duration 5s --seeds 2",
+        "--json --bytes 20kB --objective page-time --starts 8 phy.arrow",
+        "--json --channel fading:m=50ms,X=0.05 --rate 500kbps --rtt 100ms --duration 10s --seeds 3",
         "phy.arrow",
     ];
     for flags in &all[..depth(2, 3)] {

@@ -4,7 +4,6 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Transmission};
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::{Flow, Setup, SplitWindow};
-use test_support::depth;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 use tmt_link::queue::{self, Buffer};
 use tmt_link::timeline::GeneratedSlots;
@@ -105,8 +104,7 @@ fn every_discipline_works_on_every_link_and_path() {
     let texts = queue::ENTRIES.iter().flat_map(|entry| entry.examples);
     for (text, is_split) in texts.flat_map(|text| [(text, false), (text, true)]) {
         let flows = [0, 3, 7].map(|class| Flow { class, ..bulk() });
-        let seconds = depth(5, 10);
-        let mut setup = setup(flows.to_vec(), text, 60, seconds);
+        let mut setup = setup(flows.to_vec(), text, 60, 10);
         setup.buffer = Buffer::Packets(30);
         setup.path.terrestrial_rtt = Span::from_millis(20);
         setup.path.split = is_split.then_some(SplitWindow::Share);
@@ -118,12 +116,12 @@ fn every_discipline_works_on_every_link_and_path() {
         let (report, audit) = audited::audited(&setup, link, &head, None);
         audited::agree(&setup, &report, &audit).unwrap();
         let served = report.total.packets_served;
-        assert!(served > depth(600, 1400), "{name}: {served}");
+        assert!(served > 1400, "{name}: {served}");
 
         let slots = GeneratedSlots::new(
             rate,
             Bytes(33),
-            Span::from_secs(seconds),
+            Span::from_secs(10),
             "bernoulli:0.1".parse().unwrap(),
         );
         let packets = Segmentation::whole(setup.packet, 47);
@@ -151,7 +149,6 @@ fn every_discipline_works_on_every_link_and_path() {
         let (packets, slots) = audited::with_slots(&setup, &link, &head);
         let audit = fluid_tcp::audit::audit_with_slots(&packets[..], &slots[..]).unwrap();
         audited::agree(&setup, &report, &audit).unwrap();
-        let served = report.total.packets_served;
-        assert!(served > depth(400, 1000), "{name}: {served}");
+        assert!(report.total.packets_served > 1000, "{name}");
     }
 }

@@ -164,10 +164,10 @@ fn bic_finds_the_model_that_made_the_trace() {
             "gilbert-elliott",
         ),
     ] {
-        let seeds: Vec<u64> = (1..=depth(2, 5)).collect();
-        let is_right = |seed: u64| fit_all(&trace(spec, seed, 40_000), &QUICK)[0].model == name;
-        let right = seeds.iter().filter(|seed| is_right(**seed)).count();
-        assert!(right + 1 >= seeds.len(), "{spec}: {right} of {seeds:?}");
+        let right =
+            (1..=5).filter(|seed| fit_all(&trace(spec, *seed, 40_000), &QUICK)[0].model == name);
+        let right = right.count();
+        assert!(right >= 4, "{spec}: {right} of 5");
     }
 }
 
@@ -451,7 +451,7 @@ fn tests_of_run_lengths_have_the_size_that_is_said() {
         at += 1;
         numbers.at(at)
     };
-    let traces = depth(100, 3000);
+    let traces = depth(200, 3000);
     // By model and kind of run: tests, those below 0.05, those below 0.01.
     let mut counts = std::collections::BTreeMap::<(&str, &str), [f64; 3]>::new();
     // Sum of squares over its mean, of tests with some cells.
@@ -488,11 +488,14 @@ fn tests_of_run_lengths_have_the_size_that_is_said() {
         "mean of chi-square over its degrees of freedom: {mean:.4} of {}",
         ratios.len()
     ));
-    assert!((mean - 1.0).abs() < depth(0.09, 0.03), "{mean}");
+    assert!((mean - 1.0).abs() < depth(0.06, 0.03), "{mean}");
     for kind in ["bursts", "gaps"] {
         let [tests, five, _] = counts[&("all", kind)];
         let off = 0.05 - five / tests;
-        assert!(off.abs() <= depth(0.05, 0.015), "{kind}: {five} of {tests}");
+        assert!(
+            off.abs() <= depth(0.035, 0.015),
+            "{kind}: {five} of {tests}"
+        );
     }
 }
 

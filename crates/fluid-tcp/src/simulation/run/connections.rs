@@ -76,13 +76,13 @@ impl Connection {
 
     /// Whether nothing of it is under way, and nothing will be: one without data is complete when it starts, not before.
     fn is_over(&self) -> bool {
-        let is_done = match &self.ends {
-            _ if !self.tally.is_complete() => false,
-            Ends::Tcp(tcp) => {
-                tcp.is_complete() && tcp.sender.is_done() && tcp.receiver.deadline().is_none()
-            }
-            Ends::Other(_) => false,
-        };
+        let is_done = self.tally.is_complete()
+            && match &self.ends {
+                Ends::Tcp(tcp) => {
+                    tcp.is_complete() && tcp.sender.is_done() && tcp.receiver.deadline().is_none()
+                }
+                Ends::Other(_) => false,
+            };
         let is_due = self.far_event.is_some() || self.near_event.is_some();
         is_done && !is_due && !self.tally.is_under_way()
     }
