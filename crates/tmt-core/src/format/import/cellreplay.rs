@@ -60,7 +60,7 @@ pub static FORMAT: Importer = Importer {
             "lost packets are not in the files; every slot is received",
         ));
         if !given.has(HEAVY) {
-            let shape = Shape::new(&FORMAT, Some(LIGHT), &Trains::open);
+            let shape = Shape::new(&FORMAT, Some(LIGHT), Trains::open);
             return probe::open(&shape, given, given.clone(), files, note);
         }
         note(Remark::not_carried(

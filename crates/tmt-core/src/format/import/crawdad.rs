@@ -45,7 +45,7 @@ pub static FORMAT: Importer = Importer {
         numbers.is_some_and(|numbers| numbers.is_sorted())
     },
     open: |given, files, note| {
-        let shape = Shape::new(&FORMAT, None, &Frames::open);
+        let shape = Shape::new(&FORMAT, None, Frames::open);
         probe::open(&shape, given, given.clone(), files, note)
     },
 };

@@ -71,7 +71,7 @@ pub static FORMAT: Importer = Importer {
         if given.has(LOSS) {
             settings.assume(LOST, "1", "1 means lost", note);
         }
-        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), &DelayLoss::open);
+        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), DelayLoss::open);
         let shape = shape.refusing_negative();
         probe::open(&shape, given, settings, files, note)
     },

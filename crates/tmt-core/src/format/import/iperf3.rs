@@ -73,7 +73,7 @@ pub static FORMAT: Importer = Importer {
         note(Remark::not_carried(format!(
             "which datagrams were lost, and when they were sent, is not in the report: losses are spread over each interval (`{SPREAD}`), send times are evenly spaced in it"
         )));
-        let shape = Shape::new(&FORMAT, None, &Datagrams::open);
+        let shape = Shape::new(&FORMAT, None, Datagrams::open);
         probe::open(&shape, given, settings, files, note)
     },
 };

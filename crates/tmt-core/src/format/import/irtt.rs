@@ -37,7 +37,7 @@ pub static FORMAT: Importer = Importer {
             );
             return Err(ImportError::Refused(refusal));
         }
-        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Packets::open);
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), Packets::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         direction.describe(&mut import.head);
         Ok(import)

@@ -36,7 +36,7 @@ pub static FORMAT: Importer = Importer {
                 "an answer is taken to be sent when the client sent the packet: the table has no other times",
             ));
         }
-        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Table::open);
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), Table::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         direction.describe(&mut import.head);
         Ok(import)

@@ -61,7 +61,7 @@ pub static FORMAT: Importer = Importer {
             "losses are not in the files: LeoReplayer has one rate of random losses",
         ));
         if !given.has(BANDWIDTH) {
-            let shape = Shape::new(&FORMAT, Some(DELAY), &Delays::open);
+            let shape = Shape::new(&FORMAT, Some(DELAY), Delays::open);
             return probe::open(&shape, given, settings, files, note);
         }
         let interval = settings.get(INTERVAL.name).unwrap_or(Span::MAX);

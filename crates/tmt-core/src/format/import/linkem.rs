@@ -67,7 +67,7 @@ pub static FORMAT: Importer = Importer {
             let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", FORMAT.name);
             return Err(ImportError::Refused(refusal));
         }
-        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), &LinkEm::open);
+        let shape = Shape::new(&FORMAT, has_delays.then_some(DELAY), LinkEm::open);
         probe::open(&shape, given, given.clone(), files, note)
     },
 };

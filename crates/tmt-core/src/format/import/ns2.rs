@@ -62,7 +62,7 @@ pub static FORMAT: Importer = Importer {
         note(Remark::fact(
             "a packet is sent when it leaves the queue of the link: drops and waiting before are not part of it",
         ));
-        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Link::open);
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), Link::open);
         probe::open(&shape, given, given.clone(), files, note)
     },
 };

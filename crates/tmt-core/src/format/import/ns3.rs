@@ -54,7 +54,7 @@ pub static FORMAT: Importer = Importer {
         digits && is_list && !is_table && first.contains(&b',')
     },
     open: |given, files, note| {
-        let shape = Shape::new(&FORMAT, None, &List::open);
+        let shape = Shape::new(&FORMAT, None, List::open);
         probe::open(&shape, given, given.clone(), files, note)
     },
 };

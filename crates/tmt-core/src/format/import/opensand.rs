@@ -83,7 +83,7 @@ pub static FORMAT: Importer = Importer {
         let mut settings = given.clone();
         let step = given.text(STEP).unwrap_or("1s").to_owned();
         settings.set(INTERVAL.name, step);
-        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Delays::open);
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), Delays::open);
         let mut import = probe::open(&shape, given, settings, files, note)?;
         import.settings.remove(INTERVAL.name);
         Ok(import)

@@ -86,7 +86,7 @@ pub static FORMAT: Importer = Importer {
             let receiver = Capture::new(RECEIVER, open(RECEIVER, files)?)?;
             Ok(Pairs::new(sender, receiver, flow, with_empty))
         };
-        let shape = Shape::new(&FORMAT, Some(RECEIVER), &make);
+        let shape = Shape::new(&FORMAT, Some(RECEIVER), make);
         probe::open(&shape, given, settings, files, note)
     },
 };

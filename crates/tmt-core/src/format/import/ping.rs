@@ -34,7 +34,7 @@ pub static FORMAT: Importer = Importer {
         let mut settings = given.clone();
         let words = "ping measures round trips; half of each is taken as the one-way delay";
         settings.assume(ROUND_TRIP.name, "", words, note);
-        let shape = Shape::new(&FORMAT, Some(TRACE.name), &Ping::open);
+        let shape = Shape::new(&FORMAT, Some(TRACE.name), Ping::open);
         probe::open(&shape, given, settings, files, note)
     },
 };

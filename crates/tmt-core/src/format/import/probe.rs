@@ -130,25 +130,28 @@ pub(super) trait Records: Send {
     fn findings(&self) -> Vec<Finding>;
 }
 
+/// Opens the files of a format.
+type Make<'a> = dyn Fn(&Given, &mut dyn Files) -> Result<Box<dyn Records>> + 'a;
+
 /// A format of probes, as [`open`] needs it.
-pub(super) struct Shape<'a, R> {
+pub(super) struct Shape<'a> {
     format: &'static Importer,
     /// Keys of the inputs.
     inputs: Vec<&'static str>,
     /// Key of the input that has the delays; `None` if the files have none.
     delays: Option<&'static str>,
     /// Opens the files; called twice if they are read twice.
-    make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+    make: Box<Make<'a>>,
     /// Whether a conversion refuses negative delays.
     refuses_negative: bool,
 }
 
-impl<'a, R> Shape<'a, R> {
+impl<'a> Shape<'a> {
     /// A format whose input `delays` has the delays, if any has. `make` opens its files, twice if they are read twice.
-    pub(super) fn new(
+    pub(super) fn new<R: Records + 'static>(
         format: &'static Importer,
         delays: Option<&'static str>,
-        make: &'a dyn Fn(&Given, &mut dyn Files) -> Result<R>,
+        make: impl Fn(&Given, &mut dyn Files) -> Result<R> + 'a,
     ) -> Self {
         let is_input = |key: &&Parameter| matches!(key.kind, Kind::Input | Kind::File);
         let inputs = format.keys.iter().filter(is_input);
@@ -156,7 +159,7 @@ impl<'a, R> Shape<'a, R> {
             format,
             inputs: inputs.map(|key| key.name).collect(),
             delays,
-            make,
+            make: Box::new(move |given, files| Ok(Box::new(make(given, files)?))),
             refuses_negative: false,
         }
     }
@@ -181,8 +184,8 @@ impl<'a, R> Shape<'a, R> {
 ///
 /// # Errors
 /// A pipe that would have to be read twice, a file without send times without an interval, or an invalid first line.
-pub(super) fn open<R: Records + 'static>(
-    shape: &Shape<'_, R>,
+pub(super) fn open(
+    shape: &Shape<'_>,
     given: &Given,
     mut settings: Given,
     files: &mut dyn Files,
@@ -265,11 +268,11 @@ struct Packet {
 }
 
 /// First of two passes, for the smallest one-way delay of a received packet, with its remarks.
-fn first_pass<R: Records>(
-    shape: &Shape<'_, R>,
+fn first_pass(
+    shape: &Shape<'_>,
     settings: &Given,
     files: &mut dyn Files,
-) -> Result<(ProbeSlots<R>, Vec<Remark>), ImportError> {
+) -> Result<(ProbeSlots, Vec<Remark>), ImportError> {
     let name = PROPAGATION.name;
     let is_read = |key: &&&'static str| settings.has(key) || shape.inputs.len() == 1;
     let mut read = shape.inputs.iter().filter(is_read);
@@ -287,8 +290,8 @@ fn first_pass<R: Records>(
 }
 
 /// The slots of a file of probes.
-struct ProbeSlots<R> {
-    sequence: Sequence<R>,
+struct ProbeSlots {
+    sequence: Sequence,
     /// In a first pass, all packets so far, unless there are too many.
     held: Option<Vec<Packet>>,
     /// In a second pass, the packets that the first has held.
@@ -306,10 +309,10 @@ struct ProbeSlots<R> {
     has_lldu: bool,
 }
 
-impl<R: Records> ProbeSlots<R> {
+impl ProbeSlots {
     /// Opens the files; `settings` define the meaning of their numbers.
     fn open(
-        shape: &Shape<'_, R>,
+        shape: &Shape<'_>,
         settings: &Given,
         files: &mut dyn Files,
         note: &mut dyn FnMut(Remark),
@@ -354,7 +357,7 @@ impl<R: Records> ProbeSlots<R> {
     }
 
     /// The same packets once more, under other settings of their delays.
-    fn again(self, shape: &Shape<'_, R>, settings: &Given) -> Self {
+    fn again(self, shape: &Shape<'_>, settings: &Given) -> Self {
         Self {
             again: self.held.map(Vec::into_iter),
             held: None,
@@ -386,7 +389,7 @@ impl<R: Records> ProbeSlots<R> {
     }
 }
 
-impl<R: Records> Slots for ProbeSlots<R> {
+impl Slots for ProbeSlots {
     fn next_slot(&mut self) -> Result<Option<Slot>> {
         let Some(Packet { since, fate, line }) = self.next_packet()? else {
             return Ok(None);

@@ -37,7 +37,7 @@ pub static FORMAT: Importer = Importer {
                 INTERVAL.name
             )));
         }
-        let shape = Shape::new(&FORMAT, None, &Frames::open);
+        let shape = Shape::new(&FORMAT, None, Frames::open);
         probe::open(&shape, given, given.clone(), files, note)
     },
 };

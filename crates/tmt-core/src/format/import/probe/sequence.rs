@@ -100,8 +100,8 @@ fn count(number: &mut u64, first: &mut u64, line: u64) {
     clippy::struct_excessive_bools,
     reason = "four independent facts about the records and how far they were read"
 )]
-pub(super) struct Sequence<R> {
-    records: R,
+pub(super) struct Sequence {
+    records: Box<dyn Records>,
     /// The first record that can have a time.
     peeked: Option<Record>,
     interval: Option<i128>,
@@ -135,9 +135,9 @@ pub(super) struct Sequence<R> {
     odd: Odd,
 }
 
-impl<R: Records> Sequence<R> {
+impl Sequence {
     /// Reads `records`; with an interval packet number n is sent at n × interval, regardless of the times in the file.
-    pub(super) fn new(records: R, interval: Option<Span>) -> Self {
+    pub(super) fn new(records: Box<dyn Records>, interval: Option<Span>) -> Self {
         Self {
             records,
             peeked: None,
@@ -175,8 +175,8 @@ impl<R: Records> Sequence<R> {
     }
 
     /// The records themselves.
-    pub(super) fn records(&self) -> &R {
-        &self.records
+    pub(super) fn records(&self) -> &dyn Records {
+        &*self.records
     }
 
     /// Whether the records have numbers. Call [`Self::has_times`] first.
