@@ -386,9 +386,29 @@ pub trait Drive {
     /// Drives `gateway` until the end of the run.
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output;
 
+    /// The same for a gateway that knows the service of a packet on its arrival.
+    fn drive_ahead<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.drive(gateway)
+    }
+
     /// The same where packets are tallied as soon as their service is known. The gateway must not set ECN marks: they are not
     /// counted.
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output;
+}
+
+/// A link behind the queue of a setup, as a gateway of a type that is known only when the program runs.
+pub fn gateway<'l>(
+    link: impl Link + 'l,
+    setup: &GatewaySetup,
+) -> Box<dyn Gateway<Departure = Served> + 'l> {
+    if queue::is(&setup.discipline, &DROP_TAIL) {
+        return Box::new(Ahead::new(link, setup.buffer));
+    }
+    let queue = queue::start(&setup.discipline, &setup.context(link.rate()));
+    Box::new(Queued::new(link, setup.buffer, queue))
 }
 
 impl<L: Link> Attach for L {
@@ -398,7 +418,7 @@ impl<L: Link> Attach for L {
             if driver.tallies_ahead(self.keeps_order()) {
                 driver.drive_tallied(Ahead::new(self, buffer))
             } else {
-                driver.drive(Ahead::new(self, buffer))
+                driver.drive_ahead(Ahead::new(self, buffer))
             }
         } else if queue::is(&setup.discipline, &CODEL) {
             // Calls of its methods are then static, a twelfth of a run.

@@ -17,7 +17,9 @@ use std::iter::repeat_n;
 
 use tmt_core::channel::Losses;
 use tmt_core::types::{Span, Time};
-use tmt_link::hop::{Attach as _, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied};
+use tmt_link::hop::{
+    self, Attach as _, Event, Gateway, Hop as _, Reporting, ReturnHop, Served, Tallied,
+};
 use tmt_link::{Packet, TimelineLink};
 
 use crate::endpoint::receiver::Ack;
@@ -113,14 +115,11 @@ pub fn run<P: Probe>(
         slots: probe.watches_slots(),
     });
     let side = SideHops::new(setup, before, after)?;
-    let services = setup.recorded.as_ref().and_then(RecordedLosses::services);
-    let driver = Simulate { setup, side, probe };
-    match services {
-        Some(services) => {
-            RepeatedLink::new(services.clone(), setup.rtt.half()).attach(&gateway, driver)?
-        }
-        None => link.attach(&gateway, driver)?,
+    if let Some(services) = setup.recorded.as_ref().and_then(RecordedLosses::services) {
+        let link = RepeatedLink::new(services.clone(), setup.rtt.half());
+        return simulate_over_any(setup, &mut *hop::gateway(link, &gateway), side, probe);
     }
+    link.attach(&gateway, Simulate { setup, side, probe })?
 }
 
 /// As [`run`] over a timeline. The event loop is compiled here, not once more in the crate that calls it.
@@ -142,7 +141,7 @@ struct Simulate<'a, P> {
     probe: &'a mut P,
 }
 
-impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
+impl<P: Probe> hop::Drive for Simulate<'_, P> {
     type Output = Result<RunReport, RunError>;
 
     fn tallies_ahead(&self, keeps_order: bool) -> bool {
@@ -166,17 +165,20 @@ impl<P: Probe> tmt_link::hop::Drive for Simulate<'_, P> {
     }
 
     fn drive<G: Gateway<Departure = Served>>(self, mut gateway: G) -> Self::Output {
-        let watches = self.probe.watches();
-        if self.setup.recorded.is_some() || watches && !gateway.knows_ahead() {
-            simulate_over_any(self.setup, &mut gateway, self.side, self.probe)
-        } else if watches {
-            // Static calls take a tenth less time than dynamic ones.
-            simulate(self.setup, gateway, self.side, &mut Watched(self.probe))
-        } else {
-            // Without the hooks a run is shorter by a tenth.
-            let mut unwatched = Unwatched::of(self.probe);
-            simulate(self.setup, gateway, self.side, &mut unwatched)
+        if self.setup.recorded.is_some() || self.probe.watches() {
+            return simulate_over_any(self.setup, &mut gateway, self.side, self.probe);
         }
+        // Without the hooks a run is shorter by a tenth.
+        let mut unwatched = Unwatched::of(self.probe);
+        simulate(self.setup, gateway, self.side, &mut unwatched)
+    }
+
+    fn drive_ahead<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output {
+        if self.setup.recorded.is_some() || !self.probe.watches() {
+            return self.drive(gateway);
+        }
+        // Static calls take a tenth less time than dynamic ones.
+        simulate(self.setup, gateway, self.side, &mut Watched(self.probe))
     }
 }
 
