@@ -109,7 +109,7 @@ impl Question {
     /// No candidates, a trace that cannot be read, candidates that are all refused, or none that delivers anything.
     pub fn answer(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         threads: usize,
         advanced: &(impl Fn(u64) + Sync),
     ) -> Result<Advice, AdviceError> {

@@ -165,7 +165,7 @@ impl<'a> Sweep<'a> {
     /// The first error of `sink`, a trace that cannot be read, or a stop. A cell that refuses its parameters is a record with the reason.
     pub fn run<E: Send>(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         threads: usize,
         done: Records,
         sink: impl Fn(&Record) -> Result<(), E> + Sync,
@@ -217,7 +217,7 @@ impl<'a> Sweep<'a> {
     /// As [`Self::run`].
     pub fn collect(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         threads: usize,
     ) -> Result<Records, Error<std::convert::Infallible>> {
         let records = Mutex::new(Records::default());
@@ -232,10 +232,10 @@ impl<'a> Sweep<'a> {
     }
 
     /// The record of a task; `None` if its cell has enough runs.
-    fn one<S: Storage, E>(
+    fn one<E>(
         &self,
         task: &Task,
-        shared: &Shared<'_, S>,
+        shared: &Shared<'_>,
         known: &Mutex<Known>,
     ) -> Result<Option<Record>, Error<E>> {
         let stop = self.plan.stop();

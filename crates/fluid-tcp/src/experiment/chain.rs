@@ -24,7 +24,7 @@ impl Experiment {
     ///
     /// # Errors
     /// A trace that cannot be read, parameters that contradict each other, or a channel without rate or duration.
-    pub fn chain_slots(&self, storage: &impl Storage, seed: u64) -> Result<Loaded> {
+    pub fn chain_slots(&self, storage: &dyn Storage, seed: u64) -> Result<Loaded> {
         let channel = match (&self.trace, &self.channel, &self.loss) {
             (Some(_), Some(_), _) => {
                 return refused(
@@ -102,7 +102,7 @@ impl Experiment {
     /// The slots of the trace, erased by `loss` as `tmt inject` does.
     fn slots_of_trace(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         loss: Option<&SlotChannel>,
         seed: u64,
     ) -> Result<Loaded> {
@@ -151,7 +151,7 @@ impl Experiment {
     /// # Errors
     /// No scheme, a feedback delay that the slots do not tell, repeats after 2^63 - 1 ns, or rows that cannot be read or
     /// stored.
-    pub fn chain_timeline(&self, slots: &Loaded, storage: &impl Storage) -> Result<Loaded> {
+    pub fn chain_timeline(&self, slots: &Loaded, storage: &dyn Storage) -> Result<Loaded> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         self.refuse_other_values(&slots.head)?;
         let decode_delay = slots.rows.median_delay();
@@ -205,7 +205,7 @@ impl Experiment {
 pub(super) fn timeline_of(
     applied: &AppliedScheme,
     slots: &Trace,
-    storage: &impl Storage,
+    storage: &dyn Storage,
 ) -> Result<(Trace, EndLine)> {
     let mut collector = storage.collect();
     let end = applied.run_on(storage.slots(slots), |lldus| collector.lldus(lldus))?;

@@ -30,11 +30,11 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::resolve`].
-    pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
+    pub fn resolve_comparison(&self, storage: &dyn Storage) -> Result<Comparison> {
         self.filled().compare_filled(storage)
     }
 
-    fn compare_filled(&self, storage: &impl Storage) -> Result<Comparison> {
+    fn compare_filled(&self, storage: &dyn Storage) -> Result<Comparison> {
         let ends = self.ends()?;
         let (mut on_coupled, coupled) = self.coupled_link(storage)?;
         on_coupled.resolved.overlap = None;
@@ -115,7 +115,7 @@ impl Comparison {
     ///
     /// # Errors
     /// A trace that can no longer be read, or a timeline that cannot be stored.
-    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<[RunReport; 2]> {
+    pub fn run(&self, run: RunId, storage: &dyn Storage) -> Result<[RunReport; 2]> {
         let (LinkPlan::Coupled(coupled), LinkPlan::Timeline(timeline)) =
             (&self.coupled.link, &self.timeline.link)
         else {

@@ -37,7 +37,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Contradicting parameters, or traces that are unsuitable or cannot be read.
-    pub fn resolve(&self, storage: &impl Storage) -> Result<Plan> {
+    pub fn resolve(&self, storage: &dyn Storage) -> Result<Plan> {
         let filled = self.filled();
         filled.resolve_filled(storage)
     }
@@ -54,7 +54,7 @@ impl Experiment {
         }
     }
 
-    fn resolve_filled(&self, storage: &impl Storage) -> Result<Plan> {
+    fn resolve_filled(&self, storage: &dyn Storage) -> Result<Plan> {
         if self.compares() {
             return refused(
                 "compare_links",
@@ -117,7 +117,7 @@ impl Experiment {
     /// The plan of runs over `link`, whose facts are in `facts`.
     pub(super) fn plan(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         (endpoint, flows): (Endpoint, Vec<FlowPlan>),
         mut facts: Link,
         link: LinkPlan,

@@ -50,9 +50,11 @@ pub trait Storage: Sync {
     /// Whether the work shall end early, with [`super::Error::Stopped`]: the user has interrupted it. Asked often. Storage that
     /// wraps another asks that one.
     fn stopped(&self) -> bool;
+}
 
+impl dyn Storage + '_ {
     /// The slots of `trace`, block by block; [`super::Error::Stopped`] in place of the next block once the work shall end.
-    fn slots(&self, trace: &Trace) -> impl Iterator<Item = Result<Vec<Slot>>> {
+    pub(super) fn slots(&self, trace: &Trace) -> impl Iterator<Item = Result<Vec<Slot>>> {
         let blocks = trace.slots();
         blocks.map(|block| {
             if self.stopped() {

@@ -103,8 +103,8 @@ impl From<Error> for Refusal {
 pub(super) type Outcomes = Vec<Result<Outcome, Refusal>>;
 
 /// Runs candidates on several threads.
-pub(super) struct Bench<'a, S> {
-    shared: Shared<'a, S>,
+pub(super) struct Bench<'a> {
+    shared: Shared<'a>,
     experiment: Experiment,
     runs: Runs,
     threads: usize,
@@ -117,11 +117,11 @@ pub(super) struct Bench<'a, S> {
 /// Seeds of second realisations lie this far after those of the first.
 const SECOND: u64 = 1 << 32;
 
-impl<'a, S: Storage> Bench<'a, S> {
+impl<'a> Bench<'a> {
     /// Reads the trace, if there is one, and spreads the starts over it.
     pub(super) fn new(
         question: &Question,
-        storage: &'a S,
+        storage: &'a dyn Storage,
         threads: usize,
     ) -> Result<(Self, LinkFacts), AdviceError> {
         let mut bench = Self {
@@ -546,7 +546,7 @@ fn outcome(
     plan: &Plan,
     runs: &[u64],
     efficiency: Option<f64>,
-    storage: &impl Storage,
+    storage: &dyn Storage,
 ) -> Result<Outcome, Refusal> {
     let ids = plan.runs();
     let mut samples = Vec::new();
@@ -603,12 +603,12 @@ fn sample(plan: &Plan, report: &RunReport, efficiency: Option<f64>) -> Sample {
 }
 
 /// Storage that counts the LLDUs that are delivered.
-struct Counting<'a, S> {
-    storage: &'a S,
+struct Counting<'a> {
+    storage: &'a dyn Storage,
     delivered: Arc<Mutex<u64>>,
 }
 
-impl<S: Storage> Storage for Counting<'_, S> {
+impl Storage for Counting<'_> {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
         self.storage.read(path, options)
     }

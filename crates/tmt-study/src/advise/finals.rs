@@ -4,7 +4,7 @@
 //! chosen it either: over a channel some fresh seeds choose the winner among the best, and others give the numbers.
 
 use fluid_tcp::congestion::Algorithm;
-use fluid_tcp::experiment::{BufferSize, Experiment, Storage};
+use fluid_tcp::experiment::{BufferSize, Experiment};
 use fluid_tcp::simulation::replications::{Estimate, estimate};
 use tmt_core::channel::SlotChannel;
 use tmt_core::scheme::families;
@@ -42,7 +42,7 @@ pub(super) fn most_runs(question: &Question) -> u64 {
     MOST as u64 * u64::from(again) + changed as u64 * u64::from(CHANGED_RUNS)
 }
 
-impl<S: Storage> Search<'_, S> {
+impl Search<'_> {
     /// Runs the best candidates again.
     pub(super) fn finals(
         &mut self,
@@ -215,7 +215,7 @@ impl<S: Storage> Search<'_, S> {
         let schemes: Vec<_> = schemes.collect();
         let objective = self.question.objective;
         let sampling = Sampling::of(few, self.bench.experiment());
-        let values = |bench: &Bench<'_, S>| -> Result<Vec<Option<Estimate>>, AdviceError> {
+        let values = |bench: &Bench<'_>| -> Result<Vec<Option<Estimate>>, AdviceError> {
             let schemes: Vec<_> = schemes.iter().collect();
             let outcomes = bench.samples(&schemes, &numbers, advanced).into_iter();
             let values = outcomes.map(|outcome| match outcome {

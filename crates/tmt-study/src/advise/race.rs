@@ -42,9 +42,9 @@ pub(super) const MOST_AROUND: u64 = 8 * (CENTRES * LAPS_OF_REFINEMENT) as u64;
 const NEAR: f64 = 0.01;
 
 /// Answers `question`.
-pub(super) fn run<S: Storage>(
+pub(super) fn run(
     question: &Question,
-    storage: &S,
+    storage: &dyn Storage,
     threads: usize,
     advanced: &(impl Fn(u64) + Sync),
 ) -> Result<Advice, AdviceError> {
@@ -107,16 +107,16 @@ fn laps(all: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(first), |lap| lap.checked_mul(2)).take_while(move |lap| *lap < all)
 }
 
-pub(super) struct Search<'a, S> {
+pub(super) struct Search<'a> {
     pub(super) question: &'a Question,
-    pub(super) bench: Bench<'a, S>,
+    pub(super) bench: Bench<'a>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) link: LinkFacts,
     /// Resolved parameters of the first candidate that ran.
     pub(super) params: Option<Params>,
 }
 
-impl<S: Storage> Search<'_, S> {
+impl Search<'_> {
     /// Whether a candidate is still in the race.
     fn is_running(&self, number: usize) -> bool {
         self.candidates[number].fate == Fate::Dropped

@@ -49,17 +49,20 @@ struct Entry {
 }
 
 /// Shared by all tasks of a sweep.
-pub(crate) struct Shared<'a, S> {
-    storage: &'a S,
+pub(crate) struct Shared<'a> {
+    storage: &'a dyn Storage,
     /// Traces, by path and options.
     traces: Mutex<HashMap<String, Arc<Once>>>,
     slots: Mutex<HashMap<SlotsKey, Entry>>,
     timelines: Mutex<HashMap<TimelineKey, Entry>>,
 }
 
-impl<'a, S: Storage> Shared<'a, S> {
+impl<'a> Shared<'a> {
     /// Nothing made yet; `uses` names the timeline of every use to come.
-    pub(super) fn new(storage: &'a S, uses: impl IntoIterator<Item = TimelineKey>) -> Self {
+    pub(super) fn new(
+        storage: &'a dyn Storage,
+        uses: impl IntoIterator<Item = TimelineKey>,
+    ) -> Self {
         let (mut slots, mut timelines) = (HashMap::new(), HashMap::new());
         for key in uses {
             used(&mut slots, key.slots);
@@ -74,7 +77,7 @@ impl<'a, S: Storage> Shared<'a, S> {
     }
 
     /// Traces alone, each read once.
-    pub(crate) fn of_traces(storage: &'a S) -> Self {
+    pub(crate) fn of_traces(storage: &'a dyn Storage) -> Self {
         Self::new(storage, [])
     }
 
@@ -111,7 +114,7 @@ pub(super) trait Made {
     fn has_timeline(&self, key: TimelineKey) -> bool;
 }
 
-impl<S> Made for Shared<'_, S> {
+impl Made for Shared<'_> {
     fn has_slots(&self, key: SlotsKey) -> bool {
         is_made(&self.slots, &key)
     }
@@ -147,7 +150,7 @@ fn released<K: std::hash::Hash + Eq>(entries: &Mutex<HashMap<K, Entry>>, key: &K
 }
 
 /// Reads every trace once.
-impl<S: Storage> Storage for Shared<'_, S> {
+impl Storage for Shared<'_> {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
         let key = format!("{path:?} {options:?}");
         let made = {
@@ -174,12 +177,12 @@ impl<S: Storage> Storage for Shared<'_, S> {
 }
 
 /// Storage that returns one timeline for the trace `-`.
-pub(crate) struct Over<'a, S> {
-    pub(crate) storage: &'a S,
+pub(crate) struct Over<'a> {
+    pub(crate) storage: &'a dyn Storage,
     pub(crate) timeline: Loaded,
 }
 
-impl<S: Storage> Storage for Over<'_, S> {
+impl Storage for Over<'_> {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded, Error> {
         match path {
             None | Some("-") => Ok(self.timeline.clone()),

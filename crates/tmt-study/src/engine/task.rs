@@ -144,10 +144,10 @@ impl Task {
     }
 
     /// Runs it.
-    pub(super) fn record<S: Storage, E>(
+    pub(super) fn record<E>(
         &self,
         plan: &Plan,
-        shared: &Shared<'_, S>,
+        shared: &Shared<'_>,
         stopped: Stopped,
     ) -> Result<Record, Error<E>> {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
@@ -169,11 +169,11 @@ impl Task {
     }
 
     /// Runs `own` with each of its seeds, until `shared` says that the work shall end.
-    pub(super) fn record_of<S: Storage, E>(
+    pub(super) fn record_of<E>(
         &self,
         plan: &Plan,
         own: OwnRun,
-        shared: &Shared<'_, S>,
+        shared: &Shared<'_>,
         stopped: Stopped,
     ) -> Result<Record, Error<E>> {
         let work = plan.cell(self.cell).and_then(|cell| cell.work());
@@ -244,11 +244,11 @@ impl Task {
         Ok(record)
     }
 
-    fn of_runs<S: Storage>(
+    fn of_runs(
         &self,
         experiment: &Experiment,
         trace_duration: Option<Span>,
-        shared: &Shared<'_, S>,
+        shared: &Shared<'_>,
     ) -> Result<Record, Refusal> {
         let Some(key) = self.timeline else {
             refuse_without_scheme(experiment)?;
@@ -272,12 +272,7 @@ impl Task {
     }
 
     /// The runs of `plan` from its run `from` on.
-    fn of_plan(
-        &self,
-        plan: &RunPlan,
-        from: u64,
-        storage: &impl Storage,
-    ) -> Result<Record, Refusal> {
+    fn of_plan(&self, plan: &RunPlan, from: u64, storage: &dyn Storage) -> Result<Record, Refusal> {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         let mut reports: Vec<RunReport> = Vec::new();
         let mut runs = Vec::new();

@@ -22,7 +22,7 @@ use tmt_link::{CoupledLink, Hold, InOrder, LostFeedback, Packing};
 impl Experiment {
     pub(in crate::experiment) fn coupled_link(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
     ) -> Result<(Link, CoupledPlan)> {
         let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;

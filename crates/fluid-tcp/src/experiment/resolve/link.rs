@@ -45,7 +45,7 @@ impl Experiment {
     /// Reads a trace, with the attempts of a timeline if `attempts` is set.
     pub(in crate::experiment) fn read(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         path: Option<&String>,
         attempts: bool,
     ) -> Result<Loaded> {

@@ -29,7 +29,7 @@ impl Experiment {
     /// Reads the return trace if there is one, and adds notes on it.
     pub(super) fn return_link(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         (ack, end_of_run): (Bytes, Time),
         notes: &mut Vec<Note>,
     ) -> Result<Option<TraceBesidePlan>> {
@@ -48,7 +48,7 @@ impl Experiment {
     /// Reads the trace of a path beside the link, and adds notes on it.
     pub(super) fn trace_beside(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         file: &String,
         cargo: &Cargo,
         end_of_run: Time,

@@ -59,7 +59,7 @@ impl Experiment {
     /// The paths beside the link, in the order of [`Side::ALL`]; `None` for one that is only a delay. Adds notes on them.
     pub(super) fn side_paths(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         link: &Link,
         end: Time,
         notes: &mut Vec<Note>,
@@ -73,7 +73,7 @@ impl Experiment {
 
     fn side_path(
         &self,
-        storage: &impl Storage,
+        storage: &dyn Storage,
         link: &Link,
         end: Time,
         side: Side,
