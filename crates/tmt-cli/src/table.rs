@@ -142,13 +142,19 @@ impl<R> Table<R> {
         show: Show,
         get: impl Fn(&R) -> N,
     ) -> Self {
-        let mut numbers = Vec::with_capacity(self.rows.len());
-        for row in &self.rows {
-            numbers.push(get(row).into());
-        }
+        let numbers = self.each(&|row| get(row).into());
         self.columns
             .push(Column::of_numbers(label.into(), show, &numbers));
         self
+    }
+
+    /// What `get` says of each row.
+    fn each<T>(&self, get: &dyn Fn(&R) -> T) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            all.push(get(row));
+        }
+        all
     }
 
     /// Adds a column of means with their 95 % intervals, set right: `1548 ± 52`. The interval has two significant digits, and
@@ -224,10 +230,7 @@ impl<R> Table<R> {
         side: Side,
         get: impl Fn(&R) -> V,
     ) -> Self {
-        let mut values = Vec::with_capacity(self.rows.len());
-        for row in &self.rows {
-            values.push(get(row).into());
-        }
+        let values = self.each(&|row| get(row).into());
         self.columns.push(Column::of_values(label, side, values));
         self
     }
