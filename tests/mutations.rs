@@ -92,6 +92,14 @@ impl Logged {
         has_trace && self.timeline.is_none() && self.slots.is_none()
     }
 
+    /// Number of this key in the head of the log.
+    fn head(&self, key: &str) -> Option<i64> {
+        let lines = self.log.lines();
+        let mut values = lines.filter_map(|line| line.strip_prefix("# ")?.split_once(": "));
+        let (_, value) = values.find(|(name, _)| *name == key)?;
+        value.parse().ok()
+    }
+
     /// The lines of the log, the place of its first row, and the number of its rows.
     fn rows(&self) -> (Vec<&str>, usize, usize) {
         let lines: Vec<&str> = self.log.lines().collect();
@@ -101,18 +109,30 @@ impl Logged {
         (lines, first, rows)
     }
 
-    /// Whether another correct run over another trace could have written the log with row `old` replaced by `new`, so that
-    /// the change cannot be noticed (docs/simulator.md, Sec. 13). This takes a coupled link without its slot log.
+    /// Whether another correct run, perhaps over another trace, could have written the log with row `old` replaced by `new`, so
+    /// that the change cannot be noticed (docs/simulator.md, Sec. 13). This takes a coupled link without its slot log, two events
+    /// of a receiver at one instant, or a packet that has not reached the gateway.
     fn is_another_run(&self, kind: &str, old: &[String], new: &[String]) -> bool {
         let number = |row: &[String], column: usize| row[column].parse::<u64>().ok();
-        if self.slots.is_some() || !self.log.contains("# link: coupled\n") {
-            return false;
-        }
         let rows = || {
             let rows = self.log.lines().filter(|line| !line.starts_with('#'));
             rows.skip(1)
                 .map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>())
         };
+        // The run ended while the packet was on its way to the gateway.
+        if kind == "sent" && old[ENQUEUED].is_empty() {
+            return true;
+        }
+        // The packet arrived when the delayed ACK of another was due, so that it may or may not be covered by that ACK.
+        if kind == "acked, by 100 ms" {
+            let arrived = |row: &[String]| nanos(&row[DELIVERED]);
+            let timer = self.head("delayed_ack_timer_ns");
+            let due = arrived(old).zip(timer).map(|(now, timer)| now - timer);
+            return due.is_some() && rows().any(|row| row[0] == old[0] && arrived(&row) == due);
+        }
+        if self.slots.is_some() || !self.log.contains("# link: coupled\n") {
+            return false;
+        }
         match kind {
             // A slot between two packets may be idle or a repeat's, and one within a packet may be a repeat's.
             "an LLDU" => {
@@ -120,12 +140,8 @@ impl Logged {
                 else {
                     return false;
                 };
-                let units = self
-                    .log
-                    .lines()
-                    .find_map(|line| line.strip_prefix("# units_per_packet: "));
                 let units = match new[FATE].as_str() {
-                    "delivered" => units.unwrap().parse().unwrap(),
+                    "delivered" => self.head("units_per_packet").unwrap().try_into().unwrap(),
                     _ => 1,
                 };
                 let was = number(old, FIRST_LLDU);
@@ -193,9 +209,14 @@ fn logs() -> Vec<Logged> {
     .collect()
 }
 
+/// A time of the log, ns; `None` if it is absent.
+fn nanos(time: &str) -> Option<i64> {
+    time.replace('.', "").parse().ok()
+}
+
 /// Moves a time; `None` if it is absent or would be negative.
 fn moved(fields: &mut [String], column: usize, by: i64) -> Option<()> {
-    let nanos: i64 = fields[column].replace('.', "").parse().ok()?;
+    let nanos = nanos(&fields[column])?;
     let nanos = nanos.checked_add(by).filter(|nanos| *nanos >= 0)?;
     let (seconds, fraction) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     fields[column] = format!("{seconds}.{fraction:09}");
