@@ -27,6 +27,7 @@ mod extremes;
 mod figures;
 mod files;
 mod fit;
+mod foreign_tables;
 mod formats;
 mod glossary;
 mod goldens;
