@@ -4,7 +4,6 @@
 use std::process::Command;
 
 use crate::common::{Folder, plain, project, skipped, tmt, trace};
-use crate::formats::{SLOTS, bytes};
 
 /// A trace as text, the rows of every file of `fixtures/formats`.
 fn fixture_text() -> String {
@@ -129,7 +128,7 @@ fn without_a_head_there_are_only_header_and_rows() {
         let (bare, headed) = (format!("bare.{form}"), format!("headed.{form}"));
         assert_eq!(run("--no-head", &bare), run("", &headed));
         let has_tool = |name: &str| {
-            let bytes = bytes(&folder, name);
+            let bytes = folder.bytes(name);
             bytes.windows(4).any(|window| window == b"tool")
         };
         assert!(!has_tool(&bare) && has_tool(&headed));
@@ -287,6 +286,9 @@ fn python() -> Option<String> {
     }
     is_there.then_some(python)
 }
+
+/// Slots of the trace that those libraries read.
+const SLOTS: u32 = 70_000;
 
 /// Reads every form with every library and writes it back.
 const ROUND_TRIPS: &str = r##"

@@ -19,7 +19,7 @@ const FORMS: [&str; 8] = [
 ];
 
 /// Slots of a trace of three blocks, the last of them short.
-pub(crate) const SLOTS: u32 = 70_000;
+const SLOTS: u32 = 70_000;
 
 /// A folder with one trace in every form, `phy.csv` to `phy.parquet`.
 ///
@@ -32,10 +32,6 @@ fn every_form(text: &str) -> Folder {
         run.input(text).within(&folder).run().ok();
     }
     folder
-}
-
-pub(crate) fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
-    std::fs::read(folder.path(name)).unwrap()
 }
 
 /// Kind of bytes, and of the bytes inside compressed ones.
@@ -72,7 +68,7 @@ fn every_form_holds_what_the_text_holds() {
         let expected = tmt("stats --json phy.csv").within(&folder).run().ok();
         for form in FORMS {
             let name = format!("phy.{form}");
-            let bytes = bytes(&folder, &name);
+            let bytes = folder.bytes(&name);
             assert_eq!(kinds(&bytes), kinds_of(form), "{form}");
             let file = tmt("stats --json").arg(&name).within(&folder).run().ok();
             assert_eq!(file.text(), expected.text(), "{form}");
@@ -176,8 +172,7 @@ fn a_run_and_its_audit_take_timelines_of_every_form() {
     for form in FORMS {
         assert!(report(form) == expected, "{form}");
         // The auditor reads the timeline from a pipe as well.
-        let audit =
-            tmt("audit log.csv --timeline -").input(bytes(&folder, &format!("line.{form}")));
+        let audit = tmt("audit log.csv --timeline -").input(folder.bytes(&format!("line.{form}")));
         assert_eq!(
             audit.within(&folder).run().ok().stdout,
             expected.2,
@@ -211,7 +206,7 @@ fn no_result_depends_on_how_a_pipe_hands_out_a_binary_trace() {
     let folder = every_form(&trace(SLOTS, 97));
     let expected = tmt("stats --json phy.csv").within(&folder).run().ok();
     for form in FORMS {
-        let bytes = bytes(&folder, &format!("phy.{form}"));
+        let bytes = folder.bytes(&format!("phy.{form}"));
         for (jobs, pieces) in [
             ("--jobs 1", &[1, 4095][..]),
             ("--jobs 2", &[3, 65_537, 8]),
@@ -261,7 +256,7 @@ fn the_form_is_that_of_the_flag_or_of_the_name() {
             let run = tmt(command).arg_list(arguments).arg("-o").arg(name);
             run.input(&*small).within(&folder).run().ok();
             assert_eq!(folder.names(), [name]);
-            let found = kinds(&bytes(&folder, name));
+            let found = kinds(&folder.bytes(name));
             assert_eq!(found, kinds_of(form), "{command} {arguments} -o {name}");
         }
     }
@@ -310,7 +305,7 @@ fn several_schemes_are_written_in_one_form() {
         run.within(&folder).run().ok();
         for scheme in ["arq", "harq:2/3"] {
             let name = pattern.replace("{scheme}", &scheme.replace([':', '/'], "-"));
-            let found = bytes(&folder, &name);
+            let found = folder.bytes(&name);
             assert_eq!(kinds(&found), kinds_of(form), "{name}");
             let alone = tmt("apply --format").arg(form).arg("--scheme").arg(scheme);
             let alone = alone.input(trace(SLOTS, 9)).run().ok();
@@ -355,7 +350,7 @@ fn the_programs_of_the_compressed_forms_read_what_is_written() {
     ] {
         if installed(program) {
             let (format, _) = form.split_once('.').unwrap();
-            let expected = bytes(&folder, &format!("phy.{}", piped(format)));
+            let expected = folder.bytes(&format!("phy.{}", piped(format)));
             assert!(bash(&folder, script).ok().stdout == expected, "{script}");
         }
     }
@@ -436,7 +431,7 @@ fn an_unknown_extension_is_refused_and_pipes_and_devices_have_none() {
             "mkfifo {name}; cat {name} > out & tmt apply -q --scheme arq phy.csv -o {name}; wait"
         );
         bash(&folder, &script).ok();
-        let written = bytes(&folder, "out");
+        let written = folder.bytes("out");
         assert_eq!(kinds(&written), kinds_of(form), "{name}");
         assert!(form != "csv" || written == expected.stdout, "{name}");
     }

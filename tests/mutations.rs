@@ -119,16 +119,23 @@ impl Logged {
             rows.skip(1)
                 .map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>())
         };
-        // The run ended while the packet was on its way to the gateway.
-        if kind == "sent" && old[ENQUEUED].is_empty() {
-            return true;
+        // The packet has not reached the gateway at the end of the run, where it was as where it is now.
+        if kind == "sent" && old[FATE] == "open" && old[ENQUEUED].is_empty() {
+            let toward = self.head("terrestrial_rtt_ns").map(|rtt| rtt / 2);
+            let reaches = nanos(&new[SENT]).zip(toward);
+            let reaches = reaches.map(|(sent, toward)| sent + toward);
+            return old[ACKED].is_empty() && reaches > self.head("run_ends_ns");
         }
-        // The packet arrived when the delayed ACK of another was due, so that it may or may not be covered by that ACK.
-        if kind == "acked, by 100 ms" {
-            let arrived = |row: &[String]| nanos(&row[DELIVERED]);
-            let timer = self.head("delayed_ack_timer_ns");
-            let due = arrived(old).zip(timer).map(|(now, timer)| now - timer);
-            return due.is_some() && rows().any(|row| row[0] == old[0] && arrived(&row) == due);
+        // The packet arrived when the delayed ACK of another was sent, which may or may not cover it.
+        if kind == "acked, by 100 ms" && self.head("delayed_ack_timer_ns") == Some(100_000_000) {
+            let arrived = nanos(&old[DELIVERED]).map(|now| now - 100_000_000);
+            let first = nanos(&old[ACKED]).min(nanos(&new[ACKED]));
+            return rows().any(|row| {
+                let acked = nanos(&row[ACKED]);
+                // That ACK may have been lost.
+                let is_its = acked == first || self.name == "lost ACKs" && acked > first;
+                row[0] == old[0] && arrived.is_some() && nanos(&row[DELIVERED]) == arrived && is_its
+            });
         }
         if self.slots.is_some() || !self.log.contains("# link: coupled\n") {
             return false;

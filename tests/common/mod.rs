@@ -266,6 +266,11 @@ impl Folder {
         fs::write(self.path(name), bytes).unwrap();
     }
 
+    /// Reads a file of any kind.
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
     /// Reads a text file.
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()

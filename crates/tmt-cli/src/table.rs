@@ -148,7 +148,7 @@ impl<R> Table<R> {
         self
     }
 
-    /// What `get` says of each row.
+    /// What `get` says of each row: one loop, compiled once for all columns of a type.
     fn each<T>(&self, get: &dyn Fn(&R) -> T) -> Vec<T> {
         let mut all = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -165,7 +165,7 @@ impl<R> Table<R> {
         show: Show,
         get: impl Fn(&R) -> Option<Estimate>,
     ) -> Self {
-        let all: Vec<Option<Estimate>> = self.rows.iter().map(get).collect();
+        let all = self.each(&get);
         let text = |one: &Option<Estimate>| match one {
             Some(one) => with_interval(one.mean, one.ci95, show),
             None => show.text(None),

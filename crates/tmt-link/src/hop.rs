@@ -386,7 +386,8 @@ pub trait Drive {
     /// Drives `gateway` until the end of the run.
     fn drive<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output;
 
-    /// The same for a gateway that knows the service of a packet on its arrival.
+    /// The same for a gateway that knows the service of a packet on its arrival ([`Gateway::knows_ahead`]), which a driver may make
+    /// use of. Whoever attaches may call [`Self::drive`] for it, too.
     fn drive_ahead<G: Gateway<Departure = Served>>(self, gateway: G) -> Self::Output
     where
         Self: Sized,
@@ -399,7 +400,7 @@ pub trait Drive {
     fn drive_tallied<G: Gateway<Departure = Tallied>>(self, gateway: G) -> Self::Output;
 }
 
-/// A link behind the queue of a setup, as a gateway of a type that is known only when the program runs.
+/// A link behind the queue of a setup, chosen as by [`Attach`], as a gateway of a type that is known only when the program runs.
 pub fn gateway<'l>(
     link: impl Link + 'l,
     setup: &GatewaySetup,

@@ -130,7 +130,7 @@ pub(super) trait Records: Send {
     fn findings(&self) -> Vec<Finding>;
 }
 
-/// Opens the files of a format.
+/// Opens the files of a format; called twice if they are read twice.
 type Make<'a> = dyn Fn(&Given, &mut dyn Files) -> Result<Box<dyn Records>> + 'a;
 
 /// A format of probes, as [`open`] needs it.
@@ -140,14 +140,13 @@ pub(super) struct Shape<'a> {
     inputs: Vec<&'static str>,
     /// Key of the input that has the delays; `None` if the files have none.
     delays: Option<&'static str>,
-    /// Opens the files; called twice if they are read twice.
     make: Box<Make<'a>>,
     /// Whether a conversion refuses negative delays.
     refuses_negative: bool,
 }
 
 impl<'a> Shape<'a> {
-    /// A format whose input `delays` has the delays, if any has. `make` opens its files, twice if they are read twice.
+    /// A format whose input `delays` has the delays, if any has.
     pub(super) fn new<R: Records + 'static>(
         format: &'static Importer,
         delays: Option<&'static str>,
