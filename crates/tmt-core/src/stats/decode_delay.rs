@@ -41,6 +41,7 @@ impl DecodeDelays {
     }
 
     /// Adds the next slot, which took `delay` to decode; zero if it was erased.
+    #[inline]
     pub fn push(&mut self, delay: Span) {
         if !self.is_full() {
             self.push_repeated(delay, 1);
@@ -58,6 +59,7 @@ impl DecodeDelays {
     }
 
     /// Whether later slots do not count.
+    #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.delays.count() >= MEDIAN_SLOTS || self.slots >= MEDIAN_WITHIN
