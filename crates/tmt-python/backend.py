@@ -16,9 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517."""
-    root = HERE.parent.parent
+    # From this workspace, so that the module has the crates of the program, which cargo tells apart by their path from it.
     build = ["cargo", "build", "--release", "--locked", "-p", "tmt-cli", "--message-format", "json-render-diagnostics"]
-    done = subprocess.run(build, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(build, cwd=HERE, stdout=subprocess.PIPE, text=True, check=True)
     built = [json.loads(line) for line in done.stdout.splitlines()]
     program = next(part["executable"] for part in built if part.get("executable"))
     scripts = HERE / "program" / "scripts"
