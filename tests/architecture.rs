@@ -276,7 +276,9 @@ fn locked(path: &str) -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn benches_fuzzing_and_python_run_the_code_that_is_installed() {
     let ours = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let sections = ours.lines().filter(|line| line.starts_with("[profile.release"));
+    let sections = ours
+        .lines()
+        .filter(|line| line.starts_with("[profile.release"));
     let sections: Vec<&str> = sections.collect();
     assert!(sections.len() > 1, "the search has lost its way");
     for folder in ["benches", "crates/tmt-python"] {

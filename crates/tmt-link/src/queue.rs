@@ -180,6 +180,7 @@ pub(crate) fn is(discipline: &Discipline, entry: &'static Entry) -> bool {
 pub(crate) struct Ledger(VecDeque<(u64, Bytes)>);
 
 impl Ledger {
+    #[inline]
     pub(crate) fn push(&mut self, packet: &Packet) {
         self.0.push_back((packet.id, packet.size));
     }

@@ -90,6 +90,7 @@ impl CoDel {
 
     /// Whether the delay has been above the target for an interval when a packet leaves (`dodequeue`). It arrived at `since`
     /// and is no longer counted in `bytes`.
+    #[inline]
     fn ok_to_drop(&mut self, now: Time, since: Time) -> bool {
         if now.since(since) < self.target || self.bytes <= self.largest {
             self.first_above = None;
@@ -105,6 +106,7 @@ impl CoDel {
     }
 
     /// Whether to drop or mark the packet at the head, which arrived at `since` (`dequeue`).
+    #[inline]
     fn should_drop_or_mark(&mut self, now: Time, since: Time) -> bool {
         let ok_to_drop = self.ok_to_drop(now, since);
         let law_due = std::mem::take(&mut self.law_due);
