@@ -243,16 +243,22 @@ fn a_crate_has_few_modules_at_its_top() {
     }
 }
 
-/// The lines of the section `name` of a manifest.
-fn section(manifest: &str, name: &str) -> Vec<String> {
+/// Settings of the release profile in a manifest: those of all packages under the empty name, and those of single packages.
+fn release(manifest: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     let text = fs::read_to_string(root().join(manifest)).unwrap();
-    let lines = text.lines().skip_while(|line| *line != name).skip(1);
-    let lines: Vec<String> = lines
-        .take_while(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect();
-    assert!(!lines.is_empty(), "{manifest} has no {name}");
-    lines
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut package = None;
+    for line in text.lines() {
+        if line.starts_with('[') {
+            let name = line.strip_prefix("[profile.release");
+            let name = name.map(|name| name.trim_end_matches(']').trim_start_matches(".package."));
+            package = name.map(str::to_owned);
+        } else if let (Some(package), Some((key, value))) = (&package, line.split_once(" = ")) {
+            let settings = sections.entry(package.clone()).or_default();
+            settings.insert(key.to_owned(), value.to_owned());
+        }
+    }
+    sections
 }
 
 /// Versions of each package in a lock file.
@@ -275,23 +281,15 @@ fn locked(path: &str) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn benches_fuzzing_and_python_run_the_code_that_is_installed() {
-    let ours = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let sections = ours
-        .lines()
-        .filter(|line| line.starts_with("[profile.release"));
-    let sections: Vec<&str> = sections.collect();
-    assert!(sections.len() > 1, "the search has lost its way");
+    let all = release("Cargo.toml");
+    assert!(all.len() > 1, "the search has lost its way");
     for folder in ["benches", "crates/tmt-python"] {
-        let manifest = format!("{folder}/Cargo.toml");
         let packages = locked(&format!("{folder}/Cargo.lock"));
-        for name in &sections {
-            let package = name.strip_prefix("[profile.release.package.");
-            let package = package.map(|name| format!("\"{}\"", name.trim_end_matches(']')));
-            if package.is_none_or(|name| packages.contains_key(&name)) {
-                let release = section("Cargo.toml", name);
-                assert_eq!(release, section(&manifest, name), "{manifest}: {name}");
-            }
-        }
+        let mut wanted = all.clone();
+        wanted.retain(|package, _| {
+            package.is_empty() || packages.contains_key(&format!("\"{package}\""))
+        });
+        assert_eq!(wanted, release(&format!("{folder}/Cargo.toml")), "{folder}");
     }
     let version = |manifest| {
         let text = fs::read_to_string(root().join(manifest)).unwrap();

@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517."""
-    # From this workspace, so that the module has the crates of the program, which cargo tells apart by their path from it.
+    # Cargo tells crates apart by their path from the workspace: built from here, program and module share them.
     build = ["cargo", "build", "--release", "--locked", "-p", "tmt-cli", "--message-format", "json-render-diagnostics"]
     done = subprocess.run(build, cwd=HERE, stdout=subprocess.PIPE, text=True, check=True)
     built = [json.loads(line) for line in done.stdout.splitlines()]
