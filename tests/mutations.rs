@@ -124,7 +124,9 @@ impl Logged {
             let toward = self.head("terrestrial_rtt_ns").map(|rtt| rtt / 2);
             let reaches = nanos(&new[SENT]).zip(toward);
             let reaches = reaches.map(|(sent, toward)| sent + toward);
-            return old[ACKED].is_empty() && reaches > self.head("run_ends_ns");
+            let is_late = |(reaches, end)| reaches > end;
+            return old[ACKED].is_empty()
+                && reaches.zip(self.head("run_ends_ns")).is_some_and(is_late);
         }
         // The packet arrived when the delayed ACK of another was sent, which may or may not cover it.
         if kind == "acked, by 100 ms" && self.head("delayed_ack_timer_ns") == Some(100_000_000) {
