@@ -200,13 +200,23 @@ impl Receiver {
         self.window.as_ref().map(|window| window.advertised())
     }
 
+    /// Whether what it does depends on the round-trip time of the sender.
+    #[inline]
+    pub(crate) fn follows_rtt(&self) -> bool {
+        self.window.is_some() || !self.endpoint.sack_compression.is_zero()
+    }
+
+    /// Whether it sends an ACK for each packet, at once, whatever else happens.
+    pub(crate) fn answers_at_once(&self) -> bool {
+        self.endpoint.delayed_ack <= 1 && !self.follows_rtt()
+    }
+
     /// Adapts the receive buffer to what the application has read by `now`, all that is in order, with a round-trip time of
     /// `rtt`.
     #[expect(clippy::inline_always, reason = "is part of every delivery")]
     #[inline(always)]
     pub fn on_read(&mut self, now: Time, rtt: impl FnOnce() -> Option<Span>) {
-        let compresses = !self.endpoint.sack_compression.is_zero();
-        if self.window.is_none() && !compresses {
+        if !self.follows_rtt() {
             return;
         }
         self.rtt = rtt();

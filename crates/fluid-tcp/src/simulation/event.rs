@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
 /// Place of an event in the order of all events: by time, then by sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -44,6 +44,9 @@ const LEAST_SLOTS: usize = 16;
 /// changes.
 const BUSY: usize = 2;
 
+/// Number of the line with events that may be scheduled ahead.
+pub const AHEAD: usize = 1;
+
 /// Order of the events of several lines, and of those at the same time. Lines 0 and 1 are the fastest.
 #[derive(Debug)]
 pub struct Schedule<const LINES: usize> {
@@ -52,6 +55,32 @@ pub struct Schedule<const LINES: usize> {
     /// First event of the lines that are not busy: its key, and the number of its line.
     other: (Key, usize),
     inserted: u64,
+    ahead: Ahead,
+}
+
+/// What orders events at one time if those of a line are inserted ahead: the numbers of the events of that line are above those that
+/// come before it, and below those that come after it.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// Time from the insertion of an event of that line to the event; `None` if none is inserted ahead.
+    lead: Option<Span>,
+    /// Time at which events are inserted, until it is set again.
+    now: Time,
+    /// Added to the numbers of its events.
+    rank: u64,
+}
+
+/// A rank in the order of events at one time, above all numbers.
+const RANK: u64 = 1 << 62;
+
+impl Ahead {
+    /// Rank of an event of another line: 0 before the events of the line, 2 after them.
+    #[inline]
+    fn rank_of(&self, at: Time) -> u64 {
+        let Some(lead) = self.lead else { return 0 };
+        let ahead = self.now.saturating_add(lead);
+        RANK * (u64::from(at <= ahead) + u64::from(at < ahead))
+    }
 }
 
 /// Events of one kind, in the order of their times. Events at the same time keep the order in which they were scheduled.
@@ -224,11 +253,25 @@ impl<const LINES: usize> Default for Schedule<LINES> {
             first: [NONE; LINES],
             other: (NONE, BUSY),
             inserted: 0,
+            ahead: Ahead::default(),
         }
     }
 }
 
 impl<const LINES: usize> Schedule<LINES> {
+    /// From now on, events of line [`AHEAD`] may be scheduled ahead: each as if it were inserted a time of `lead` before it. Events of
+    /// other lines are inserted at the time that [`Self::set_now`] says; those of line 0, which are scheduled no more, keep their numbers.
+    pub fn schedule_ahead(&mut self, lead: Span) {
+        self.ahead.lead = Some(lead);
+        self.ahead.rank = RANK;
+    }
+
+    /// Sets the time at which events are inserted, until it is set again.
+    #[inline]
+    pub fn set_now(&mut self, now: Time) {
+        self.ahead.now = now;
+    }
+
     /// Schedules an event at `at` in `line`, which is always that of this `number`, after all events that are already
     /// scheduled for that time. `fill` overwrites another event, or the default, with it.
     ///
@@ -244,7 +287,12 @@ impl<const LINES: usize> Schedule<LINES> {
         at: Time,
         fill: impl FnOnce(&mut E),
     ) {
-        let sequence = self.inserted;
+        let rank = match number {
+            0 => 0,
+            AHEAD => self.ahead.rank,
+            _ => self.ahead.rank_of(at),
+        };
+        let sequence = self.inserted + rank;
         self.inserted += 1;
         let key = Key { at, sequence };
         if line.push(key, fill) && key.precedes(self.first[number]) {
@@ -291,6 +339,17 @@ impl<const LINES: usize> Schedule<LINES> {
         }
         let (key, number) = first;
         (key.at <= until && key.sequence != NONE.sequence).then_some((key.at, number))
+    }
+
+    /// Time of the first event of the line of this number; `None` if it has none.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are not more than `number` lines.
+    #[must_use]
+    pub fn first_of(&self, number: usize) -> Option<Time> {
+        let key = self.first[number];
+        (key.sequence != NONE.sequence).then_some(key.at)
     }
 
     /// Removes the first event of `line`, which is that of this `number` and has events. Returns it in its slot.
@@ -387,6 +446,44 @@ mod tests {
         })
         .collect();
         assert_eq!(order, "abcde");
+    }
+
+    proptest! {
+        /// Events of one line are scheduled before the times at which they would be inserted, which are all different. Their order is that of
+        /// a list with those times.
+        #[test]
+        fn events_that_are_scheduled_ahead_come_where_they_would_have_come(
+            steps in prop::collection::vec((1u64..4, 0u64..12, 0u64..20), 1..200),
+            lead in 0u64..12,
+        ) {
+            let mut schedule = Schedule::<3>::default();
+            let mut lines: [Line<u64>; 3] = Default::default();
+            let mut list = Vec::new();
+            let (mut now, mut ahead) = (1, 2);
+            for (pause, delay, early) in steps {
+                // Those of the line have even times, and others odd ones.
+                now += 2 * pause;
+                schedule.set_now(at(now));
+                if list.is_empty() {
+                    schedule.schedule_ahead(Span::from_nanos(lead).unwrap());
+                }
+                schedule.schedule(2, &mut lines[2], at(now + delay), |slot| *slot = now);
+                list.push((now + delay, now));
+                while ahead < now + early {
+                    ahead = (ahead + 2).max(now + 1);
+                    let arrives = ahead + lead;
+                    schedule.schedule(AHEAD, &mut lines[AHEAD], at(arrives), |slot| *slot = ahead);
+                    list.push((arrives, ahead));
+                }
+            }
+            list.sort_unstable();
+            for (time, inserted) in list {
+                let first = schedule.first(Time::MAX).map(|(time, line)| (time.as_nanos(), line));
+                let (found, line) = first.unwrap();
+                let event = take(&mut schedule, line, &mut lines[line]);
+                prop_assert_eq!((found, event), (time, Some(inserted)));
+            }
+        }
     }
 
     proptest! {

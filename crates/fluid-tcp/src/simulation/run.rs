@@ -9,6 +9,7 @@ mod delivery;
 mod error;
 mod events;
 mod gateway_events;
+mod receiving;
 mod return_path;
 mod route;
 mod side_hops;
@@ -36,7 +37,7 @@ use crate::simulation::return_queue::ReturnQueue;
 use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
 use connections::{Connection, Connections};
-use delivery::{Delivery as _, DeliveryOf, Form};
+use delivery::{DeliveryOf, Form};
 pub use error::RunError;
 use events::{Alarm, Events, Kind, Place};
 pub use route::{IntoRoute, Route};
@@ -64,6 +65,9 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     parked_ack: Ack,
     /// Packets whose service has begun.
     served: u64,
+    /// Delay of the ACKs if receivers may run ahead of their senders (`run/receiving.rs`), and whether they do already.
+    ahead: Option<Span>,
+    runs_ahead: bool,
     /// Greedy flows that have not started, and whether none of them is complete.
     unstarted: usize,
     shares: bool,
@@ -232,7 +236,6 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         return_event: None,
         probe,
         events: Events::default(),
-        connections,
         proxy: setup.path.split.map(|window| {
             let flows = setup.flows.iter();
             let endpoints = flows.flat_map(|flow| repeat_n(&flow.endpoint, 1 + flow.on_demand));
@@ -245,6 +248,9 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         parked: Packet::default(),
         parked_ack: Ack::default(),
         served: 0,
+        ahead: receiving::ahead::<G>(setup, &connections),
+        runs_ahead: false,
+        connections,
         unstarted: setup.flows.iter().filter(|flow| flow.is_greedy()).count(),
         shares: true,
         convergence: Convergence::new(longest_round_trip(setup)),
@@ -263,6 +269,25 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         Some(failure) => Err(failure),
         None => Ok(run.report(end)),
     }
+}
+
+/// Place of a flow. Flows of which packets are tallied ahead are all of the setup, and have their numbers.
+#[inline]
+fn place<G: Gateway<Departure: Form>>(connections: &Connections, flow: usize) -> usize {
+    if <G::Departure as Form>::IS_TALLIED {
+        flow
+    } else {
+        connections.place(flow)
+    }
+}
+
+/// The connection of a flow, found as [`place`] says.
+#[inline]
+fn connection<G: Gateway<Departure: Form>>(
+    connections: &mut Connections,
+    flow: usize,
+) -> &mut Connection {
+    connections.at(place::<G>(connections, flow))
 }
 
 /// The longest round trip of a greedy flow, without queues.
@@ -327,6 +352,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 }
             }
             now = at;
+            self.events.set_now(now);
             if can_stop && self.probe.stops(now) {
                 self.failure = Some(RunError::Stopped);
                 return now;
@@ -390,7 +416,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();
         self.probe.on_ack_received(now, flow as usize, ack);
-        let Connection { ends, tally, .. } = &mut self.connections[flow as usize];
+        let Connection { ends, tally, .. } = connection::<G>(&mut self.connections, flow as usize);
         tally.count(Count::AcksArrived);
         if let Ends::Tcp(Tcp { sender, .. }) = ends {
             let before = sender.snd_una();
@@ -428,7 +454,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn act_after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         // Nothing below opens or closes connections before it is used for the last time.
-        let place = self.connections.place(flow as usize);
+        let place = place::<G>(&self.connections, flow as usize);
         loop {
             let connection = self.connections.at(place);
             let Some(outgoing) = connection.ends.next(now) else {
@@ -473,90 +499,6 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         self.events.expire(timer, |slot| *slot = flow);
     }
 
-    #[inline]
-    fn on_delivery(&mut self, now: Time) {
-        if now >= self.convergence.due {
-            self.end_windows(now);
-        }
-        // In its slot, without a copy.
-        let delivery = self.events.take_delivery();
-        let (flow, segment) = (delivery.flow(), delivery.segment());
-        let connection = &mut self.connections[flow];
-        if let Some((packet, parts)) = delivery.untallied() {
-            self.probe.on_delivered(now, Transmission::of(packet));
-            let delay = now.since(packet.sent);
-            connection.tally.on_delivered(packet.id, delay, parts);
-            if !self.side.is_empty() {
-                let delays = self.side.deliver(connection.toward, packet);
-                connection.tally.on_beside(delays);
-            }
-            if let Ends::Other(other) = &mut connection.ends {
-                let (flow, size) = (packet.flow, packet.size.0);
-                connection.tally.add(Count::OtherBytes, size);
-                other.far.on_packet(now, packet, &mut other.socket);
-                return self.send_answers(now, flow);
-            }
-        }
-        let Ends::Tcp(tcp) = &mut connection.ends else {
-            return;
-        };
-        let arrival = tcp.on_segment(now, segment);
-        if arrival.duplicate {
-            connection.tally.count(Count::Spurious);
-        }
-        if tcp.is_complete() {
-            self.on_last_delivery(now, flow, arrival.ack);
-            return self.wake_flows(now, flow);
-        }
-        if self.proxy.is_some() {
-            // The proxy has acknowledged it.
-            return self.wake_flows(now, flow);
-        }
-        let number = u32::try_from(flow).unwrap_or(u32::MAX);
-        let streams = tcp.stream.is_some();
-        let delays = tcp.receiver.deadline().is_some();
-        if let Some(ack) = arrival.ack {
-            if self.return_path.is_none() {
-                self.probe.on_ack_sent(now, flow, &ack);
-                connection.tally.count(Count::Acks);
-                let arrives = now.checked_add(connection.ack_delay);
-                self.events.acknowledge(arrives, |slot| {
-                    slot.0 = number;
-                    // Field by field, as it was written: a load of several at once would wait for their stores.
-                    let to = &mut slot.1;
-                    (to.next, to.blocks, to.echo, to.rwnd) =
-                        (ack.next, ack.blocks, ack.echo, ack.rwnd);
-                    (to.dsack, to.ece) = (ack.dsack, ack.ece);
-                    (to.window_update, to.reopens) = (ack.window_update, ack.reopens);
-                });
-            } else {
-                self.parked_ack = ack;
-                self.send_ack(now, number);
-            }
-        }
-        if delays {
-            self.watch_far(number);
-        }
-        if streams {
-            self.wake_flows(now, flow);
-        }
-    }
-
-    /// A packet reaches a far host of TCP that has everything.
-    #[inline(never)]
-    fn on_last_delivery(&mut self, now: Time, flow: usize, ack: Option<Ack>) {
-        let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-        self.complete(now, flow);
-        if self.proxy.is_some() {
-            return;
-        }
-        if let Some(ack) = ack {
-            self.parked_ack = ack;
-            self.send_ack(now, flow);
-        }
-        self.watch_far(flow);
-    }
-
     /// A packet of a far host that is not TCP reaches the near host.
     #[inline(never)]
     fn on_answer(&mut self, now: Time, packet: &Packet) {
@@ -597,22 +539,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if self.flow(flow).ends.is_complete() {
             self.complete(now, flow);
         }
-        self.watch_far(flow);
-    }
-
-    /// Ensures that there is an event no later than the next action of the far host.
-    #[inline]
-    fn watch_far(&mut self, flow: u32) {
-        let connection = self.flow(flow);
-        let due = sooner(&mut connection.far_event, connection.ends.far_due());
-        if due.is_some() {
-            self.wake_far(due, flow);
-        }
-    }
-
-    #[inline(never)]
-    fn wake_far(&mut self, due: Option<Time>, flow: u32) {
-        self.events.far(due, |slot| *slot = flow);
+        self.watch_far(now, flow);
     }
 
     /// Sends the parked ACK of TCP over the return path.

@@ -37,7 +37,12 @@ pub fn at_least_one(x: f64, n: f64) -> f64 {
     reason = "`as` saturates, and gives 0 for NaN"
 )]
 pub fn floor_u64(x: f64) -> u64 {
-    x as u64
+    // Of a signed number in fewer steps.
+    if x < 9e18 {
+        (x as i64).max(0) as u64
+    } else {
+        x as u64
+    }
 }
 
 /// The number that a standard normal variable is below with probability `p`, within 10^-15; ±∞ for 1 and 0, NaN outside

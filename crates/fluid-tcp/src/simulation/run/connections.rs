@@ -28,6 +28,8 @@ pub(super) struct Connection {
     pub(super) ack_delay: Span,
     /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
     pub(super) far_event: Option<Time>,
+    /// Time at which that of the far host was scheduled.
+    pub(super) far_since: Time,
     pub(super) timer_event: Option<Time>,
     pub(super) near_event: Option<Time>,
     /// Delay of a packet from the sender to the first hop.
@@ -192,6 +194,7 @@ impl Connections {
             toward,
             ack_delay: context.back,
             far_event: None,
+            far_since: Time::ZERO,
             timer_event: None,
             near_event: None,
             class: flow.class,

@@ -1,10 +1,10 @@
 //! Kinds of events of a run.
 
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 
 use crate::endpoint::receiver::Ack;
-use crate::simulation::event::{Line, Schedule};
+use crate::simulation::event::{AHEAD, Line, Schedule};
 
 /// An event that is rare and small.
 #[derive(Debug, Clone, Copy, Default)]
@@ -114,6 +114,23 @@ impl<D: Copy + Default> Events<D> {
 }
 
 impl<D> Events<D> {
+    /// From now on, ACKs may be scheduled ahead, each as if its receiver sent it at a time of `delay` before.
+    pub(super) fn acknowledge_ahead(&mut self, delay: Span) {
+        const { assert!(Kind::Ack as usize == AHEAD && Kind::Delivery as usize == 0) };
+        self.schedule.schedule_ahead(delay);
+    }
+
+    /// Sets the time at which events are scheduled, for the order of ACKs that are scheduled ahead.
+    #[inline]
+    pub(super) fn set_now(&mut self, now: Time) {
+        self.schedule.set_now(now);
+    }
+
+    /// Time of the first packet that reaches its receiver.
+    pub(super) fn first_delivery(&self) -> Option<Time> {
+        self.schedule.first_of(Kind::Delivery as usize)
+    }
+
     /// Time and kind of the first event; `None` if nothing comes before `until`.
     #[inline]
     pub(super) fn first(&self, until: Time) -> Option<(Time, Kind)> {

@@ -4,9 +4,9 @@ use tmt_core::types::{Span, Time};
 use tmt_link::hop::{Departure as _, Event, Gateway, Served};
 use tmt_link::{Ecn, Packet, Service};
 
-use super::delivery::{Delivery as _, Form};
+use super::delivery::Form;
 use super::events::{Alarm, Place};
-use super::{Connections, Run, RunError, is_due, sooner};
+use super::{Connections, Run, RunError, connection, is_due, sooner};
 use crate::endpoint::Transmission;
 use crate::endpoint::receiver::Ack;
 use crate::simulation::delay::DelayParts;
@@ -151,7 +151,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Served(packet, service) => self.on_service(packet, service),
+            Event::Served(packet, service) => self.on_service(now, packet, service),
             Event::Refused(packet) | Event::Dropped(packet) => {
                 self.parked = packet;
                 self.on_drop(now);
@@ -191,7 +191,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// The link serves a packet.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    fn on_service(&mut self, packet: Packet, service: Service) {
+    fn on_service(&mut self, now: Time, packet: Packet, service: Service) {
         // A drop-tail queue marks nothing.
         if !<G::Departure as Form>::IS_TALLIED
             && packet.ecn == Ecn::Marked
@@ -222,9 +222,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                     .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
                 return;
             }
-            self.events.deliver(service.arrival, |slot| {
-                slot.write(&packet, &delay);
-            });
+            if let Some(arrival) = service.arrival {
+                self.deliver(now, arrival, &packet, &delay);
+            }
         } else if !self.side.is_empty() {
             self.side.forget(packet.id);
         }
@@ -234,7 +234,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
     fn tally_ahead(&mut self, packet: &Packet, service: &Service, parts: Option<&DelayParts>) {
-        let tally = &mut self.connections[packet.flow as usize].tally;
+        let tally = &mut connection::<G>(&mut self.connections, packet.flow as usize).tally;
         let end = self.setup.end;
         if service.start > end {
             return;

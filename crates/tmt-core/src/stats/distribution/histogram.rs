@@ -1,6 +1,6 @@
 //! A histogram whose buckets are as narrow as their number allows.
 
-use crate::types::{Span, to_f64};
+use crate::types::Span;
 
 /// Bits after the leading one that determine the bucket of a value in [`super::Distribution::default`]: 1024 buckets per octave.
 pub(in crate::stats) const BITS: u32 = 10;
@@ -31,7 +31,10 @@ pub(in crate::stats) fn bucket(nanos: u64, bits: u32) -> u64 {
         // Would be rounded. The lowest bits decide nothing.
         return bucket(nanos >> BITS, bits) + (u64::from(BITS) << bits);
     }
-    (to_f64(nanos).to_bits() >> (MANTISSA - bits)).wrapping_sub(ONE << bits)
+    // Exact, and of a signed number converted in one step.
+    #[expect(clippy::cast_precision_loss, reason = "has at most 53 bits")]
+    let float = nanos.cast_signed() as f64;
+    (float.to_bits() >> (MANTISSA - bits)).wrapping_sub(ONE << bits)
 }
 
 /// Middle of a bucket, ns.

@@ -1,0 +1,248 @@
+//! Packets reach their receivers, which answer.
+//!
+//! # Receivers that run ahead
+//!
+//! Where the link says at once when a packet arrives, and packets keep their order, nothing that happens in between matters to a
+//! receiver of TCP that neither follows the sender's RTT nor can be complete. So the packet is received as soon as its service is
+//! known, and its ACK is scheduled as of the time at which it will arrive. That saves an event per packet, and the connection is still in the
+//! cache. A delayed ACK that is due before is sent before. Nothing is received that would arrive after the end of the run. Receivers run ahead
+//! only from the start of the last flow on, since what others have delivered by then is observed.
+
+use tmt_core::types::{Span, Time};
+use tmt_link::Packet;
+use tmt_link::hop::Gateway;
+
+use super::connections::{Connection, Connections};
+use super::delivery::{Delivery as _, Form};
+use super::events::Events;
+use super::{Run, connection, sooner};
+use crate::endpoint::Ends;
+use crate::endpoint::Transmission;
+use crate::endpoint::receiver::{Ack, Segment};
+use crate::endpoint::transmission::segment;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::probe::Probe;
+use crate::simulation::tally::Count;
+use crate::simulation::{Flow, Setup};
+
+/// Delay of the ACKs if receivers may run ahead of their senders.
+pub(super) fn ahead<G: Gateway<Departure: Form>>(
+    setup: &Setup,
+    connections: &Connections,
+) -> Option<Span> {
+    let connections = connections.described();
+    let delay = connections.first()?.ack_delay;
+    let path = &setup.return_path;
+    let may_be = <G::Departure as Form>::IS_TALLIED
+        && setup.path.split.is_none()
+        && path.is_free()
+        && path.requested.is_none();
+    let are_endless = |flow: &Flow| flow.is_greedy() && flow.packets().is_none();
+    // Of two ACKs at one time, the one is first whose event was scheduled first. That is not known of those that are delayed.
+    let is_alone = setup.flows.len() == 1;
+    let are_alike = |connection: &Connection| {
+        let ends = &connection.ends;
+        connection.ack_delay == delay
+            && matches!(ends, Ends::Tcp(tcp) if tcp.receiver.answers_at_once() || is_alone && !tcp.receiver.follows_rtt())
+    };
+    let all = may_be && setup.flows.iter().all(are_endless) && connections.iter().all(are_alike);
+    all.then_some(delay)
+}
+
+/// Schedules an ACK that the far host of a flow sends at `at`.
+#[expect(clippy::inline_always, reason = "every packet takes this way")]
+#[inline(always)]
+fn acknowledge<D: Copy + Default>(
+    events: &mut Events<D>,
+    connection: &mut Connection,
+    flow: u32,
+    at: Time,
+    ack: &Ack,
+) {
+    connection.tally.count(Count::Acks);
+    let arrives = at.checked_add(connection.ack_delay);
+    events.acknowledge(arrives, |slot| {
+        slot.0 = flow;
+        // Field by field, as it was written: a load of several at once would wait for their stores.
+        let to = &mut slot.1;
+        (to.next, to.blocks, to.echo, to.rwnd) = (ack.next, ack.blocks, ack.echo, ack.rwnd);
+        (to.dsack, to.ece) = (ack.dsack, ack.ece);
+        (to.window_update, to.reopens) = (ack.window_update, ack.reopens);
+    });
+}
+
+impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
+    /// A packet reaches its receiver.
+    #[inline]
+    pub(super) fn on_delivery(&mut self, now: Time) {
+        if now >= self.convergence.due {
+            self.end_windows(now);
+        }
+        // In its slot, without a copy.
+        let delivery = self.events.take_delivery();
+        let (flow, segment) = (delivery.flow(), delivery.segment());
+        let connection = &mut self.connections[flow];
+        if let Some((packet, parts)) = delivery.untallied() {
+            self.probe.on_delivered(now, Transmission::of(packet));
+            let delay = now.since(packet.sent);
+            connection.tally.on_delivered(packet.id, delay, parts);
+            if !self.side.is_empty() {
+                let delays = self.side.deliver(connection.toward, packet);
+                connection.tally.on_beside(delays);
+            }
+            if let Ends::Other(other) = &mut connection.ends {
+                let (flow, size) = (packet.flow, packet.size.0);
+                connection.tally.add(Count::OtherBytes, size);
+                other.far.on_packet(now, packet, &mut other.socket);
+                return self.send_answers(now, flow);
+            }
+        }
+        let Ends::Tcp(tcp) = &mut connection.ends else {
+            return;
+        };
+        let arrival = tcp.on_segment(now, segment);
+        if arrival.duplicate {
+            connection.tally.count(Count::Spurious);
+        }
+        if tcp.is_complete() {
+            self.on_last_delivery(now, flow, arrival.ack);
+            return self.wake_flows(now, flow);
+        }
+        if self.proxy.is_some() {
+            // The proxy has acknowledged it.
+            return self.wake_flows(now, flow);
+        }
+        let streams = tcp.stream.is_some();
+        let delays = tcp.receiver.deadline().is_some();
+        let number = u32::try_from(flow).unwrap_or(u32::MAX);
+        if let Some(ack) = arrival.ack {
+            if self.return_path.is_none() {
+                self.probe.on_ack_sent(now, flow, &ack);
+                acknowledge(&mut self.events, connection, number, now, &ack);
+            } else {
+                self.parked_ack = ack;
+                self.send_ack(now, number);
+            }
+        }
+        if delays {
+            self.watch_far(now, number);
+        }
+        if streams {
+            self.wake_flows(now, flow);
+        }
+    }
+
+    /// Receivers run ahead from `now` on, if they may.
+    pub(super) fn run_ahead(&mut self, now: Time) {
+        let Some(delay) = self.ahead else { return };
+        self.runs_ahead = true;
+        self.events.acknowledge_ahead(delay);
+        self.events.set_now(now);
+        while let Some(arrival) = self.events.first_delivery()
+            && arrival <= self.setup.end
+        {
+            let delivery = *self.events.take_delivery();
+            let flow = u32::try_from(delivery.flow()).unwrap_or(u32::MAX);
+            self.receive(now, arrival, flow, delivery.segment());
+        }
+    }
+
+    /// A packet that the link has accepted reaches the receiver at `arrival`. It is received at once if receivers run ahead.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    pub(super) fn deliver(
+        &mut self,
+        now: Time,
+        arrival: Time,
+        packet: &Packet,
+        delay: &DelayParts,
+    ) {
+        if <G::Departure as Form>::IS_TALLIED && self.runs_ahead && arrival <= self.setup.end {
+            self.receive(now, arrival, packet.flow, segment(packet));
+        } else {
+            self.events
+                .deliver(Some(arrival), |slot| slot.write(packet, delay));
+        }
+    }
+
+    /// A packet reaches a receiver that runs ahead, at a time that has been known since `now`.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    fn receive(&mut self, now: Time, arrival: Time, flow: u32, segment: Segment) {
+        if arrival >= self.convergence.due {
+            self.end_windows(arrival);
+        }
+        let mut of_flow = connection::<G>(&mut self.connections, flow as usize);
+        if of_flow.far_event.is_some_and(|event| event <= arrival) {
+            self.act_before(now, arrival, flow);
+            of_flow = connection::<G>(&mut self.connections, flow as usize);
+        }
+        let Ends::Tcp(tcp) = &mut of_flow.ends else {
+            return;
+        };
+        let received = tcp.on_segment(arrival, segment);
+        if received.duplicate {
+            of_flow.tally.count(Count::Spurious);
+        }
+        let due = sooner(&mut of_flow.far_event, tcp.receiver.deadline());
+        if let Some(ack) = &received.ack {
+            acknowledge(&mut self.events, of_flow, flow, arrival, ack);
+        }
+        if due.is_some() {
+            of_flow.far_since = arrival;
+            self.events.set_now(arrival);
+            self.wake_far(due, flow);
+            self.events.set_now(now);
+        }
+    }
+
+    /// The events of a far host come that are due before a packet reaches it, at a time that has been known since `now`. Of two events at
+    /// one time, the one is first that was scheduled first.
+    #[inline(never)]
+    fn act_before(&mut self, now: Time, arrival: Time, flow: u32) {
+        let is_first =
+            |event: Time, since: Time| event < arrival || event == arrival && since <= now;
+        loop {
+            let connection = self.flow(flow);
+            let (since, event) = (connection.far_since, connection.far_event);
+            let Some(event) = event.filter(|event| is_first(*event, since)) else {
+                break;
+            };
+            connection.far_event = None;
+            self.events.set_now(event);
+            self.send_answers(event, flow);
+        }
+        self.events.set_now(now);
+    }
+
+    /// A packet reaches a far host of TCP that has everything.
+    #[inline(never)]
+    fn on_last_delivery(&mut self, now: Time, flow: usize, ack: Option<Ack>) {
+        let flow = u32::try_from(flow).unwrap_or(u32::MAX);
+        self.complete(now, flow);
+        if self.proxy.is_some() {
+            return;
+        }
+        if let Some(ack) = ack {
+            self.parked_ack = ack;
+            self.send_ack(now, flow);
+        }
+        self.watch_far(now, flow);
+    }
+
+    /// Ensures that there is an event no later than the next action of the far host.
+    #[inline]
+    pub(super) fn watch_far(&mut self, now: Time, flow: u32) {
+        let connection = self.flow(flow);
+        let due = sooner(&mut connection.far_event, connection.ends.far_due());
+        if due.is_some() {
+            connection.far_since = now;
+            self.wake_far(due, flow);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_far(&mut self, due: Option<Time>, flow: u32) {
+        self.events.far(due, |slot| *slot = flow);
+    }
+}
