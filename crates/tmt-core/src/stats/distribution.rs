@@ -197,7 +197,7 @@ impl Distribution {
     /// Adds several spans: the same as [`Self::push`] with each.
     pub fn push_all(&mut self, batch: &Batch) {
         if self.coarse {
-            self.histogram.add_all(&batch.spans);
+            self.histogram.add_all(&batch.spans, batch.max);
         } else if self.has_room(batch) {
             self.exact += batch.spans.len() as u64;
             self.make_room(batch.spans.len());
@@ -284,7 +284,8 @@ impl Distribution {
     #[cold]
     fn switch_to_histogram(&mut self) {
         self.coarse = true;
-        self.histogram.add_all(&std::mem::take(&mut self.singles));
+        let singles = std::mem::take(&mut self.singles);
+        self.histogram.add_all(&singles, self.max);
         for (value, times) in std::mem::take(&mut self.repeated) {
             self.histogram.add(value, times);
         }

@@ -31,10 +31,16 @@ pub(in crate::stats) fn bucket(nanos: u64, bits: u32) -> u64 {
         // Would be rounded. The lowest bits decide nothing.
         return bucket(nanos >> BITS, bits) + (u64::from(BITS) << bits);
     }
+    leading(nanos, bits).wrapping_sub(ONE << bits)
+}
+
+/// Exponent of a value below 2^53 as an `f64` has it, followed by the `bits` bits after the leading one.
+#[inline]
+fn leading(nanos: u64, bits: u32) -> u64 {
     // Exact, and of a signed number converted in one step.
     #[expect(clippy::cast_precision_loss, reason = "has at most 53 bits")]
     let float = nanos.cast_signed() as f64;
-    (float.to_bits() >> (MANTISSA - bits)).wrapping_sub(ONE << bits)
+    float.to_bits() >> (MANTISSA - bits)
 }
 
 /// Middle of a bucket, ns.
@@ -76,8 +82,11 @@ impl Histogram {
         }
     }
 
-    /// Counts several values. Most are in the present buckets.
-    pub(super) fn add_all(&mut self, spans: &[Span]) {
+    /// Counts several values, at most `largest`. Most are in the present buckets.
+    pub(super) fn add_all(&mut self, spans: &[Span], largest: u64) {
+        if largest >> f64::MANTISSA_DIGITS != 0 {
+            return spans.iter().for_each(|span| self.add(span.as_nanos(), 1));
+        }
         let mut rest = spans;
         while let Some(place) = self.add_present(rest) {
             self.add(rest[place].as_nanos(), 1);
@@ -85,12 +94,12 @@ impl Histogram {
         }
     }
 
-    /// Counts values up to the first that is zero or outside of the present buckets, and returns its place.
+    /// Counts values below 2^53 up to the first that is zero or outside of the present buckets, and returns its place.
     fn add_present(&mut self, spans: &[Span]) -> Option<usize> {
-        let (bits, first) = (self.bits, self.first);
+        let (bits, first) = (self.bits, self.first.wrapping_add(ONE << self.bits));
         let counts = &mut self.counts[..];
         spans.iter().position(|span| {
-            let at = bucket(span.as_nanos(), bits).wrapping_sub(first);
+            let at = leading(span.as_nanos(), bits).wrapping_sub(first);
             let count = usize::try_from(at).ok().and_then(|at| counts.get_mut(at));
             count.map(|count| *count += 1).is_none()
         })
