@@ -33,9 +33,10 @@ use tmt_study::{Draft, Plan, Records, Sweep};
 const SLOTS: usize = 100_000;
 
 /// Data packets that each TCP run sends, watched or not; `.ci/instructions` reads them here.
-const PACKETS: [(&str, u64); 10] = [
+const PACKETS: [(&str, u64); 11] = [
     ("synthetic/one", 18_340),
     ("synthetic/thousand", 42_808),
+    ("ahead/one", 16_920),
     ("codel/one", 12_975),
     ("codel/thousand", 42_774),
     ("timeline/one", 15_229),
@@ -313,6 +314,16 @@ impl Load {
         self.ready("synthetic", setup, link)
     }
 
+    /// As `synthetic`, with receivers that run ahead of their senders.
+    fn ahead(&self) -> Ready {
+        let mut setup = self.setup();
+        for flow in &mut setup.flows {
+            flow.endpoint = Profile::Rfc.endpoint();
+        }
+        let link = self.lossy(&setup);
+        self.ready("ahead", setup, link)
+    }
+
     fn codel(&self) -> Ready {
         let discipline = "codel".parse().unwrap();
         let setup = Setup {
@@ -460,6 +471,12 @@ fn synthetic(ready: Ready) -> (Setup, RunReport) {
 }
 
 #[library_benchmark]
+#[bench::one(ONE.ahead())]
+fn ahead(ready: Ready) -> (Setup, RunReport) {
+    ready.run()
+}
+
+#[library_benchmark]
 #[bench::one(ONE.codel())]
 #[bench::thousand(THOUSAND.codel())]
 fn codel(ready: Ready) -> (Setup, RunReport) {
@@ -501,7 +518,7 @@ library_benchmark_group!(
 );
 library_benchmark_group!(
     name = packets_of_runs,
-    benchmarks = [synthetic, codel, timeline, coupled_arq, coupled_harq]
+    benchmarks = [synthetic, ahead, codel, timeline, coupled_arq, coupled_harq]
 );
 main!(
     library_benchmark_groups = slots_of_traces,

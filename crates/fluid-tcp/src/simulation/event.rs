@@ -55,31 +55,65 @@ pub struct Schedule<const LINES: usize> {
     /// First event of the lines that are not busy: its key, and the number of its line.
     other: (Key, usize),
     inserted: u64,
-    ahead: Ahead,
-}
-
-/// What orders events at one time if those of a line are inserted ahead: the numbers of the events of that line are above those that
-/// come before it, and below those that come after it.
-#[derive(Debug, Default)]
-struct Ahead {
-    /// Time from the insertion of an event of that line to the event; `None` if none is inserted ahead.
+    /// Time from the insertion of an event of line [`AHEAD`] to the event; `None` if none is scheduled ahead.
     lead: Option<Span>,
-    /// Time at which events are inserted, until it is set again.
-    now: Time,
-    /// Added to the numbers of its events.
-    rank: u64,
+    moment: Moment,
 }
 
-/// A rank in the order of events at one time, above all numbers.
+/// Where an event is inserted: what orders it among those at its time while events of line [`AHEAD`] are scheduled ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Moment {
+    now: Time,
+    /// Sequence number of the event that inserts it.
+    parent: u64,
+}
+
+/// Distance of ranks, which come before all else in a sequence number: 0 for events that are inserted before the events of line
+/// [`AHEAD`] at the same time, 2 for those that are inserted after them.
 const RANK: u64 = 1 << 62;
 
-impl Ahead {
-    /// Rank of an event of another line: 0 before the events of the line, 2 after them.
+/// Bits of a sequence number of rank 1 for the rank of the event that inserts this one, and below them for its number.
+const PARENT: u32 = 60;
+
+/// Sequence number of an event that is inserted at the time of those of line [`AHEAD`]: in the order of what inserts them.
+#[inline]
+fn inserted_by(parent: u64) -> u64 {
+    let number = parent & ((1 << PARENT) - 1);
+    RANK | (parent / RANK) << PARENT | number
+}
+
+impl Moment {
+    /// The moment of events that are inserted by one at `now` with this sequence number.
+    #[must_use]
+    pub fn of(now: Time, parent: u64) -> Self {
+        Self { now, parent }
+    }
+
+    /// Rank, from 0 to 2, of an event at `at` that is inserted now.
     #[inline]
-    fn rank_of(&self, at: Time) -> u64 {
-        let Some(lead) = self.lead else { return 0 };
-        let ahead = self.now.saturating_add(lead);
-        RANK * (u64::from(at <= ahead) + u64::from(at < ahead))
+    fn rank(self, at: u64, lead: Span) -> u64 {
+        // Times and spans are below 2^63 ns.
+        let with = self.now.as_nanos() + lead.as_nanos();
+        u64::from(at <= with) + u64::from(at < with)
+    }
+
+    /// Sequence number of an event of line `line`, the `inserted`-th.
+    #[inline]
+    fn sequence(self, line: usize, at: Time, lead: Span, inserted: u64) -> u64 {
+        let at = at.as_nanos();
+        if line == AHEAD {
+            let cause = at.saturating_sub(lead.as_nanos());
+            return if cause > self.now.as_nanos() {
+                // By the event that would have inserted it.
+                RANK | self.rank(cause, lead) << PARENT | inserted
+            } else {
+                inserted_by(self.parent)
+            };
+        }
+        match self.rank(at, lead) {
+            1 => inserted_by(self.parent),
+            rank => RANK * rank + inserted,
+        }
     }
 }
 
@@ -253,23 +287,51 @@ impl<const LINES: usize> Default for Schedule<LINES> {
             first: [NONE; LINES],
             other: (NONE, BUSY),
             inserted: 0,
-            ahead: Ahead::default(),
+            lead: None,
+            moment: Moment::default(),
         }
     }
 }
 
 impl<const LINES: usize> Schedule<LINES> {
-    /// From now on, events of line [`AHEAD`] may be scheduled ahead: each as if it were inserted a time of `lead` before it. Events of
-    /// other lines are inserted at the time that [`Self::set_now`] says; those of line 0, which are scheduled no more, keep their numbers.
+    /// From now on, events of line [`AHEAD`] may be scheduled ahead, each as if it were inserted a time of `lead` before it.
+    /// Events of line 0 that are scheduled from now on must not be taken.
     pub fn schedule_ahead(&mut self, lead: Span) {
-        self.ahead.lead = Some(lead);
-        self.ahead.rank = RANK;
+        self.lead = Some(lead);
     }
 
-    /// Sets the time at which events are inserted, until it is set again.
+    /// Sets the time at which events are inserted. By which event, [`Self::take`] says.
     #[inline]
     pub fn set_now(&mut self, now: Time) {
-        self.ahead.now = now;
+        self.moment.now = now;
+    }
+
+    /// Moment of what an event of line 0 would insert, which is now scheduled for a time at which it will not be taken.
+    #[must_use]
+    pub fn moment_at(&self, at: Time) -> Moment {
+        let rank = |lead| self.moment.rank(at.as_nanos(), lead);
+        Moment::of(at, RANK * self.lead.map_or(0, rank) + self.inserted)
+    }
+
+    /// Sequence number of the next event if it is one at `at` of the line of this number.
+    #[inline]
+    #[must_use]
+    pub fn sequence(&self, number: usize, at: Time) -> u64 {
+        match self.lead {
+            Some(lead) if number > 0 => self.moment.sequence(number, at, lead, self.inserted),
+            _ => self.inserted,
+        }
+    }
+
+    /// Where events are inserted.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// Sets where events are inserted.
+    pub fn set_moment(&mut self, moment: Moment) {
+        self.moment = moment;
     }
 
     /// Schedules an event at `at` in `line`, which is always that of this `number`, after all events that are already
@@ -287,12 +349,7 @@ impl<const LINES: usize> Schedule<LINES> {
         at: Time,
         fill: impl FnOnce(&mut E),
     ) {
-        let rank = match number {
-            0 => 0,
-            AHEAD => self.ahead.rank,
-            _ => self.ahead.rank_of(at),
-        };
-        let sequence = self.inserted + rank;
+        let sequence = self.sequence(number, at);
         self.inserted += 1;
         let key = Key { at, sequence };
         if line.push(key, fill) && key.precedes(self.first[number]) {
@@ -359,6 +416,7 @@ impl<const LINES: usize> Schedule<LINES> {
     /// Panics if there are not more than `number` lines, or no events.
     #[inline]
     pub fn take<'a, E>(&mut self, number: usize, line: &'a mut Line<E>) -> &'a E {
+        self.moment.parent = self.first[number].sequence;
         let (event, next) = line.take(self.first[number]);
         self.first[number] = next;
         if number >= BUSY {
@@ -449,8 +507,8 @@ mod tests {
     }
 
     proptest! {
-        /// Events of one line are scheduled before the times at which they would be inserted, which are all different. Their order is that of
-        /// a list with those times.
+        /// Events of one line are scheduled before the times at which they would be inserted, which are all different. Their
+        /// order is that of a list with those times.
         #[test]
         fn events_that_are_scheduled_ahead_come_where_they_would_have_come(
             steps in prop::collection::vec((1u64..4, 0u64..12, 0u64..20), 1..200),

@@ -54,7 +54,8 @@ macro_rules! hooks {
                 false
             }
 
-            /// Whether the run shall end at `now`, with [`RunError::Stopped`]. Asked before every event.
+            /// Whether the run shall end at `now`, with [`RunError::Stopped`]. Asked before every event; not every packet that is
+            /// delivered is one.
             ///
             /// [`RunError::Stopped`]: super::RunError::Stopped
             #[expect(unused_variables, reason = "named for implementers of the hook")]

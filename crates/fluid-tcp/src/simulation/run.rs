@@ -65,8 +65,8 @@ struct Run<'a, G: Gateway<Departure: Form>, P> {
     parked_ack: Ack,
     /// Packets whose service has begun.
     served: u64,
-    /// Delay of the ACKs if receivers may run ahead of their senders (`run/receiving.rs`), and whether they do already.
-    ahead: Option<Span>,
+    /// Delay of all ACKs if receivers may run ahead of their senders (`run/receiving.rs`), and whether they do already.
+    ack_lead: Option<Span>,
     runs_ahead: bool,
     /// Greedy flows that have not started, and whether none of them is complete.
     unstarted: usize,
@@ -248,7 +248,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
         parked: Packet::default(),
         parked_ack: Ack::default(),
         served: 0,
-        ahead: receiving::ahead::<G>(setup, &connections),
+        ack_lead: receiving::ack_lead::<G>(setup, &connections),
         runs_ahead: false,
         connections,
         unstarted: setup.flows.iter().filter(|flow| flow.is_greedy()).count(),
@@ -539,7 +539,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if self.flow(flow).ends.is_complete() {
             self.complete(now, flow);
         }
-        self.watch_far(now, flow);
+        self.watch_far(flow);
     }
 
     /// Sends the parked ACK of TCP over the return path.

@@ -37,7 +37,7 @@ pub fn at_least_one(x: f64, n: f64) -> f64 {
     reason = "`as` saturates, and gives 0 for NaN"
 )]
 pub fn floor_u64(x: f64) -> u64 {
-    // Of a signed number in fewer steps.
+    // A conversion to a signed number takes fewer instructions; 9e18 is below 2^63.
     if x < 9e18 {
         (x as i64).max(0) as u64
     } else {

@@ -130,14 +130,18 @@ impl<L: Link, D: Departure> Gateway for Ahead<L, D> {
     }
 
     fn departed(&mut self, now: Time, each: &mut dyn FnMut(&D)) {
-        // They leave in order, and unless they wait for one another, none or one leaves at a time.
         let has_left = |packet: &D| packet.end() <= now;
-        let gone = if self.inside.get(1).is_some_and(has_left) {
-            self.inside.partition_point(has_left)
-        } else {
-            usize::from(self.inside.front().is_some_and(has_left))
-        };
-        self.inside.drain(..gone).for_each(|packet| each(&packet));
+        let mut gone = 0;
+        // They leave in order, and unless they wait for one another, none or one leaves at a time.
+        if self.inside.get(1).is_some_and(has_left) {
+            gone = self.inside.partition_point(has_left);
+            self.inside.range(..gone).for_each(each);
+            self.inside.drain(..gone);
+        } else if let Some(packet) = self.inside.front().filter(|packet| has_left(packet)) {
+            gone = 1;
+            each(packet);
+            self.inside.pop_front();
+        }
         match self.buffer {
             Buffer::Packets(limit) if self.link.keeps_order() && self.stuck == 0 => {
                 let limit = usize::try_from(limit).unwrap_or(usize::MAX);

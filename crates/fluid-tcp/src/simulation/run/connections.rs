@@ -8,6 +8,7 @@ use tmt_core::types::{Span, Time};
 
 use crate::endpoint::tcp::{Data, Tcp};
 use crate::endpoint::{Application, Context, Endpoint, Ends, Groups, Other, Socket, Source};
+use crate::simulation::event::Moment;
 use crate::simulation::path::halves;
 use crate::simulation::setup::entries;
 use crate::simulation::tally::FlowTally;
@@ -28,8 +29,9 @@ pub(super) struct Connection {
     pub(super) ack_delay: Span,
     /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
     pub(super) far_event: Option<Time>,
-    /// Time at which that of the far host was scheduled.
-    pub(super) far_since: Time,
+    /// Where that of the far host was scheduled, and its sequence number.
+    pub(super) far_since: Moment,
+    pub(super) far_sequence: u64,
     pub(super) timer_event: Option<Time>,
     pub(super) near_event: Option<Time>,
     /// Delay of a packet from the sender to the first hop.
@@ -194,7 +196,8 @@ impl Connections {
             toward,
             ack_delay: context.back,
             far_event: None,
-            far_since: Time::ZERO,
+            far_since: Moment::default(),
+            far_sequence: 0,
             timer_event: None,
             near_event: None,
             class: flow.class,

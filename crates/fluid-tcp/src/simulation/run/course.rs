@@ -26,7 +26,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 self.mark_shared(0);
                 let payload = self.greedy_payload();
                 self.convergence.begin(now, payload);
-                self.run_ahead(now);
+                self.run_ahead();
             }
         }
         let connection = &mut self.connections[flow as usize];

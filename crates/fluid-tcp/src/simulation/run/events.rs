@@ -4,7 +4,7 @@ use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
 
 use crate::endpoint::receiver::Ack;
-use crate::simulation::event::{AHEAD, Line, Schedule};
+use crate::simulation::event::{AHEAD, Line, Moment, Schedule};
 
 /// An event that is rare and small.
 #[derive(Debug, Clone, Copy, Default)]
@@ -114,13 +114,33 @@ impl<D: Copy + Default> Events<D> {
 }
 
 impl<D> Events<D> {
-    /// From now on, ACKs may be scheduled ahead, each as if its receiver sent it at a time of `delay` before.
-    pub(super) fn acknowledge_ahead(&mut self, delay: Span) {
+    /// From now on, ACKs may be scheduled ahead, each as if its receiver sent it a time of `lead` before.
+    pub(super) fn acknowledge_ahead(&mut self, lead: Span) {
         const { assert!(Kind::Ack as usize == AHEAD && Kind::Delivery as usize == 0) };
-        self.schedule.schedule_ahead(delay);
+        self.schedule.schedule_ahead(lead);
     }
 
-    /// Sets the time at which events are scheduled, for the order of ACKs that are scheduled ahead.
+    /// Where events are scheduled, for the order of ACKs that are scheduled ahead.
+    pub(super) fn moment(&self) -> Moment {
+        self.schedule.moment()
+    }
+
+    /// Sets where events are scheduled.
+    pub(super) fn set_moment(&mut self, moment: Moment) {
+        self.schedule.set_moment(moment);
+    }
+
+    /// Where a packet schedules events that reaches its receiver at `arrival`, if its delivery were scheduled now.
+    pub(super) fn moment_of_delivery(&self, arrival: Time) -> Moment {
+        self.schedule.moment_at(arrival)
+    }
+
+    /// Sequence number of the next event if it is one of a far host.
+    pub(super) fn far_sequence(&self, at: Time) -> u64 {
+        self.schedule.sequence(Kind::Far as usize, at)
+    }
+
+    /// Sets the time at which events are scheduled.
     #[inline]
     pub(super) fn set_now(&mut self, now: Time) {
         self.schedule.set_now(now);

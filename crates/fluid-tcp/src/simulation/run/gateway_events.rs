@@ -151,7 +151,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Served(packet, service) => self.on_service(now, packet, service),
+            Event::Served(packet, service) => self.on_service(packet, service),
             Event::Refused(packet) | Event::Dropped(packet) => {
                 self.parked = packet;
                 self.on_drop(now);
@@ -191,7 +191,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     /// The link serves a packet.
     #[expect(clippy::inline_always, reason = "as [`Run::on_arrival`]")]
     #[inline(always)]
-    fn on_service(&mut self, now: Time, packet: Packet, service: Service) {
+    fn on_service(&mut self, packet: Packet, service: Service) {
         // A drop-tail queue marks nothing.
         if !<G::Departure as Form>::IS_TALLIED
             && packet.ecn == Ecn::Marked
@@ -223,7 +223,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 return;
             }
             if let Some(arrival) = service.arrival {
-                self.deliver(now, arrival, &packet, &delay);
+                self.deliver(arrival, &packet, &delay);
             }
         } else if !self.side.is_empty() {
             self.side.forget(packet.id);

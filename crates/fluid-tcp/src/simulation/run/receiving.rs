@@ -3,10 +3,10 @@
 //! # Receivers that run ahead
 //!
 //! Where the link says at once when a packet arrives, and packets keep their order, nothing that happens in between matters to a
-//! receiver of TCP that neither follows the sender's RTT nor can be complete. So the packet is received as soon as its service is
-//! known, and its ACK is scheduled as of the time at which it will arrive. That saves an event per packet, and the connection is still in the
-//! cache. A delayed ACK that is due before is sent before. Nothing is received that would arrive after the end of the run. Receivers run ahead
-//! only from the start of the last flow on, since what others have delivered by then is observed.
+//! receiver of TCP that neither follows the sender's RTT nor can be complete. So a packet is received when it is accepted, and its ACK is
+//! scheduled as of its arrival. That saves an event per packet, and the connection is still in the cache. A delayed ACK that is due
+//! before is sent before. Nothing is received that would arrive after the end of the run. Receivers run ahead only from the start of
+//! the last flow on, since what others have delivered by then is observed.
 
 use tmt_core::types::{Span, Time};
 use tmt_link::Packet;
@@ -21,12 +21,13 @@ use crate::endpoint::Transmission;
 use crate::endpoint::receiver::{Ack, Segment};
 use crate::endpoint::transmission::segment;
 use crate::simulation::delay::DelayParts;
+use crate::simulation::event::Moment;
 use crate::simulation::probe::Probe;
 use crate::simulation::tally::Count;
 use crate::simulation::{Flow, Setup};
 
-/// Delay of the ACKs if receivers may run ahead of their senders.
-pub(super) fn ahead<G: Gateway<Departure: Form>>(
+/// Delay of all ACKs if receivers may run ahead of their senders.
+pub(super) fn ack_lead<G: Gateway<Departure: Form>>(
     setup: &Setup,
     connections: &Connections,
 ) -> Option<Span> {
@@ -36,14 +37,17 @@ pub(super) fn ahead<G: Gateway<Departure: Form>>(
     let may_be = <G::Departure as Form>::IS_TALLIED
         && setup.path.split.is_none()
         && path.is_free()
-        && path.requested.is_none();
+        && setup.end.checked_add(delay).is_some();
     let are_endless = |flow: &Flow| flow.is_greedy() && flow.packets().is_none();
-    // Of two ACKs at one time, the one is first whose event was scheduled first. That is not known of those that are delayed.
-    let is_alone = setup.flows.len() == 1;
-    let are_alike = |connection: &Connection| {
-        let ends = &connection.ends;
-        connection.ack_delay == delay
-            && matches!(ends, Ends::Tcp(tcp) if tcp.receiver.answers_at_once() || is_alone && !tcp.receiver.follows_rtt())
+    // Of two ACKs at one time, and of an ACK that is delayed and a packet, the one is first whose event was scheduled first. With a
+    // terrestrial path or other flows that is not known of an ACK that is delayed.
+    let is_alone = connections.len() == 1;
+    let are_alike = |each: &Connection| {
+        let Ends::Tcp(tcp) = &each.ends else {
+            return false;
+        };
+        let delays = is_alone && each.toward.is_zero() && !tcp.receiver.follows_rtt();
+        each.ack_delay == delay && (delays || tcp.receiver.answers_at_once())
     };
     let all = may_be && setup.flows.iter().all(are_endless) && connections.iter().all(are_alike);
     all.then_some(delay)
@@ -125,56 +129,54 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             }
         }
         if delays {
-            self.watch_far(now, number);
+            self.watch_far(number);
         }
         if streams {
             self.wake_flows(now, flow);
         }
     }
 
-    /// Receivers run ahead from `now` on, if they may.
-    pub(super) fn run_ahead(&mut self, now: Time) {
-        let Some(delay) = self.ahead else { return };
+    /// Receivers run ahead from now on, if they may.
+    pub(super) fn run_ahead(&mut self) {
+        let Some(lead) = self.ack_lead else { return };
         self.runs_ahead = true;
-        self.events.acknowledge_ahead(delay);
-        self.events.set_now(now);
+        self.events.acknowledge_ahead(lead);
+        let moment = self.events.moment();
         while let Some(arrival) = self.events.first_delivery()
             && arrival <= self.setup.end
         {
             let delivery = *self.events.take_delivery();
             let flow = u32::try_from(delivery.flow()).unwrap_or(u32::MAX);
-            self.receive(now, arrival, flow, delivery.segment());
+            // The event of the delivery inserts the ACK. With other flows before, none is delayed.
+            self.events.set_now(arrival);
+            self.receive(arrival, flow, delivery.segment());
         }
+        self.events.set_moment(moment);
     }
 
-    /// A packet that the link has accepted reaches the receiver at `arrival`. It is received at once if receivers run ahead.
+    /// A packet that the link has accepted reaches the receiver at `arrival`. It is received at once if receivers run ahead. One that
+    /// arrives after the end never is, but keeps the run going.
     #[expect(clippy::inline_always, reason = "every packet takes this way")]
     #[inline(always)]
-    pub(super) fn deliver(
-        &mut self,
-        now: Time,
-        arrival: Time,
-        packet: &Packet,
-        delay: &DelayParts,
-    ) {
+    pub(super) fn deliver(&mut self, arrival: Time, packet: &Packet, delay: &DelayParts) {
         if <G::Departure as Form>::IS_TALLIED && self.runs_ahead && arrival <= self.setup.end {
-            self.receive(now, arrival, packet.flow, segment(packet));
+            self.receive(arrival, packet.flow, segment(packet));
         } else {
             self.events
                 .deliver(Some(arrival), |slot| slot.write(packet, delay));
         }
     }
 
-    /// A packet reaches a receiver that runs ahead, at a time that has been known since `now`.
+    /// A packet that is accepted now reaches a receiver that runs ahead.
     #[expect(clippy::inline_always, reason = "every packet takes this way")]
     #[inline(always)]
-    fn receive(&mut self, now: Time, arrival: Time, flow: u32, segment: Segment) {
+    fn receive(&mut self, arrival: Time, flow: u32, segment: Segment) {
         if arrival >= self.convergence.due {
             self.end_windows(arrival);
         }
         let mut of_flow = connection::<G>(&mut self.connections, flow as usize);
         if of_flow.far_event.is_some_and(|event| event <= arrival) {
-            self.act_before(now, arrival, flow);
+            self.act_before(arrival, flow);
             of_flow = connection::<G>(&mut self.connections, flow as usize);
         }
         let Ends::Tcp(tcp) = &mut of_flow.ends else {
@@ -189,30 +191,31 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             acknowledge(&mut self.events, of_flow, flow, arrival, ack);
         }
         if due.is_some() {
-            of_flow.far_since = arrival;
-            self.events.set_now(arrival);
+            let accepted = self.events.moment();
+            self.events
+                .set_moment(self.events.moment_of_delivery(arrival));
             self.wake_far(due, flow);
-            self.events.set_now(now);
+            self.events.set_moment(accepted);
         }
     }
 
-    /// The events of a far host come that are due before a packet reaches it, at a time that has been known since `now`. Of two events at
-    /// one time, the one is first that was scheduled first.
+    /// The events of a far host come that are due before a packet reaches it, which is accepted now. Of two events at one time,
+    /// the one is first that was scheduled first.
     #[inline(never)]
-    fn act_before(&mut self, now: Time, arrival: Time, flow: u32) {
-        let is_first =
-            |event: Time, since: Time| event < arrival || event == arrival && since <= now;
+    fn act_before(&mut self, arrival: Time, flow: u32) {
+        let accepted = self.events.moment();
         loop {
             let connection = self.flow(flow);
-            let (since, event) = (connection.far_since, connection.far_event);
-            let Some(event) = event.filter(|event| is_first(*event, since)) else {
+            let (since, sequence) = (connection.far_since, connection.far_sequence);
+            let is_first = |event: &Time| *event < arrival || *event == arrival && since < accepted;
+            let Some(event) = connection.far_event.filter(is_first) else {
                 break;
             };
             connection.far_event = None;
-            self.events.set_now(event);
+            self.events.set_moment(Moment::of(event, sequence));
             self.send_answers(event, flow);
         }
-        self.events.set_now(now);
+        self.events.set_moment(accepted);
     }
 
     /// A packet reaches a far host of TCP that has everything.
@@ -227,22 +230,25 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             self.parked_ack = ack;
             self.send_ack(now, flow);
         }
-        self.watch_far(now, flow);
+        self.watch_far(flow);
     }
 
     /// Ensures that there is an event no later than the next action of the far host.
     #[inline]
-    pub(super) fn watch_far(&mut self, now: Time, flow: u32) {
+    pub(super) fn watch_far(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.far_event, connection.ends.far_due());
         if due.is_some() {
-            connection.far_since = now;
             self.wake_far(due, flow);
         }
     }
 
     #[inline(never)]
     fn wake_far(&mut self, due: Option<Time>, flow: u32) {
+        let Some(at) = due else { return };
+        let (since, sequence) = (self.events.moment(), self.events.far_sequence(at));
+        let connection = self.flow(flow);
+        (connection.far_since, connection.far_sequence) = (since, sequence);
         self.events.far(due, |slot| *slot = flow);
     }
 }

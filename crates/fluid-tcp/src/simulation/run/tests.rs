@@ -65,6 +65,38 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Receivers run ahead of their senders without a probe, and not with one. All times lie on a grid of half milliseconds, so
+    /// that many events fall together.
+    #[test]
+    fn receivers_that_run_ahead_change_nothing(
+        rtt in prop::sample::select(vec![0u32, 1, 2, 20, 100, 101, 198, 2_000]),
+        terrestrial in prop::sample::select(vec![0u32, 2, 5, 100, 202]),
+        buffer in 1u64..40,
+        seconds in 1u32..8,
+        loss in prop::sample::select(vec![0.0, 0.0, 0.02, 0.1]),
+        is_ns2: bool,
+        delayed_ack in 1u32..4,
+        flows in prop::collection::vec((prop::sample::select(vec!["cubic", "newreno", "fixed:20"]), 0u32..2_000), 1..5),
+    ) {
+        let losses = |process: String| Losses::new(&process.parse::<SlotChannel>().unwrap(), 5, Use::Forward);
+        let profile = if is_ns2 { Profile::Ns2 } else { Profile::Rfc };
+        // With several flows or a terrestrial path they run ahead only if no ACK is delayed.
+        let delayed_ack = if flows.len() == 1 { delayed_ack } else { 1 };
+        let terrestrial = if delayed_ack == 1 { terrestrial } else { 0 };
+        let endpoint = Endpoint { delayed_ack, ..profile.endpoint() };
+        let flows = flows.iter().map(|(cc, start)| {
+            Flow::new(cc.parse().unwrap(), endpoint).starting(Span::from_millis(*start))
+        });
+        let mut setup = Setup::new(flows.collect(), Span::from_millis(rtt), Span::from_secs(seconds));
+        setup.buffer = Buffer::Packets(buffer);
+        setup.path.terrestrial_rtt = Span::from_millis(terrestrial);
+        let link = || setup.synthetic_link(BitRate(12_000_000), Some(losses(format!("bernoulli:{loss}")))).unwrap();
+        let watched = run(&setup, link(), &mut All(vec![&mut Watching]));
+        prop_assert_eq!(run(&setup, link(), &mut All(vec![&mut NoProbe])).unwrap(), watched.unwrap());
+    }
+}
+
 /// A probe that stops a run that sends ever more.
 #[derive(Default)]
 struct Limited {

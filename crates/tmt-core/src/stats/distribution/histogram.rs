@@ -37,7 +37,7 @@ pub(in crate::stats) fn bucket(nanos: u64, bits: u32) -> u64 {
 /// Exponent of a value below 2^53 as an `f64` has it, followed by the `bits` bits after the leading one.
 #[inline]
 fn leading(nanos: u64, bits: u32) -> u64 {
-    // Exact, and of a signed number converted in one step.
+    // Exact. A signed number is converted in one instruction.
     #[expect(clippy::cast_precision_loss, reason = "has at most 53 bits")]
     let float = nanos.cast_signed() as f64;
     float.to_bits() >> (MANTISSA - bits)
