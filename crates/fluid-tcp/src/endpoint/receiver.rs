@@ -200,13 +200,13 @@ impl Receiver {
         self.window.as_ref().map(|window| window.advertised())
     }
 
-    /// Whether what it does depends on the round-trip time of the sender.
+    /// Whether its ACKs depend on the round-trip time of the sender.
     #[inline]
     pub(crate) fn follows_rtt(&self) -> bool {
         self.window.is_some() || !self.endpoint.sack_compression.is_zero()
     }
 
-    /// Whether it sends an ACK for each packet, at once, whatever else happens.
+    /// Whether it sends an ACK for each packet at once.
     pub(crate) fn answers_at_once(&self) -> bool {
         self.endpoint.delayed_ack <= 1 && !self.follows_rtt()
     }

@@ -1,4 +1,5 @@
-//! Events of a run, ordered by time and then by insertion.
+//! Events of a run, ordered by time and then by insertion. Those of one line may be scheduled before the time at which they are
+//! inserted ([`Schedule::schedule_ahead`]).
 //!
 //! Every kind of event has a [`Line`] of its own: its events are as large as they need to be, and no larger. Most kinds
 //! are scheduled in the order of their times: deliveries over one propagation delay, ACKs over another. Those need no
@@ -306,7 +307,7 @@ impl<const LINES: usize> Schedule<LINES> {
         self.moment.now = now;
     }
 
-    /// Moment of what an event of line 0 would insert, which is now scheduled for a time at which it will not be taken.
+    /// Where an event of line 0 at `at` would insert others, if it were inserted now.
     #[must_use]
     pub fn moment_at(&self, at: Time) -> Moment {
         let rank = |lead| self.moment.rank(at.as_nanos(), lead);
@@ -542,9 +543,7 @@ mod tests {
                 prop_assert_eq!((found, event), (time, Some(inserted)));
             }
         }
-    }
 
-    proptest! {
         /// Compares with sorting a list, with insertions between removals. Times grow, so that most events are in order
         /// and the rings grow while they are in use.
         #[test]

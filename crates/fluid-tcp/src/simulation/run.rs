@@ -271,7 +271,7 @@ fn simulate<G: Gateway<Departure: Form>, P: Probe>(
     }
 }
 
-/// Place of a flow. Flows of which packets are tallied ahead are all of the setup, and have their numbers.
+/// Place of a flow. Where packets are tallied ahead, no flow is on demand, and each has its number as its place.
 #[inline]
 fn place<G: Gateway<Departure: Form>>(connections: &Connections, flow: usize) -> usize {
     if <G::Departure as Form>::IS_TALLIED {

@@ -157,6 +157,25 @@ mod tests {
     }
 
     #[test]
+    fn a_floor_saturates() {
+        for (x, floor) in [
+            (-1.5, 0),
+            (-0.0, 0),
+            (0.99, 0),
+            (2.5, 2),
+            (8.999_999e18, 8_999_999_000_000_000_000),
+            (9e18, 9_000_000_000_000_000_000),
+            (18_446_744_073_709_549_568.0, u64::MAX - 2047),
+            (2e19, u64::MAX),
+            (f64::INFINITY, u64::MAX),
+            (f64::NEG_INFINITY, 0),
+            (f64::NAN, 0),
+        ] {
+            assert_eq!(floor_u64(x), floor, "{x}");
+        }
+    }
+
+    #[test]
     fn powi_agrees_with_pow() {
         for n in 0..200 {
             let (ours, theirs) = (powi(0.97, n), pow(0.97, crate::types::to_f64(n)));

@@ -29,9 +29,6 @@ pub(super) struct Connection {
     pub(super) ack_delay: Span,
     /// Times of the scheduled events: of the far host, of the timer of a TCP sender, of the near host.
     pub(super) far_event: Option<Time>,
-    /// Where that of the far host was scheduled, and its sequence number.
-    pub(super) far_since: Moment,
-    pub(super) far_sequence: u64,
     pub(super) timer_event: Option<Time>,
     pub(super) near_event: Option<Time>,
     /// Delay of a packet from the sender to the first hop.
@@ -42,6 +39,9 @@ pub(super) struct Connection {
     pub(super) start: Time,
     /// Delay of an ACK from the gateway to the sender.
     pub(super) terrestrial_back: Span,
+    /// Where the event of the far host was scheduled, and its sequence number.
+    pub(super) far_since: Moment,
+    pub(super) far_sequence: u64,
     pub(super) started: bool,
     /// Number of its flow, and place of that in the setup.
     number: usize,

@@ -15,6 +15,21 @@ struct Watching;
 
 impl Probe for Watching {}
 
+/// A process that loses this share of packets.
+fn losses(loss: f64, used: Use) -> Losses {
+    let process: SlotChannel = format!("bernoulli:{loss}").parse().unwrap();
+    Losses::new(&process, 5, used)
+}
+
+/// Reports of a run without a probe, and of one that is watched.
+fn both(setup: &Setup, rate: u64, losses: Option<&Losses>) -> [RunReport; 2] {
+    let probes: [&mut dyn Probe; 2] = [&mut NoProbe, &mut Watching];
+    probes.map(|probe| {
+        let link = setup.synthetic_link(BitRate(rate), losses.cloned());
+        run(setup, link.unwrap(), &mut All(vec![probe])).unwrap()
+    })
+}
+
 #[test]
 fn hosts_that_are_not_tcp_make_a_flow_of_tcp_no_larger() {
     assert_eq!(size_of::<Ends>(), size_of::<Tcp>());
@@ -41,10 +56,6 @@ proptest! {
         flows in prop::collection::vec(
             (prop::sample::select(vec!["cubic", "newreno", "bbr", "fixed:300"]), 0u32..2_000, prop::option::of(0u64..300)), 1..5),
     ) {
-        let losses = |used| {
-            let process: SlotChannel = format!("bernoulli:{loss}").parse().unwrap();
-            Some(Losses::new(&process, 5, used))
-        };
         let endpoint = Endpoint { delayed_ack, ..profile.endpoint() };
         let flows = flows.iter().map(|(cc, start, packets)| Flow {
             source: Source::Bulk { packets: packets.filter(|_| !are_endless), bytes: None },
@@ -56,12 +67,11 @@ proptest! {
         if split {
             setup.path.split = Some(crate::simulation::path::SplitWindow::Whole);
         } else {
-            setup.queue_loss = losses(Use::Return).filter(|_| queue_loss);
+            setup.queue_loss = queue_loss.then(|| losses(loss, Use::Return));
             setup.return_path.rate = return_rate.then_some(BitRate(100_000));
         }
-        let link = || setup.synthetic_link(BitRate(rate), losses(Use::Forward).filter(|_| !split)).unwrap();
-        let watched = run(&setup, link(), &mut All(vec![&mut Watching]));
-        prop_assert_eq!(run(&setup, link(), &mut All(vec![&mut NoProbe])).unwrap(), watched.unwrap());
+        let [plain, watched] = both(&setup, rate, Some(&losses(loss, Use::Forward)).filter(|_| !split));
+        prop_assert_eq!(plain, watched);
     }
 }
 
@@ -79,7 +89,6 @@ proptest! {
         delayed_ack in 1u32..4,
         flows in prop::collection::vec((prop::sample::select(vec!["cubic", "newreno", "fixed:20"]), 0u32..2_000), 1..5),
     ) {
-        let losses = |process: String| Losses::new(&process.parse::<SlotChannel>().unwrap(), 5, Use::Forward);
         let profile = if is_ns2 { Profile::Ns2 } else { Profile::Rfc };
         // With several flows or a terrestrial path they run ahead only if no ACK is delayed.
         let delayed_ack = if flows.len() == 1 { delayed_ack } else { 1 };
@@ -91,9 +100,8 @@ proptest! {
         let mut setup = Setup::new(flows.collect(), Span::from_millis(rtt), Span::from_secs(seconds));
         setup.buffer = Buffer::Packets(buffer);
         setup.path.terrestrial_rtt = Span::from_millis(terrestrial);
-        let link = || setup.synthetic_link(BitRate(12_000_000), Some(losses(format!("bernoulli:{loss}")))).unwrap();
-        let watched = run(&setup, link(), &mut All(vec![&mut Watching]));
-        prop_assert_eq!(run(&setup, link(), &mut All(vec![&mut NoProbe])).unwrap(), watched.unwrap());
+        let [plain, watched] = both(&setup, 12_000_000, Some(&losses(loss, Use::Forward)));
+        prop_assert_eq!(plain, watched);
     }
 }
 
