@@ -311,7 +311,8 @@ impl FlowTally {
     }
 
     /// Counts a transmission: `ordinal` is its number among all that were sent, `copy` that among those of its packet.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
     pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
         self.count(Count::Sent);
         if let Some(reordering) = &mut self.reordering {
@@ -322,6 +323,7 @@ impl FlowTally {
         }
     }
 
+    #[inline(never)]
     fn on_sent_again(&mut self, copy: u32) {
         self.count(Count::Retransmitted);
         let number = usize::try_from(copy - 2).unwrap_or(usize::MAX);

@@ -36,6 +36,7 @@ pub fn at_least_one(x: f64, n: f64) -> f64 {
     clippy::cast_sign_loss,
     reason = "`as` saturates, and gives 0 for NaN"
 )]
+#[inline]
 pub fn floor_u64(x: f64) -> u64 {
     // A conversion to a signed number takes fewer instructions; 9e18 is below 2^63.
     if x < 9e18 {
