@@ -28,7 +28,10 @@ impl Ends {
     pub(crate) fn next(&mut self, now: Time) -> Option<Outgoing> {
         match self {
             Self::Tcp(tcp) => tcp.next(now),
-            Self::Other(other) => other.near.poll(now, &mut other.socket),
+            Self::Other(other) => {
+                let outgoing = other.near.poll(now, &mut other.socket)?;
+                Some(outgoing.in_registers())
+            }
         }
     }
 

@@ -21,6 +21,21 @@ pub struct Outgoing {
     pub copy: u32,
 }
 
+impl Outgoing {
+    /// Itself. A call returns it in memory; without this, so would all that is returned at the same place, although it is not
+    /// from a call.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    pub(super) fn in_registers(self) -> Self {
+        Self {
+            size: self.size,
+            ecn: self.ecn,
+            tag: self.tag,
+            copy: self.copy,
+        }
+    }
+}
+
 /// One end of a flow: the near host, which sends data, or the far host, which gets them. It has no clock: whoever drives it
 /// calls [`Self::on_packet`] for each packet that reaches it, and [`Self::poll`] at the start of the flow, after each packet
 /// and at [`Self::due`], until it returns `None`.

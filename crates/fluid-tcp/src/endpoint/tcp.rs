@@ -110,7 +110,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.stream.is_some() {
-            return self.next_of_stream(now);
+            return Some(self.next_of_stream(now)?.in_registers());
         }
         let packet = self.sender.next_packet(now)?;
         Some(self.outgoing(&packet))

@@ -20,7 +20,21 @@ impl Sender {
             return match self.usual_next() {
                 Next::New => Some(self.next_new(now)),
                 Next::Nothing => None,
-                Next::Unknown => self.next_of_any(now),
+                Next::Unknown => {
+                    // Field by field, so that a new packet stays in registers (`Outgoing::in_registers`).
+                    let OutgoingPacket {
+                        packet,
+                        copy,
+                        cwr,
+                        reason,
+                    } = self.next_of_any(now)?;
+                    Some(OutgoingPacket {
+                        packet,
+                        copy,
+                        cwr,
+                        reason,
+                    })
+                }
             };
         }
         // The short way, taken after almost every ACK. Nothing is SACKed, so that limited transmit has no part.

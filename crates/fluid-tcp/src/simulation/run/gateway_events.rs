@@ -216,7 +216,9 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         if let Some(delay) = delay {
             if self.side.has_hops_after() {
-                self.side.leave_gateway(&packet, delay);
+                // A copy: else every packet would be in memory.
+                let leaving = packet;
+                self.side.leave_gateway(&leaving, delay);
                 let next = self.side.gateway() + 1;
                 self.events
                     .transit(service.arrival, |slot| *slot = (Place::Hop(next), packet));
