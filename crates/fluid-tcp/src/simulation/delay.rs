@@ -34,13 +34,13 @@ impl DelayParts {
         let arrival = service.arrival?;
         let propagation = service.propagation;
         // A packet may be complete before its last repair unit is sent.
-        let complete = arrival.since(Time::ZERO).saturating_sub(propagation);
-        let end = service.end.min(Time::ZERO.saturating_add(complete));
+        let complete = arrival.before(propagation);
+        let end = service.end.min(complete);
         Some(Self {
             propagation: enqueued.since(sent).saturating_add(propagation),
             queue: service.start.since(enqueued),
             serialisation: end.since(service.start),
-            wait: arrival.since(end).saturating_sub(propagation),
+            wait: complete.since(end),
         })
     }
 
