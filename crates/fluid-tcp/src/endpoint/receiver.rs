@@ -119,6 +119,13 @@ pub struct Arrival {
     pub ack: Option<Ack>,
 }
 
+/// An ACK that a receiver is about to send: whether a duplicate packet causes it, and the range above a gap that has just grown.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Answer {
+    dsack: bool,
+    newest: Option<(u64, u64)>,
+}
+
 /// The receiver of one flow.
 ///
 /// Fields lie in the order in which they are declared, those that every packet needs in the first 120 bytes.
@@ -233,7 +240,7 @@ impl Receiver {
         Ack {
             window_update: true,
             reopens: true,
-            ..self.make_ack(false, None)
+            ..self.make_ack(Answer::default())
         }
     }
 
@@ -251,6 +258,29 @@ impl Receiver {
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: impl Into<Segment>) -> Arrival {
         let packet = packet.into();
+        let duplicate = self.note(packet);
+        let held_back = self.release_held_back(packet.number, duplicate);
+        let answer = self.answer(now, packet.number, duplicate);
+        let ack = answer.map(|answer| self.make_ack(answer));
+        Arrival {
+            duplicate,
+            ack: ack.or(held_back),
+        }
+    }
+
+    /// As [`Self::on_packet`] of a receiver that does not [follow the RTT](Self::follows_rtt), and leaves it to the caller to
+    /// [write](Self::write_ack) the ACK that is to be sent at once.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, now: Time, packet: Segment) -> (bool, Option<Answer>) {
+        let duplicate = self.note(packet);
+        (duplicate, self.answer(now, packet.number, duplicate))
+    }
+
+    /// Notes what a packet says. Returns whether it is a duplicate.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn note(&mut self, packet: Segment) -> bool {
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = number != self.rcv_nxt && self.has(number);
@@ -267,40 +297,50 @@ impl Receiver {
             // As in `tcp_grow_window`: the count stays while the window grows.
             self.quick_acks_left |= 1;
         }
+        duplicate
+    }
+
+    /// Returns the ACK that is held back if packet `number` must not wait with it.
+    #[inline]
+    fn release_held_back(&mut self, number: u64, duplicate: bool) -> Option<Ack> {
+        let may_be = self.held_back > 0 && !duplicate && number != self.rcv_nxt;
+        let is_sent = may_be && self.quick_acks_left == 0 && self.changes_another_range(number);
+        is_sent.then(|| self.make_ack(Answer::default()))
+    }
+
+    /// Takes packet `number`. Returns the ACK that is to be sent at once.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn answer(&mut self, now: Time, number: u64, duplicate: bool) -> Option<Answer> {
         // RFC 5681, Sec. 4.2: at once if a gap is filled or remains, otherwise every b-th packet.
         let mut at_once = duplicate || self.quick_acks_left > 0;
         let mut delay = self.endpoint.delayed_ack_timer;
         let mut newest = None;
-        let mut held_back = None;
         if number == self.rcv_nxt {
             self.rcv_nxt += 1;
             self.unacked += 1;
             self.repeats = 0;
             at_once |= self.fills_gap();
         } else if !duplicate {
-            if self.held_back > 0 && !at_once && self.changes_another_range(number) {
-                held_back = Some(self.make_ack(false, None));
-            }
             newest = Some(self.store_out_of_order(number));
             match self.compression().filter(|_| !at_once) {
                 Some(longest) => delay = longest,
                 None => at_once = true,
             }
         }
-        let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
-            Some(self.make_ack(duplicate, newest))
-        } else {
-            let due = || now.checked_add(delay);
-            self.deadline = self.deadline.or_else(due);
-            held_back
-        };
-        Arrival { duplicate, ack }
+        if at_once || self.unacked >= self.endpoint.delayed_ack {
+            let dsack = duplicate;
+            return Some(Answer { dsack, newest });
+        }
+        let due = || now.checked_add(delay);
+        self.deadline = self.deadline.or_else(due);
+        None
     }
 
     /// Returns the delayed ACK if its timer has expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
-        due.then(|| self.make_ack(false, None))
+        due.then(|| self.make_ack(Answer::default()))
     }
 
     /// Returns for how long the ACK of a packet above a gap is held back; `None` if it is sent at once. As in Linux
@@ -364,29 +404,32 @@ impl Receiver {
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn make_ack(&mut self, dsack: bool, newest: Option<(u64, u64)>) -> Ack {
+    fn make_ack(&mut self, answer: Answer) -> Ack {
+        let mut ack = Ack::default();
+        self.write_ack(answer, &mut ack);
+        ack
+    }
+
+    /// Makes an ACK of what has been received, and writes it over another one.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn write_ack(&mut self, answer: Answer, to: &mut Ack) {
         self.unacked = 0;
         self.held_back = 0;
         self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
-        let blocks = if !self.out_of_order.is_empty() && self.endpoint.sack {
-            self.latest_ranges(newest)
+        to.blocks = if !self.out_of_order.is_empty() && self.endpoint.sack {
+            self.latest_ranges(answer.newest)
         } else {
             Default::default()
         };
         self.last_acked = self.rcv_nxt;
-        Ack {
-            next: self.rcv_nxt,
-            blocks,
-            dsack,
-            ece: self.ece,
-            echo: self.ts_recent,
-            rwnd: self.window.as_mut().map(|window| {
-                Rwnd::new(window.advertise_from(self.rcv_nxt, self.received - self.rcv_nxt))
-            }),
-            window_update: false,
-            reopens: false,
-        }
+        (to.next, to.echo) = (self.rcv_nxt, self.ts_recent);
+        (to.dsack, to.ece) = (answer.dsack, self.ece);
+        (to.window_update, to.reopens) = (false, false);
+        to.rwnd = self.window.as_mut().map(|window| {
+            Rwnd::new(window.advertise_from(self.rcv_nxt, self.received - self.rcv_nxt))
+        });
     }
 
     /// The ranges that grew last, as SACK blocks. `newest` is the one that has just grown, if any: to load it from memory would

@@ -103,9 +103,9 @@ impl Moment {
     fn sequence(self, line: usize, at: Time, lead: Span, inserted: u64) -> u64 {
         let at = at.as_nanos();
         if line == AHEAD {
-            let cause = at.saturating_sub(lead.as_nanos());
-            return if cause > self.now.as_nanos() {
+            return if at > self.now.as_nanos() + lead.as_nanos() {
                 // By the event that would have inserted it.
+                let cause = at - lead.as_nanos();
                 RANK | self.rank(cause, lead) << PARENT | inserted
             } else {
                 inserted_by(self.parent)
@@ -231,27 +231,25 @@ impl<E> Line<E> {
 }
 
 impl<E: Copy + Default> Line<E> {
-    /// Adds an event. Returns whether it may be the first.
+    /// Adds an event. Returns its place, which holds another one, and whether it may be the first.
     #[expect(
         clippy::inline_always,
         reason = "avoids a copy of the event, which is some 5 % of the time of a run"
     )]
     #[inline(always)]
-    fn push(&mut self, key: Key, fill: impl FnOnce(&mut E)) -> bool {
+    fn push(&mut self, key: Key) -> (&mut E, bool) {
         if key.at < self.last && self.len > 0 {
-            fill(self.place(key));
-            return true;
+            return (self.place(key), true);
         }
         if self.len == self.slots.len() {
             self.grow();
         }
         let place = self.head.wrapping_add(self.len) & (self.slots.len() - 1);
-        let slot = &mut self.slots[place];
-        slot.key = key;
-        fill(&mut slot.event);
         self.len += 1;
         self.last = key.at;
-        self.len == 1
+        let slot = &mut self.slots[place];
+        slot.key = key;
+        (&mut slot.event, self.len == 1)
     }
 
     /// A place for an event that is out of order.
@@ -336,29 +334,30 @@ impl<const LINES: usize> Schedule<LINES> {
     }
 
     /// Schedules an event at `at` in `line`, which is always that of this `number`, after all events that are already
-    /// scheduled for that time. `fill` overwrites another event, or the default, with it.
+    /// scheduled for that time. Returns its place, which holds another event, or the default, until the caller writes it.
     ///
     /// # Panics
     ///
     /// Panics if there are not more than `number` lines.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    pub fn schedule<E: Copy + Default>(
+    pub fn schedule<'a, E: Copy + Default>(
         &mut self,
         number: usize,
-        line: &mut Line<E>,
+        line: &'a mut Line<E>,
         at: Time,
-        fill: impl FnOnce(&mut E),
-    ) {
+    ) -> &'a mut E {
         let sequence = self.sequence(number, at);
         self.inserted += 1;
         let key = Key { at, sequence };
-        if line.push(key, fill) && key.precedes(self.first[number]) {
+        let (event, may_be_first) = line.push(key);
+        if may_be_first && key.precedes(self.first[number]) {
             self.first[number] = key;
             if number >= BUSY && key.precedes(self.other.0) {
                 self.other = (key, number);
             }
         }
+        event
     }
 
     /// Leaves the numbers below this one in the order of events to others ([`Self::schedule_as`]).
@@ -467,7 +466,7 @@ mod tests {
             (3, (0, 'b')),
             (5, (1, 'e')),
         ] {
-            schedule.schedule(line, &mut lines[line], at(time), |slot| *slot = event);
+            *schedule.schedule(line, &mut lines[line], at(time)) = event;
         }
         let order: String = std::iter::from_fn(|| {
             let (_, line) = schedule.first(Time::MAX)?;
@@ -482,7 +481,7 @@ mod tests {
     fn no_event_after_the_limit_is_first() {
         let (mut schedule, mut line) = (Schedule::<1>::default(), Line::default());
         assert_eq!(schedule.first(Time::MAX), None);
-        schedule.schedule(0, &mut line, at(5), |slot| *slot = 'x');
+        *schedule.schedule(0, &mut line, at(5)) = 'x';
         assert_eq!(schedule.first(at(4)), None);
         assert_eq!(schedule.first(at(5)), Some((at(5), 0)));
         assert_eq!(take(&mut schedule, 0, &mut line), Some('x'));
@@ -494,11 +493,11 @@ mod tests {
     fn events_with_reserved_numbers_come_before_the_rest() {
         let (mut schedule, mut line) = (Schedule::<3>::default(), Line::default());
         schedule.reserve(3);
-        schedule.schedule(2, &mut line, at(5), |slot| *slot = 'd');
+        *schedule.schedule(2, &mut line, at(5)) = 'd';
         for (sequence, event) in [(2, 'c'), (0, 'a'), (1, 'b')] {
             schedule.schedule_as((2, sequence), &mut line, at(5), event);
         }
-        schedule.schedule(2, &mut line, at(5), |slot| *slot = 'e');
+        *schedule.schedule(2, &mut line, at(5)) = 'e';
         let order: String = std::iter::from_fn(|| {
             schedule.first(Time::MAX)?;
             take(&mut schedule, 2, &mut line)
@@ -526,12 +525,12 @@ mod tests {
                 if list.is_empty() {
                     schedule.schedule_ahead(Span::from_nanos(lead).unwrap());
                 }
-                schedule.schedule(2, &mut lines[2], at(now + delay), |slot| *slot = now);
+                *schedule.schedule(2, &mut lines[2], at(now + delay)) = now;
                 list.push((now + delay, now));
                 while ahead < now + early {
                     ahead = (ahead + 2).max(now + 1);
                     let arrives = ahead + lead;
-                    schedule.schedule(AHEAD, &mut lines[AHEAD], at(arrives), |slot| *slot = ahead);
+                    *schedule.schedule(AHEAD, &mut lines[AHEAD], at(arrives)) = ahead;
                     list.push((arrives, ahead));
                 }
             }
@@ -562,7 +561,7 @@ mod tests {
                 let time = (number * growth) as u64 + late;
                 // Three in four events are in one of two lines.
                 let line = if line > 2 { 2 } else { line };
-                schedule.schedule(line, &mut lines[line], at(time), |slot| *slot = number);
+                *schedule.schedule(line, &mut lines[line], at(time)) = number;
                 list.push((time, number, line));
                 if pops == 0 {
                     list.sort_unstable();

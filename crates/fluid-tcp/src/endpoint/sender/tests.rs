@@ -475,8 +475,7 @@ struct Flights {
 
 impl Flights {
     fn schedule(&mut self, at: Time, flight: Flight) {
-        let fill = |slot: &mut Flight| *slot = flight;
-        self.schedule.schedule(0, &mut self.line, at, fill);
+        *self.schedule.schedule(0, &mut self.line, at) = flight;
     }
 
     fn pop_until(&mut self, until: Time) -> Option<(Time, Flight)> {

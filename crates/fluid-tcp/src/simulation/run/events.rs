@@ -69,7 +69,7 @@ macro_rules! kinds {
                 pub(super) fn $at(&mut self, at: Option<Time>, fill: impl FnOnce(&mut $event)) {
                     if let Some(at) = at {
                         let number = Kind::$kind as usize;
-                        self.schedule.schedule(number, &mut self.$line, at, fill);
+                        fill(self.schedule.schedule(number, &mut self.$line, at));
                     }
                 }
 
@@ -100,6 +100,16 @@ kinds! {
 }
 
 impl<D: Copy + Default> Events<D> {
+    /// Schedules an ACK. Returns its place, for the number of its flow and the ACK itself.
+    #[expect(clippy::inline_always, reason = "every packet takes this way")]
+    #[inline(always)]
+    pub(super) fn place_of_ack(&mut self, at: Time) -> (&mut u32, &mut Ack) {
+        let (flow, ack) = self
+            .schedule
+            .schedule(Kind::Ack as usize, &mut self.acks, at);
+        (flow, ack)
+    }
+
     /// Leaves places in the order of events to the starts of flows with numbers below this one.
     pub(super) fn reserve(&mut self, flows: usize) {
         self.schedule.reserve(flows as u64);

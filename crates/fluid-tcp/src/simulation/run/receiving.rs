@@ -182,14 +182,18 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let Ends::Tcp(tcp) = &mut of_flow.ends else {
             return;
         };
-        let received = tcp.on_segment(arrival, segment);
-        if received.duplicate {
+        let (duplicate, answer) = tcp.receiver.accept(arrival, segment);
+        if duplicate {
             of_flow.tally.count(Count::Spurious);
         }
-        let due = sooner(&mut of_flow.far_event, tcp.receiver.deadline());
-        if let Some(ack) = &received.ack {
-            acknowledge(&mut self.events, of_flow, flow, arrival, ack);
+        if let Some(answer) = answer {
+            of_flow.tally.count(Count::Acks);
+            let arrives = arrival.saturating_add(of_flow.ack_delay);
+            let place = self.events.place_of_ack(arrives);
+            *place.0 = flow;
+            tcp.receiver.write_ack(answer, place.1);
         }
+        let due = sooner(&mut of_flow.far_event, tcp.receiver.deadline());
         if due.is_some() {
             let accepted = self.events.moment();
             self.events
