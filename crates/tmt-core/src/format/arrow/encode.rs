@@ -113,26 +113,59 @@ pub fn footer<R: Row>(metadata: &Metadata, batches: &[BatchPlace], out: &mut Vec
 
 /// Appends a batch of `rows`; nothing if `rows` is empty. Returns the bytes of its header and its body.
 pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
-    batch_of(&[rows], out)
+    let mut batch = Vec::new();
+    let lengths = batch_of(&[rows], &mut batch);
+    out.append(&mut batch);
+    lengths
 }
 
-/// The same with rows in several `parts`, one after another.
+/// The same with rows in several `parts`, one after another. The batch replaces `out`, which is overwritten in place: that of
+/// the batch before it, which mostly has the same length, need not be cleared.
 pub(crate) fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
     let length: usize = parts.iter().map(|rows| rows.len()).sum();
     if length == 0 {
+        out.clear();
         return (0, 0);
     }
-    let rows = parts.iter().flat_map(|rows| rows.iter());
     let erased = parts.iter().map(|rows| erased_in(rows)).sum();
-    let lengths = record_batch::<R>(length, erased, None, out);
-    words(parts, |row| row.tx_time().as_nanos(), out);
-    if erased > 0 {
-        validity(rows.map(|row| !row.decode_delay().is_zero()), length, out);
+    let mut header = Vec::new();
+    let lengths = record_batch::<R>(length, erased, None, &mut header);
+    out.resize(lengths.0 + lengths.1, 0);
+    let (front, mut body) = out.split_at_mut(header.len());
+    front.copy_from_slice(&header);
+    let mut buffer = |bytes: usize| {
+        let padded = bytes.next_multiple_of(ALIGNMENT);
+        let (buffer, after) = std::mem::take(&mut body).split_at_mut(padded);
+        body = after;
+        let (buffer, padding) = buffer.split_at_mut(bytes);
+        padding.fill(0);
+        buffer
+    };
+    let (times, _) = buffer(length * WIDTH).as_chunks_mut();
+    let valid = buffer(if erased > 0 { length.div_ceil(8) } else { 0 });
+    let (delays, _) = buffer(length * WIDTH).as_chunks_mut();
+    let attempts = if R::HAS_ATTEMPTS { length } else { 0 };
+    let (attempts, _) = buffer(attempts * WIDTH).as_chunks_mut();
+    let mut done = 0;
+    // All columns of some rows, as those rows are in the L1 cache then.
+    for rows in parts.iter().flat_map(|rows| rows.chunks(CHUNK)) {
+        let range = done..done + rows.len();
+        words(
+            rows,
+            |row| row.tx_time().as_nanos(),
+            &mut times[range.clone()],
+        );
+        words(
+            rows,
+            |row| row.decode_delay().as_nanos(),
+            &mut delays[range.clone()],
+        );
+        if R::HAS_ATTEMPTS {
+            words(rows, |row| row.attempts().into(), &mut attempts[range]);
+        }
+        done += rows.len();
     }
-    words(parts, |row| row.decode_delay().as_nanos(), out);
-    if R::HAS_ATTEMPTS {
-        words(parts, |row| row.attempts().into(), out);
-    }
+    validity(delays, valid);
     lengths
 }
 
@@ -263,7 +296,7 @@ fn message(
     let header = builder.finished_data();
     let prefix = CONTINUATION.len() + size_of::<i32>();
     let length = (before + prefix + header.len()).next_multiple_of(ALIGNMENT) - prefix - before;
-    out.reserve(prefix + length + body);
+    out.reserve(prefix + length);
     out.extend_from_slice(&CONTINUATION);
     // The length field cannot express a head of gigabytes, which no trace has.
     let length_field = i32::try_from(length).unwrap_or(i32::MAX);
@@ -277,31 +310,69 @@ fn signed(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// Appends the words of a column, padded.
-fn words<R>(parts: &[&[R]], word: impl Fn(&R) -> u64, out: &mut Vec<u8>) {
-    let mut laid_out = [[0; WIDTH]; CHUNK];
-    for rows in parts.iter().flat_map(|rows| rows.chunks(CHUNK)) {
-        for (place, row) in laid_out.iter_mut().zip(rows) {
-            *place = word(row).to_le_bytes();
-        }
-        out.extend_from_slice(laid_out[..rows.len()].as_flattened());
+/// Lays out a column of some rows.
+fn words<R>(rows: &[R], word: impl Fn(&R) -> u64, places: &mut [[u8; WIDTH]]) {
+    for (place, row) in places.iter_mut().zip(rows) {
+        *place = word(row).to_le_bytes();
     }
-    pad(
-        parts.iter().map(|rows| rows.len()).sum::<usize>() * WIDTH,
-        out,
-    );
 }
 
-/// Appends a bit for each of `rows` rows, the first in the lowest bit, padded.
-fn validity(mut valid: impl Iterator<Item = bool>, rows: usize, out: &mut Vec<u8>) {
-    out.extend((0..rows.div_ceil(8)).map(|_| {
-        let bits = valid.by_ref().take(8).enumerate();
-        bits.fold(0, |byte, (bit, valid)| byte | u8::from(valid) << bit)
-    }));
-    pad(rows.div_ceil(8), out);
+/// Sets a bit for each delay that is not zero, the first in the lowest bit.
+fn validity(delays: &[[u8; WIDTH]], valid: &mut [u8]) {
+    let (whole, last) = delays.as_chunks::<64>();
+    let masks = whole.iter().map(|delays| !zeros(delays));
+    let masks = masks.chain((!last.is_empty()).then(|| !zeros(last) & !(u64::MAX << last.len())));
+    for (bytes, mask) in valid.chunks_mut(8).zip(masks) {
+        bytes.copy_from_slice(&mask.to_le_bytes()[..bytes.len()]);
+    }
 }
 
-/// Pads a buffer of `bytes` bytes.
-fn pad(bytes: usize, out: &mut Vec<u8>) {
-    out.extend(repeat_n(0, bytes.next_multiple_of(ALIGNMENT) - bytes));
+/// Mask of those of up to 64 delays that are zero.
+#[inline]
+fn zeros(delays: &[[u8; WIDTH]]) -> u64 {
+    // In reverse order, so that the carry of a comparison is shifted straight into the mask.
+    delays.iter().rev().fold(0, |mask, delay| {
+        mask << 1 | u64::from(u64::from_le_bytes(*delay) < 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::types::{Fate, Lldu, Span, Time};
+
+    proptest! {
+        #[test]
+        fn a_batch_in_parts_over_an_older_one_is_that_of_all_rows_alone(
+            rows in prop::collection::vec((0u64..1000, prop_oneof![9 => 1u64..5, 1 => Just(0)], 1u32..4), 0..1200),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+            older in 0usize..40_000,
+        ) {
+            let lldu = |&(time, delay, attempts): &(u64, u64, u32)| Lldu {
+                tx_time: Time::from_nanos(time).unwrap(),
+                decode_delay: Span::from_nanos(delay).unwrap(),
+                attempts,
+                fate: Fate::Lost,
+            };
+            let lldus: Vec<Lldu> = rows.iter().map(lldu).collect();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(rows.len() + 1)).collect();
+            cuts.extend([0, rows.len()]);
+            cuts.sort_unstable();
+            let parts: Vec<&[Lldu]> = cuts.windows(2).map(|ends| &lldus[ends[0]..ends[1]]).collect();
+            let (mut alone, mut over) = (Vec::new(), vec![0xA5; older]);
+            let lengths = batch(&lldus, &mut alone);
+            prop_assert_eq!(batch_of(&parts, &mut over), lengths);
+            prop_assert_eq!(&over, &alone);
+            prop_assert_eq!(alone.len(), lengths.0 + lengths.1);
+            // The validity of the delays follows the times.
+            let nulls = lldus.iter().any(|lldu| lldu.decode_delay.is_zero());
+            let from = lengths.0 + (rows.len() * WIDTH).next_multiple_of(ALIGNMENT);
+            for (row, lldu) in lldus.iter().enumerate().filter(|_| nulls) {
+                let valid = alone[from + row / 8] >> (row % 8) & 1 == 1;
+                prop_assert_eq!(valid, !lldu.decode_delay.is_zero());
+            }
+        }
+    }
 }

@@ -40,21 +40,28 @@ impl Formatted {
         self.block.plain.clear();
         self.batch = None;
         fill(&mut self.block.plain);
+        self.pack(form);
+    }
+
+    fn pack(&mut self, form: Form) {
         self.failed = self.block.pack(form.compression).err();
     }
 
     /// Formats the rows of `parts`, one after another.
     fn rows<T: Row>(&mut self, parts: &[&[T]], form: Form) {
-        let mut batch = None;
-        self.fill(form, |out| match form.format {
-            Format::Csv => parts.iter().for_each(|rows| encode::rows(rows, out)),
+        match form.format {
+            Format::Csv => self.fill(form, |out| {
+                for rows in parts {
+                    encode::rows(rows, out);
+                }
+            }),
             Format::Arrow | Format::ArrowStream => {
-                batch = Some(arrow::encode::batch_of(parts, out));
+                self.batch = Some(arrow::encode::batch_of(parts, &mut self.block.plain));
+                self.pack(form);
             }
             // Parquet encodes columns when it writes them.
             Format::Parquet => {}
-        });
-        self.batch = batch;
+        }
     }
 }
 
