@@ -108,10 +108,10 @@ impl ConstantRate {
         u128::from(self.lldu.0) * 8 * u128::from(NANOS_PER_SECOND)
     }
 
-    /// The slot at `nanos`, which is below `until`, so that neither fallback is used.
+    /// The slot at `nanos`, which is below `until`, so that the fallback is not used.
     fn slot(&self, nanos: u64) -> Slot {
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
-        Slot::new(tx_time, self.decode_delay).unwrap_or(Slot::erased(tx_time))
+        Slot::unchecked(tx_time, self.decode_delay)
     }
 }
 

@@ -31,10 +31,17 @@ impl Slot {
     #[must_use]
     pub fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
         let arrival = tx_time.checked_add(decode_delay);
-        arrival.is_some().then_some(Self {
+        arrival
+            .is_some()
+            .then_some(Self::unchecked(tx_time, decode_delay))
+    }
+
+    /// The slot of two values whose sum is known to be at most 2^63 − 1 ns.
+    pub(crate) const fn unchecked(tx_time: Time, decode_delay: Span) -> Self {
+        Self {
             tx_time,
             decode_delay,
-        })
+        }
     }
 
     /// A slot sent at `tx_time` whose unit was erased.

@@ -4,6 +4,8 @@
 //! chunk that fails, and columns of other types, are converted row by row. This slow path defines what is valid; a
 //! property test compares the fast one with it.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
@@ -78,9 +80,10 @@ pub(super) fn append(
     attempts.reserve(table.attempts.as_ref().map_or(0, |_| rows));
     let mut previous = Time::ZERO;
     let mut missing = 0;
+    let mut received = [0; CHUNK];
     for from in (0..rows).step_by(CHUNK) {
         let to = (from + CHUNK).min(rows);
-        if !table.append_chunk(from, to, previous, slots, attempts) {
+        if !table.append_chunk(from..to, previous, &mut received, slots, attempts) {
             for row in from..to {
                 let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
                 let count = table.attempts(row).map_err(at);
@@ -222,12 +225,13 @@ impl Table {
         })
     }
 
-    /// Appends rows `from..to` if they are integers in nanoseconds and all of them are valid; returns whether they are.
+    /// Appends `rows` if they are integers in nanoseconds and all of them are valid; returns whether they are. `received` has
+    /// room for their delays.
     fn append_chunk(
         &self,
-        from: usize,
-        to: usize,
+        rows: Range<usize>,
         previous: Time,
+        received: &mut [i64; CHUNK],
         slots: &mut Vec<Slot>,
         attempts: &mut Vec<u32>,
     ) -> bool {
@@ -243,14 +247,11 @@ impl Table {
         {
             return false;
         }
-        let mut received = [0; CHUNK];
-        let times = &times.values()[from..to];
-        let delays = received_delays(delays, from, to, &mut received);
+        let times = &times.values()[rows.clone()];
+        let delays = received_delays(delays, rows.clone(), received);
         let counts = match &self.attempts {
             None => &[],
-            Some(Integers::Signed(counts)) if counts.null_count() == 0 => {
-                &counts.values()[from..to]
-            }
+            Some(Integers::Signed(counts)) if counts.null_count() == 0 => &counts.values()[rows],
             Some(_) => return false,
         };
         if !are_counts(counts) || !are_slots(previous.as_nanos().cast_signed(), times, delays) {
@@ -272,26 +273,29 @@ impl Table {
     }
 }
 
-/// Delays `from..to`, with 0 for nulls, whose values have no meaning.
+/// Delays of `rows`, with 0 for nulls, whose values have no meaning.
 fn received_delays<'a>(
     delays: &'a Int64Array,
-    from: usize,
-    to: usize,
+    rows: Range<usize>,
     received: &'a mut [i64; CHUNK],
 ) -> &'a [i64] {
-    let values = &delays.values()[from..to];
+    let values = &delays.values()[rows.clone()];
     let Some(valid) = delays.nulls().filter(|nulls| nulls.null_count() > 0) else {
         return values;
     };
-    let words = valid.inner().slice(from, to - from);
+    let words = valid.inner().slice(rows.start, rows.len());
     let words = words.bit_chunks().iter_padded();
     for (word, (received, values)) in words.zip(received.chunks_mut(64).zip(values.chunks(64))) {
+        if word == u64::MAX {
+            received[..values.len()].copy_from_slice(values);
+            continue;
+        }
         for (bit, (received, value)) in received.iter_mut().zip(values).enumerate() {
             let mask = (word >> bit & 1).cast_signed().wrapping_neg();
             *received = value & mask;
         }
     }
-    &received[..to - from]
+    &received[..rows.len()]
 }
 
 impl Integers {
@@ -429,5 +433,5 @@ fn are_slots(mut previous: i64, times: &[i64], delays: &[i64]) -> bool {
 fn checked_slot(time: i64, delay: i64) -> Slot {
     let time = Time::from_nanos((time & MAX_NANOS).cast_unsigned()).unwrap_or(Time::MAX);
     let delay = Span::from_nanos((delay & MAX_NANOS).cast_unsigned()).unwrap_or(Span::MAX);
-    Slot::new(time, delay).unwrap_or(Slot::erased(time))
+    Slot::unchecked(time, delay)
 }
