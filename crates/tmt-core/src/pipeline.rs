@@ -34,8 +34,9 @@ use crate::types::{Error, Result};
 
 /// Processing stage for the rows of a trace.
 pub trait Stage: Send {
-    /// Spawns the tasks of a round: on `batch`, the next rows in order, and on the results of earlier rounds.
-    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>);
+    /// Spawns the tasks of a round: on `batch`, the next rows in order, which are its own, and on the results of earlier
+    /// rounds.
+    fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>);
 
     /// Passes the results of the tasks on to the next round.
     ///
@@ -48,7 +49,7 @@ pub trait Stage: Send {
     /// # Errors
     /// As [`Stage::advance`].
     fn idle(&mut self) -> Result<(), StageError> {
-        rayon::scope(|scope| self.spawn(&[], scope));
+        rayon::scope(|scope| self.spawn(&mut [], scope));
         self.advance()
     }
 }

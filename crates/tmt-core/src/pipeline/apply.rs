@@ -164,7 +164,8 @@ impl<S: Sink<Lldu>> Apply<S> {
 }
 
 impl<S: Sink<Lldu>> Stage for Apply<S> {
-    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+    fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
+        let batch: &[Rows] = batch;
         let last = batch.iter().rev().find_map(|rows| rows.slots.last());
         let safe =
             last.is_none_or(|slot| self.safe_until.is_some_and(|until| slot.tx_time() <= until));

@@ -108,7 +108,7 @@ impl<W: Write + Send> Inject<W> {
 }
 
 impl<W: Write + Send> Stage for Inject<W> {
-    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+    fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
         let ready = self.ready.used().iter();
         let ready = ready.map(|piece| piece.slots.as_slice());
         self.writer.spawn(ready, scope);
@@ -127,18 +127,20 @@ impl<W: Write + Send> Stage for Inject<W> {
                 .extend(std::iter::repeat_with(begin).take(more));
         }
         let mut running = self.running.iter_mut();
-        for (rows, piece) in batch.iter().zip(self.drawn.resize(batch.len())) {
+        let drawn = self.drawn.resize(batch.len());
+        for (rows, piece) in batch.iter_mut().zip(drawn) {
+            // The reader gets the memory of slots that have been written for its next rows.
+            std::mem::swap(&mut piece.slots, &mut rows.slots);
             let from = self.slots;
-            self.slots += rows.slots.len() as u64;
-            if let Some(last) = rows.slots.last() {
+            self.slots += piece.slots.len() as u64;
+            if let Some(last) = piece.slots.last() {
                 self.last = last.tx_time();
             }
             let running = running.next();
             scope.spawn(move |_| {
-                piece.slots.clone_from(&rows.slots);
                 match (process, running) {
                     (SlotChannel::Steps(spec), _) => {
-                        piece.drawn = Some(Channel::piece(*spec, seed, from, rows.slots.len()));
+                        piece.drawn = Some(Channel::piece(*spec, seed, from, piece.slots.len()));
                     }
                     (SlotChannel::Timed(_), Some(running)) => {
                         running.erase(from, on_air, &mut piece.slots);

@@ -223,7 +223,8 @@ impl<T: Movable, W: Write + Send> Slice<T, W> {
 }
 
 impl<T: Movable, W: Write + Send> Stage for Slice<T, W> {
-    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+    fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
+        let batch: &[Rows] = batch;
         let ready = self.ready.used();
         self.begun |= ready.iter().any(|piece| !piece.rows.is_empty());
         if self.begun {

@@ -9,7 +9,7 @@ use crate::format::{Rows, TraceReader};
 struct Collect<F>(F);
 
 impl<F: FnMut(&Rows) + Send> Stage for Collect<F> {
-    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+    fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
         scope.spawn(|_| batch.iter().for_each(&mut self.0));
     }
 

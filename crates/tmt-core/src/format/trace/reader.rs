@@ -288,12 +288,16 @@ impl<'a> TraceReader<'a> {
         self.ahead = read;
     }
 
-    /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed; the tasks that
-    /// read on run at the same time.
-    pub fn round<'s>(&'s mut self, scope: &Scope<'s>, take: impl FnOnce(&'s [Rows], &Scope<'s>)) {
+    /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed and are its own; the
+    /// tasks that read on run at the same time.
+    pub fn round<'s>(
+        &'s mut self,
+        scope: &Scope<'s>,
+        take: impl FnOnce(&'s mut [Rows], &Scope<'s>),
+    ) {
         // A thread takes tasks from the back of its own deque, and from the front of others. So the longest tasks are
         // spawned first.
-        take(self.batch.used(), scope);
+        take(self.batch.used_mut(), scope);
         if !self.ended && self.ahead.is_empty() {
             self.input.spawn(&mut self.pieces, scope);
         }
