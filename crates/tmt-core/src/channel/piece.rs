@@ -140,7 +140,10 @@ fn two_state(
         if first == 0 || !(stays.is_certain() && enters.is_certain()) {
             state.draw(first, &mut draws);
         }
-        let (mut stay, mut enter) = (draws.below(stays), draws.below(enters));
+        let mut enter = draws.below(enters);
+        // Where no unit is in the bad state and none enters it, none stays in it.
+        let is_good = first > 0 && enter == 0 && !end[0].bad && !end[1].bad;
+        let mut stay = if is_good { 0 } else { draws.below(stays) };
         if first == 0 {
             // No unit precedes the first one: its state is set in both cases.
             let start = draws.below(starts) & 1;
