@@ -34,8 +34,8 @@ use crate::types::{Error, Result};
 
 /// Processing stage for the rows of a trace.
 pub trait Stage: Send {
-    /// Spawns the tasks of a round: on `batch`, the next rows in order, which are its own, and on the results of earlier
-    /// rounds.
+    /// Spawns the tasks of a round: on `batch`, the next rows in order, which it may change or take, as nothing reads them after
+    /// it, and on the results of earlier rounds.
     fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>);
 
     /// Passes the results of the tasks on to the next round.

@@ -22,8 +22,8 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Itself. A call returns it in memory; without this, so would all that is returned at the same place, although it is not
-    /// from a call.
+    /// The same packet, copied field by field. A call returns it in memory; without the copy, packets of the other branches, which
+    /// come from no call, would go through memory, too.
     #[expect(clippy::inline_always, reason = "every packet takes this way")]
     #[inline(always)]
     pub(super) fn in_registers(self) -> Self {

@@ -268,11 +268,13 @@ impl Receiver {
         }
     }
 
-    /// As [`Self::on_packet`] of a receiver that does not [follow the RTT](Self::follows_rtt), and leaves it to the caller to
-    /// [write](Self::write_ack) the ACK that is to be sent at once.
+    /// Accepts a packet as [`Self::on_packet`] does. The receiver does not [follow the RTT](Self::follows_rtt), so that it never holds
+    /// an ACK back. Returns whether the packet is a duplicate, and what the ACK to send at once says; the caller must
+    /// [write](Self::write_ack) that ACK before it calls anything else.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: Segment) -> (bool, Option<Answer>) {
+        debug_assert!(!self.follows_rtt(), "an ACK may be held back");
         let duplicate = self.note(packet);
         (duplicate, self.answer(now, packet.number, duplicate))
     }
@@ -308,7 +310,7 @@ impl Receiver {
         is_sent.then(|| self.make_ack(Answer::default()))
     }
 
-    /// Takes packet `number`. Returns the ACK that is to be sent at once.
+    /// Takes packet `number`. Returns what the ACK to be sent at once says; `None` if it waits.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn answer(&mut self, now: Time, number: u64, duplicate: bool) -> Option<Answer> {
@@ -444,6 +446,8 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::endpoint::Profile;
 
@@ -613,5 +617,42 @@ mod tests {
     fn without_sack_there_are_no_blocks() {
         let mut receiver = receiver(false, 1);
         assert_eq!(receiver.on_packet(at(0), 3).ack.unwrap(), Ack::default());
+    }
+
+    proptest! {
+        /// An ACK that is written over one with every field set is that which is returned, and leaves the receiver as it does.
+        #[test]
+        fn an_ack_is_the_same_written_or_returned(
+            sack: bool,
+            delayed_ack in 1u32..4,
+            quick_acks in 0u32..20,
+            packets in prop::collection::vec((0u64..6, any::<bool>(), any::<bool>()), 1..60),
+        ) {
+            let endpoint = Endpoint { sack, delayed_ack, quick_acks, ..Profile::Rfc.endpoint() };
+            let (mut one, mut other) = (Receiver::new(endpoint), Receiver::new(endpoint));
+            for (millis, (ahead, marked, cwr)) in (0u32..).step_by(40).zip(packets) {
+                let number = (one.rcv_nxt() + ahead).saturating_sub(2);
+                let segment = Segment { number, sent: at(millis / 2), marked, cwr };
+                prop_assert_eq!(one.on_timer(at(millis)), other.on_timer(at(millis)));
+                let returned = one.on_packet(at(millis), segment);
+                let (duplicate, answer) = other.accept(at(millis), segment);
+                let ack = answer.map(|answer| {
+                    let mut ack = Ack {
+                        next: u64::MAX,
+                        blocks: [(7, 9); SACK_BLOCKS],
+                        dsack: true,
+                        ece: true,
+                        window_update: true,
+                        reopens: true,
+                        echo: Time::MAX,
+                        rwnd: Some(Rwnd::new(3)),
+                    };
+                    other.write_ack(answer, &mut ack);
+                    ack
+                });
+                prop_assert_eq!(returned, Arrival { duplicate, ack });
+                prop_assert_eq!(one.deadline(), other.deadline());
+            }
+        }
     }
 }

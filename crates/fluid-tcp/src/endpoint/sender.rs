@@ -358,9 +358,8 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn pacing_release(&self) -> Option<Time> {
-        self.pacer
-            .filter(|pacer| pacer.held)
-            .map(|pacer| pacer.next)
+        let pacer = self.pacer.as_ref()?;
+        pacer.held.then_some(pacer.next)
     }
 
     /// Whether queues may mark new packets: ECN is on, and the congestion control responds to marks.

@@ -341,6 +341,7 @@ impl<const LINES: usize> Schedule<LINES> {
     /// Panics if there are not more than `number` lines.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
+    #[must_use = "the place holds another event until it is written"]
     pub fn schedule<'a, E: Copy + Default>(
         &mut self,
         number: usize,
@@ -387,6 +388,12 @@ impl<const LINES: usize> Schedule<LINES> {
     #[inline]
     #[must_use]
     pub fn first(&self, until: Time) -> Option<(Time, usize)> {
+        let others = self.first[0].at.min(self.other.0.at);
+        if LINES > AHEAD && self.first[AHEAD].at < others {
+            // Mostly so where events are scheduled ahead, and no other is at the same time.
+            let at = self.first[AHEAD].at;
+            return (at <= until).then_some((at, AHEAD));
+        }
         let mut first = (self.first[0], 0);
         if LINES > 1 && self.first[1].at <= first.0.at && self.first[1].precedes(first.0) {
             first = (self.first[1], 1);

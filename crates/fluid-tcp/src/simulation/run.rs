@@ -455,10 +455,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
     fn act_after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         // Nothing below opens or closes connections before it is used for the last time.
         let place = place::<G>(&self.connections, flow as usize);
-        loop {
+        let connection = loop {
             let connection = self.connections.at(place);
             let Some(outgoing) = connection.ends.next(now) else {
-                break;
+                break connection;
             };
             let packet = packet(self.sent, flow, now, &outgoing, connection.class);
             connection.tally.on_sent(self.sent, outgoing.copy);
@@ -468,8 +468,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 self.probe.on_sent(now, Transmission::of(&packet));
             }
             self.cross_terrestrial(now, packet, toward);
-        }
-        let connection = self.connections.at(place);
+        };
         let [timer, due] = connection.ends.near_due();
         let timer = sooner(&mut connection.timer_event, timer);
         if timer.is_some() {

@@ -108,7 +108,8 @@ impl ConstantRate {
         u128::from(self.lldu.0) * 8 * u128::from(NANOS_PER_SECOND)
     }
 
-    /// The slot at `nanos`, which is below `until`, so that the fallback is not used.
+    /// The slot at `nanos`, which is below `until`: so the fallback is not used, and [`Self::new`] has checked that `until` and the
+    /// delay are in range together.
     fn slot(&self, nanos: u64) -> Slot {
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         Slot::unchecked(tx_time, self.decode_delay)

@@ -31,13 +31,15 @@ impl Slot {
     #[must_use]
     pub fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
         let arrival = tx_time.checked_add(decode_delay);
-        arrival
-            .is_some()
-            .then_some(Self::unchecked(tx_time, decode_delay))
+        arrival.map(|_| Self::unchecked(tx_time, decode_delay))
     }
 
     /// The slot of two values whose sum is known to be at most 2^63 − 1 ns.
-    pub(crate) const fn unchecked(tx_time: Time, decode_delay: Span) -> Self {
+    pub(crate) fn unchecked(tx_time: Time, decode_delay: Span) -> Self {
+        debug_assert!(
+            tx_time.checked_add(decode_delay).is_some(),
+            "above the range"
+        );
         Self {
             tx_time,
             decode_delay,

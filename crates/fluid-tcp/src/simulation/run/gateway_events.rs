@@ -216,7 +216,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         }
         if let Some(delay) = delay {
             if self.side.has_hops_after() {
-                // A copy: else every packet would be in memory.
+                // A copy, since its address is taken: else the packet would lie in memory on every path.
                 let leaving = packet;
                 self.side.leave_gateway(&leaving, delay);
                 let next = self.side.gateway() + 1;

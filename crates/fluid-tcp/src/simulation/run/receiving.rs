@@ -182,6 +182,8 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let Ends::Tcp(tcp) = &mut of_flow.ends else {
             return;
         };
+        // Without `Tcp::on_segment`: these receivers follow no RTT (`ack_lead`), and only bulk transfers are tallied.
+        debug_assert!(tcp.stream.is_none(), "an application is told what arrives");
         let (duplicate, answer) = tcp.receiver.accept(arrival, segment);
         if duplicate {
             of_flow.tally.count(Count::Spurious);

@@ -119,8 +119,8 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
     lengths
 }
 
-/// The same with rows in several `parts`, one after another. The batch replaces `out`, which is overwritten in place: that of
-/// the batch before it, which mostly has the same length, need not be cleared.
+/// The same with rows in several `parts`, one after another, but the batch replaces what is in `out`. It is written over the
+/// batch before, which mostly has the same length, so that nothing need be cleared.
 pub(crate) fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
     let length: usize = parts.iter().map(|rows| rows.len()).sum();
     if length == 0 {
@@ -230,7 +230,7 @@ fn key_values(builder: &mut Builder, pairs: &[(String, String)]) -> KeyValues {
     builder.create_vector(&pairs)
 }
 
-/// Appends the header of a batch of `rows` rows, `erased` of them without a delay, whose body the caller appends. Returns
+/// Appends the header of a batch of `rows` rows, `erased` of them without a delay, whose body follows it. Returns
 /// the bytes of the header and of the body.
 fn record_batch<R: Row>(
     rows: usize,
@@ -349,10 +349,11 @@ mod tests {
             rows in prop::collection::vec((0u64..1000, prop_oneof![9 => 1u64..5, 1 => Just(0)], 1u32..4), 0..1200),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
             older in 0usize..40_000,
+            erases: bool,
         ) {
             let lldu = |&(time, delay, attempts): &(u64, u64, u32)| Lldu {
                 tx_time: Time::from_nanos(time).unwrap(),
-                decode_delay: Span::from_nanos(delay).unwrap(),
+                decode_delay: Span::from_nanos(if erases { delay } else { delay.max(1) }).unwrap(),
                 attempts,
                 fate: Fate::Lost,
             };

@@ -288,8 +288,8 @@ impl<'a> TraceReader<'a> {
         self.ahead = read;
     }
 
-    /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed and are its own; the
-    /// tasks that read on run at the same time.
+    /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed and which they may change or
+    /// take; the tasks that read on run at the same time. Until [`Self::advance`], nothing else may read rows.
     pub fn round<'s>(
         &'s mut self,
         scope: &Scope<'s>,

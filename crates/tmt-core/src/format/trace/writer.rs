@@ -43,6 +43,7 @@ impl Formatted {
         self.pack(form);
     }
 
+    /// Compresses the block; an error is kept until it is written.
     fn pack(&mut self, form: Form) {
         self.failed = self.block.pack(form.compression).err();
     }
