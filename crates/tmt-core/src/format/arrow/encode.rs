@@ -113,25 +113,27 @@ pub fn footer<R: Row>(metadata: &Metadata, batches: &[BatchPlace], out: &mut Vec
 
 /// Appends a batch of `rows`; nothing if `rows` is empty. Returns the bytes of its header and its body.
 pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
-    let mut batch = Vec::new();
-    let lengths = batch_of(&[rows], &mut batch);
-    out.append(&mut batch);
-    lengths
+    batch_at(out.len(), &[rows], out)
 }
 
 /// The same with rows in several `parts`, one after another, but the batch replaces what is in `out`. It is written over the
 /// batch before, which mostly has the same length, so that nothing need be cleared.
-pub(crate) fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
+pub fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
+    batch_at(0, parts, out)
+}
+
+/// Writes a batch from byte `at` of `out` on, over what is there.
+fn batch_at<R: Row>(at: usize, parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
     let length: usize = parts.iter().map(|rows| rows.len()).sum();
     if length == 0 {
-        out.clear();
+        out.truncate(at);
         return (0, 0);
     }
     let erased = parts.iter().map(|rows| erased_in(rows)).sum();
     let mut header = Vec::new();
     let lengths = record_batch::<R>(length, erased, None, &mut header);
-    out.resize(lengths.0 + lengths.1, 0);
-    let (front, mut body) = out.split_at_mut(header.len());
+    out.resize(at + lengths.0 + lengths.1, 0);
+    let (front, mut body) = out[at..].split_at_mut(header.len());
     front.copy_from_slice(&header);
     let mut buffer = |bytes: usize| {
         let padded = bytes.next_multiple_of(ALIGNMENT);
@@ -366,6 +368,9 @@ mod tests {
             let lengths = batch(&lldus, &mut alone);
             prop_assert_eq!(batch_of(&parts, &mut over), lengths);
             prop_assert_eq!(&over, &alone);
+            let mut appended = vec![0xA5; older];
+            prop_assert_eq!(batch(&lldus, &mut appended), lengths);
+            prop_assert_eq!(&appended[older..], &alone);
             prop_assert_eq!(alone.len(), lengths.0 + lengths.1);
             // The validity of the delays follows the times.
             let nulls = lldus.iter().any(|lldu| lldu.decode_delay.is_zero());
