@@ -60,7 +60,7 @@ pub(super) struct Queue {
     leaving: BinaryHeap<Reverse<(Time, u64)>>,
     may_hold: u64,
     /// The time from which on it is not known which packets are inside.
-    pub(super) unknown_from: Option<Time>,
+    unknown_from: Option<Time>,
     /// Lines of the packets that are dropped at `now`, and their room.
     dropped: Vec<(u64, u64)>,
 }
@@ -96,6 +96,12 @@ impl Queue {
         let room = self.capacity.of(row.size);
         self.ahead
             .insert((at, row.line), (is_dropped, leaves, room));
+    }
+
+    /// From a time on it is not known which packets are inside.
+    pub(super) fn is_unknown_from(&mut self, time: Time) {
+        let from = self.unknown_from.unwrap_or(Time::MAX);
+        self.unknown_from = Some(from.min(time));
     }
 
     /// Replays all remaining arrivals at the end of the log.
