@@ -269,7 +269,7 @@ impl Receiver {
     }
 
     /// Accepts a packet as [`Self::on_packet`] does. The receiver does not [follow the RTT](Self::follows_rtt), so that it never holds
-    /// an ACK back. Returns whether the packet is a duplicate, and what the ACK to send at once says; the caller must
+    /// an ACK back. Returns whether the packet is a duplicate, and the content of the ACK to send at once; the caller must
     /// [write](Self::write_ack) that ACK before it calls anything else.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
@@ -310,7 +310,7 @@ impl Receiver {
         is_sent.then(|| self.make_ack(Answer::default()))
     }
 
-    /// Takes packet `number`. Returns what the ACK to be sent at once says; `None` if it waits.
+    /// Takes packet `number`. Returns the content of the ACK to send at once; `None` if it waits.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn answer(&mut self, now: Time, number: u64, duplicate: bool) -> Option<Answer> {

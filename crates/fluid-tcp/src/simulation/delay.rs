@@ -34,7 +34,7 @@ impl DelayParts {
         let arrival = service.arrival?;
         let propagation = service.propagation;
         // A packet may be complete before its last repair unit is sent.
-        let complete = arrival.before(propagation);
+        let complete = arrival.saturating_sub(propagation);
         let end = service.end.min(complete);
         Some(Self {
             propagation: enqueued.since(sent).saturating_add(propagation),

@@ -384,16 +384,19 @@ impl<const LINES: usize> Schedule<LINES> {
         }
     }
 
+    /// Time of the first event if it is of line [`AHEAD`] and no other line has one at its time; `None` if it comes after `until`.
+    #[inline]
+    #[must_use]
+    pub fn first_if_ahead(&self, until: Time) -> Option<Time> {
+        let others = self.first[0].at.min(self.other.0.at);
+        let at = self.first[AHEAD].at;
+        (at < others && at <= until).then_some(at)
+    }
+
     /// Time of the first event and number of its line; `None` if nothing comes before `until`.
     #[inline]
     #[must_use]
     pub fn first(&self, until: Time) -> Option<(Time, usize)> {
-        let others = self.first[0].at.min(self.other.0.at);
-        if LINES > AHEAD && self.first[AHEAD].at < others {
-            // Mostly so where events are scheduled ahead, and no other is at the same time.
-            let at = self.first[AHEAD].at;
-            return (at <= until).then_some((at, AHEAD));
-        }
         let mut first = (self.first[0], 0);
         if LINES > 1 && self.first[1].at <= first.0.at && self.first[1].precedes(first.0) {
             first = (self.first[1], 1);
@@ -542,7 +545,11 @@ mod tests {
                 }
             }
             list.sort_unstable();
-            for (time, inserted) in list {
+            for (number, &(time, inserted)) in list.iter().enumerate() {
+                let is_ahead = |(at, by): &(u64, u64)| *at != time || by % 2 == 0;
+                let is_surely_ahead = list[number..].iter().all(is_ahead);
+                prop_assert_eq!(schedule.first_if_ahead(at(time)), is_surely_ahead.then_some(at(time)));
+                prop_assert_eq!(schedule.first_if_ahead(at(time - 1)), None);
                 let first = schedule.first(Time::MAX).map(|(time, line)| (time.as_nanos(), line));
                 let (found, line) = first.unwrap();
                 let event = take(&mut schedule, line, &mut lines[line]);

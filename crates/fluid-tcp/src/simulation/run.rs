@@ -360,18 +360,18 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             if self.probe.watches() {
                 self.process_departures(now);
             }
-            self.handle(now, kind);
+            now = self.handle(now, kind);
         }
         now
     }
 
-    /// Removes the first event, which is of this kind, and acts on it.
+    /// Removes the first event, which is of this kind, and acts on it, perhaps on some after it. Returns the time of the last.
     #[expect(clippy::inline_always, reason = "is called in one place")]
     #[inline(always)]
-    fn handle(&mut self, now: Time, kind: Kind) {
+    fn handle(&mut self, now: Time, kind: Kind) -> Time {
         match kind {
             Kind::Delivery => self.on_delivery(now),
-            Kind::Ack => self.on_ack(now),
+            Kind::Ack => return self.on_acks(now),
             Kind::Transit => {
                 let (place, packet) = *self.events.take_transit();
                 match place {
@@ -408,10 +408,31 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
                 Alarm::Return => self.on_return(now),
             },
         }
+        now
     }
 
-    /// Not part of the loop, which would then have too few registers and load `self` again for each of its uses.
+    /// Acts on an ACK, and on those that follow with no other event between them. Returns the time of the last.
+    ///
+    /// Not part of the loop over all events, which would then have too few registers and load `self` again for each of its uses.
     #[inline(never)]
+    fn on_acks(&mut self, first: Time) -> Time {
+        let mut now = first;
+        loop {
+            self.on_ack(now);
+            // What looks at every event is left to the other loop.
+            if self.probe.watches() || self.probe.can_stop() || self.unfinished == 0 {
+                return now;
+            }
+            let Some(next) = self.events.next_if_ack(self.setup.end) else {
+                return now;
+            };
+            now = next;
+            self.events.set_now(now);
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "is called in one place")]
+    #[inline(always)]
     fn on_ack(&mut self, now: Time) {
         // In its slot, without a copy.
         let &(flow, ref ack) = self.events.take_ack();

@@ -124,7 +124,7 @@ impl Time {
 
     /// The time `span` before this, at least zero.
     #[must_use]
-    pub const fn before(self, span: Span) -> Self {
+    pub const fn saturating_sub(self, span: Span) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 }

@@ -168,6 +168,12 @@ impl<D> Events<D> {
         Some((at, Kind::of(number)?))
     }
 
+    /// Time of the first event if it is an ACK and no other kind has one at its time; `None` if it comes after `until`.
+    #[inline]
+    pub(super) fn next_if_ack(&self, until: Time) -> Option<Time> {
+        self.schedule.first_if_ahead(until)
+    }
+
     /// Whether nothing is scheduled but timers of senders, which alone do not keep a run going.
     pub(super) fn has_only_timers(&self) -> bool {
         self.deliveries.is_empty()

@@ -14,7 +14,6 @@ use tmt_link::hop::Gateway;
 
 use super::connections::{Connection, Connections};
 use super::delivery::{Delivery as _, Form};
-use super::events::Events;
 use super::{Run, connection, sooner};
 use crate::endpoint::Ends;
 use crate::endpoint::Transmission;
@@ -51,28 +50,6 @@ pub(super) fn ack_lead<G: Gateway<Departure: Form>>(
     };
     let all = may_be && setup.flows.iter().all(are_endless) && connections.iter().all(are_alike);
     all.then_some(delay)
-}
-
-/// Schedules an ACK that the far host of a flow sends at `at`.
-#[expect(clippy::inline_always, reason = "every packet takes this way")]
-#[inline(always)]
-fn acknowledge<D: Copy + Default>(
-    events: &mut Events<D>,
-    connection: &mut Connection,
-    flow: u32,
-    at: Time,
-    ack: &Ack,
-) {
-    connection.tally.count(Count::Acks);
-    let arrives = at.checked_add(connection.ack_delay);
-    events.acknowledge(arrives, |slot| {
-        slot.0 = flow;
-        // Field by field, as it was written: a load of several at once would wait for their stores.
-        let to = &mut slot.1;
-        (to.next, to.blocks, to.echo, to.rwnd) = (ack.next, ack.blocks, ack.echo, ack.rwnd);
-        (to.dsack, to.ece) = (ack.dsack, ack.ece);
-        (to.window_update, to.reopens) = (ack.window_update, ack.reopens);
-    });
 }
 
 impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
@@ -122,7 +99,10 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         if let Some(ack) = arrival.ack {
             if self.return_path.is_none() {
                 self.probe.on_ack_sent(now, flow, &ack);
-                acknowledge(&mut self.events, connection, number, now, &ack);
+                connection.tally.count(Count::Acks);
+                let arrives = now.checked_add(connection.ack_delay);
+                self.events
+                    .acknowledge(arrives, |slot| *slot = (number, ack));
             } else {
                 self.parked_ack = ack;
                 self.send_ack(now, number);
@@ -183,13 +163,14 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
             return;
         };
         // Without `Tcp::on_segment`: these receivers follow no RTT (`ack_lead`), and only bulk transfers are tallied.
-        debug_assert!(tcp.stream.is_none(), "an application is told what arrives");
+        debug_assert!(tcp.stream.is_none(), "an application reads what arrives");
         let (duplicate, answer) = tcp.receiver.accept(arrival, segment);
         if duplicate {
             of_flow.tally.count(Count::Spurious);
         }
         if let Some(answer) = answer {
             of_flow.tally.count(Count::Acks);
+            // In range: the run ends early enough for it (`ack_lead`).
             let arrives = arrival.saturating_add(of_flow.ack_delay);
             let place = self.events.place_of_ack(arrives);
             *place.0 = flow;

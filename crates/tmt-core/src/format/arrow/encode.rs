@@ -116,13 +116,13 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
     batch_at(out.len(), &[rows], out)
 }
 
-/// The same with rows in several `parts`, one after another, but the batch replaces what is in `out`. It is written over the
+/// The same with rows in several `parts`, one after another, but the batch replaces the content of `out`. It is written over the
 /// batch before, which mostly has the same length, so that nothing need be cleared.
 pub fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
     batch_at(0, parts, out)
 }
 
-/// Writes a batch from byte `at` of `out` on, over what is there.
+/// Writes a batch from byte `at` of `out` on, over the bytes there.
 fn batch_at<R: Row>(at: usize, parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
     let length: usize = parts.iter().map(|rows| rows.len()).sum();
     if length == 0 {
