@@ -98,8 +98,8 @@ impl Queue {
             .insert((at, row.line), (is_dropped, leaves, room));
     }
 
-    /// From a time on it is not known which packets are inside.
-    pub(super) fn is_unknown_from(&mut self, time: Time) {
+    /// It is not known which packets are inside from a time on.
+    pub(super) fn set_unknown_from(&mut self, time: Time) {
         let from = self.unknown_from.unwrap_or(Time::MAX);
         self.unknown_from = Some(from.min(time));
     }

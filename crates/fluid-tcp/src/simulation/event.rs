@@ -384,7 +384,11 @@ impl<const LINES: usize> Schedule<LINES> {
         }
     }
 
-    /// Time of the first event if it is of line [`AHEAD`] and no other line has one at its time; `None` if it comes after `until`.
+    /// Time of the first event, at most `until`, if it is of line [`AHEAD`] and no other line has one then.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such line.
     #[inline]
     #[must_use]
     pub fn first_if_ahead(&self, until: Time) -> Option<Time> {

@@ -419,7 +419,7 @@ impl<G: Gateway<Departure: Form>, P: Probe> Run<'_, G, P> {
         let mut now = first;
         loop {
             self.on_ack(now);
-            // What looks at every event is left to the other loop.
+            // The other loop asks such probes before each event, and ends the run.
             if self.probe.watches() || self.probe.can_stop() || self.unfinished == 0 {
                 return now;
             }

@@ -129,11 +129,10 @@ impl<'t> OnTrace<'t> {
             {
                 if self.is_open {
                     self.is_lost = true;
+                    self.arrivals.clear();
                     // The buffer is not told what becomes of the packets that wait, nor of those to come.
-                    let arrivals = std::mem::take(&mut self.arrivals);
-                    let next = arrivals.first_key_value().map(|(key, _)| key.0);
-                    let first = failure.course.first().into_iter().chain(next).min();
-                    queue.is_unknown_from(first.unwrap_or(failure.turn));
+                    let first = failure.course.first();
+                    queue.set_unknown_from(first.unwrap_or(failure.turn));
                     let (_, _, line) = failure.place;
                     tally.recomputes_no_more(self.key, line);
                     break;
@@ -440,7 +439,7 @@ fn settle(course: &mut Course, is_open: bool, queue: &mut Queue, tally: &mut Rul
     {
         let is_dropped = !is_served && visit.gone == Some(visit.arrived);
         if is_open && visit.left.or(visit.gone).is_none() {
-            queue.is_unknown_from(visit.arrived);
+            queue.set_unknown_from(visit.arrived);
         }
         queue.arrives(&visit.row, visit.arrived, is_dropped, leaves);
         tally.at(Rule::Early, visit.row.line).check(true, "", "");

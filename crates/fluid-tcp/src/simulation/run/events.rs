@@ -168,7 +168,7 @@ impl<D> Events<D> {
         Some((at, Kind::of(number)?))
     }
 
-    /// Time of the first event if it is an ACK and no other kind has one at its time; `None` if it comes after `until`.
+    /// Time of the first event, at most `until`, if it is an ACK and no event of another kind comes then.
     #[inline]
     pub(super) fn next_if_ack(&self, until: Time) -> Option<Time> {
         self.schedule.first_if_ahead(until)
