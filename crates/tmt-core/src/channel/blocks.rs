@@ -72,7 +72,7 @@ impl Blocks {
 
 impl Erasing for Blocks {
     fn erase(&mut self, first: u64, _on_air: Span, slots: &mut [Slot]) {
-        self.block(first, slots.len()).mark(slots);
+        self.block(first, slots.len()).mark(0, slots);
     }
 }
 

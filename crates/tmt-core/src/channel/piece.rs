@@ -67,23 +67,22 @@ impl ErasurePiece {
 }
 
 impl Erasures {
-    /// Erases slots according to the process; slots that are erased already remain so. Returns the number of erased slots.
-    /// Slots after the end of the piece are unchanged.
-    pub fn apply(&self, slots: &mut [Slot]) -> u64 {
-        self.mark(slots);
-        slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
-    }
-
-    /// Erases slots as [`Self::apply`] does, without counting them.
-    pub fn mark(&self, slots: &mut [Slot]) {
-        for (batch, mut mask) in slots.chunks_mut(BATCH).zip(self.0.iter().copied()) {
-            while mask != 0 {
-                let Some(slot) = batch.get_mut(mask.trailing_zeros() as usize) else {
-                    break;
-                };
+    /// Erases slots according to the process: the first one is unit `from` of the piece. Slots that are erased already remain
+    /// so, and slots after the end of the piece are unchanged.
+    pub fn mark(&self, from: usize, slots: &mut [Slot]) {
+        let (mut first, mut rest) = (from, slots);
+        while !rest.is_empty() {
+            let Some(mask) = self.0.get(first / BATCH) else {
+                break;
+            };
+            let (batch, after) = rest.split_at_mut(rest.len().min(BATCH - first % BATCH));
+            let mut mask = mask >> (first % BATCH);
+            while let Some(slot) = batch.get_mut(mask.trailing_zeros() as usize) {
                 *slot = Slot::erased(slot.tx_time());
                 mask &= mask - 1;
             }
+            first += batch.len();
+            rest = after;
         }
     }
 }
@@ -286,6 +285,7 @@ mod tests {
             seed: u64,
             lengths in prop::collection::vec(prop_oneof![0usize..5, 0usize..300, Just(64), Just(128)], 1..8),
             backwards: bool,
+            split: prop::sample::Index,
         ) {
             let count = lengths.iter().sum();
             let mut expected = slots(count);
@@ -308,12 +308,14 @@ mod tests {
             }
             let mut found = slots(count);
             let mut chain = ChainState::default();
-            let mut erased = 0;
             for (from, piece) in pieces {
                 let len = piece.len();
-                erased += piece.resolve(&mut chain).apply(&mut found[from..from + len]);
+                let erasures = piece.resolve(&mut chain);
+                let middle = split.index(len + 1);
+                let (first, second) = found[from..from + len].split_at_mut(middle);
+                erasures.mark(middle, second);
+                erasures.mark(0, first);
             }
-            prop_assert_eq!(erased, expected.iter().filter(|slot| slot.is_erased()).count() as u64);
             prop_assert_eq!(found, expected);
         }
 
@@ -339,8 +341,8 @@ mod tests {
         let always = Channel::piece(ChannelSpec::Bernoulli { p: 1.0 }, 1, 0, 70);
         let never = Channel::piece(ChannelSpec::Bernoulli { p: 0.0 }, 1, 0, 100);
         let mut chain = ChainState::default();
-        assert_eq!(never.resolve(&mut chain).apply(&mut trace), 1);
-        assert_eq!(always.resolve(&mut chain).apply(&mut trace), 70);
+        never.resolve(&mut chain).mark(0, &mut trace);
+        always.resolve(&mut chain).mark(0, &mut trace);
         assert!(trace[..70].iter().all(Slot::is_erased));
         assert!(!trace[70..].iter().any(Slot::is_erased));
     }
@@ -352,7 +354,8 @@ mod tests {
         for from in [0, 100, 1000] {
             let mut trace = slots(100);
             let piece = Channel::piece(spec, 1, from, 100);
-            assert_eq!(piece.resolve(&mut chain).apply(&mut trace), 100);
+            piece.resolve(&mut chain).mark(0, &mut trace);
+            assert!(trace.iter().all(Slot::is_erased));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! the piece is committed, in order, which gives them their numbers in the input.
 
 use std::iter::repeat;
+use std::ops::Range;
 
 use crate::format::columnar::Batch;
 use crate::format::columns::Spacing;
@@ -14,6 +15,9 @@ use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, 
 pub struct Rows {
     /// The slots, in the order of the input.
     pub slots: Vec<Slot>,
+    /// Rows that are converted when they are used, instead of those in `slots`, for stages that ask for it
+    /// ([`TraceReader::keep_columns`](crate::format::TraceReader::keep_columns)). All of them are valid.
+    columns: Option<Batch>,
     /// Attempts of the LLDU of each slot; empty if the trace has no such column or it was not read.
     pub attempts: Vec<u32>,
     /// Rows without a delay, which count as erased although the table does not say so.
@@ -56,7 +60,7 @@ impl TraceEnd {
     }
 
     /// Sets the fate of LLDUs from [`Rows::lldus`], which is known only at the end of the trace.
-    pub fn settle(&self, lldus: &mut [Lldu]) {
+    pub(crate) fn settle(&self, lldus: &mut [Lldu]) {
         for lldu in lldus {
             lldu.fate = self.fate(lldu.tx_time, lldu.decode_delay);
         }
@@ -114,12 +118,46 @@ impl Rows {
     /// Removes the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.clear();
+        self.columns = None;
         self.attempts.clear();
         self.missing = 0;
         self.lines.clear();
         self.before = 0;
         self.piece = None;
         self.fault = None;
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        let kept = self.columns.as_ref().map(Batch::rows);
+        kept.map_or(self.slots.len(), |rows| {
+            usize::try_from(rows).unwrap_or(usize::MAX)
+        })
+    }
+
+    /// Times of the first and the last row; `None` without rows.
+    pub(crate) fn times(&self) -> Option<(Time, Time)> {
+        let kept = self.columns.as_ref().and_then(Batch::checked);
+        kept.or_else(|| {
+            let (first, last) = (self.slots.first()?, self.slots.last()?);
+            Some((first.tx_time(), last.tx_time()))
+        })
+    }
+
+    /// Passes the slots of the rows `range` to `take`, in order and in runs of any length.
+    pub(crate) fn each(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
+        match &self.columns {
+            Some(batch) => batch.each(range, take),
+            None => take(&self.slots[range]),
+        }
+    }
+
+    /// Puts the rows into [`Self::slots`] if they are kept in columns.
+    pub(crate) fn settle(&mut self) {
+        if let Some(batch) = self.columns.take() {
+            let rows = usize::try_from(batch.rows()).unwrap_or(usize::MAX);
+            batch.each(0..rows, &mut |slots| self.slots.extend_from_slice(slots));
+        }
     }
 
     /// The rows as LLDUs; a slot of a PHY trace is an LLDU with one attempt.
@@ -154,6 +192,12 @@ impl Rows {
         self.before = rows;
     }
 
+    /// Keeps the rows of `batch` in its columns, if all of them have been checked; returns whether it does. The rows are empty.
+    pub(crate) fn keep(&mut self, batch: &Batch) -> bool {
+        self.columns = batch.checked().map(|_| batch.clone());
+        self.columns.is_some()
+    }
+
     /// Fills an empty batch with rows of a binary format. An error is kept until the batch is committed.
     pub(crate) fn fill(&mut self, batch: &Batch) {
         let appended = batch.append(&mut self.slots, &mut self.attempts);
@@ -168,6 +212,7 @@ impl Rows {
     /// # Errors
     /// A time or an arrival above 2^63 − 1 ns; the rows from that one on are dropped.
     pub(crate) fn space(&mut self, spacing: Spacing) -> Result<(), Error> {
+        self.settle();
         for index in 0..self.slots.len() {
             let time = spacing.tx_time(self.before + index as u64);
             let slot = time.and_then(|time| Slot::new(time, self.slots[index].decode_delay()));
@@ -257,6 +302,7 @@ impl Rows {
 
     /// Drops the rows from `length` on.
     pub(crate) fn truncate(&mut self, length: usize) {
+        self.settle();
         self.slots.truncate(length);
         self.attempts.truncate(length);
         let entries = self.lines.partition_point(|&(first, _)| first < length);

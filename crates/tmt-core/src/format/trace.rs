@@ -9,6 +9,7 @@ mod binary;
 mod collector;
 mod input;
 mod options;
+pub(crate) mod part;
 mod reader;
 mod reading;
 mod sink;
@@ -17,7 +18,8 @@ mod writer;
 
 pub use collector::{Batches, TraceCollector};
 pub use options::Options;
+pub use part::{Make, Part};
 pub use reader::TraceReader;
 pub use reading::reading_notes;
-pub use sink::Sink;
+pub use sink::{Sink, Take};
 pub use writer::{Row, TraceWriter};

@@ -1,24 +1,21 @@
 //! Applies several schemes to one trace, which is read and parsed once (docs/schemes.md, Sec. 9).
 
-use std::ops::Range;
-
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::format::{Rows, Sink, TraceReader};
+use crate::format::{Rows, Sink, Take, TraceReader};
 use crate::scheme::SchemeSpec;
 use crate::scheme::runner::SchemeRunner;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};
-use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
+use crate::types::{EndLine, Error, Lldu, Position, Slot, Span, Time};
 
 /// One scheme of a run, with the sink of its timeline.
 pub struct Lane<S> {
     state: LaneState,
     rtt: Span,
     feedback_delay: Span,
-    tally: LlduTally,
     sink: Option<S>,
-    /// LLDUs of the last round, which are counted and formatted in this one.
+    /// LLDUs of the last round, which are formatted in this one.
     previous: Vec<Lldu>,
 }
 
@@ -26,6 +23,11 @@ pub struct Lane<S> {
 struct LaneState {
     walk: SchemeRunner,
     lldus: Vec<Lldu>,
+    tally: LlduTally,
+    /// Number of `lldus` that the tally has.
+    counted: usize,
+    /// Whether the LLDUs are written.
+    is_kept: bool,
     /// Error of the first row that the scheme refused.
     failed: Option<Error>,
 }
@@ -43,10 +45,12 @@ impl<S: Sink<Lldu>> Lane<S> {
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span, sink: Option<S>) -> Self {
         Self {
-            tally: LlduTally::of(&scheme),
             state: LaneState {
+                tally: LlduTally::of(&scheme),
                 walk: SchemeRunner::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
+                counted: 0,
+                is_kept: sink.is_some(),
                 failed: None,
             },
             rtt,
@@ -110,6 +114,7 @@ impl<S: Sink<Lldu>> Apply<S> {
         mut self,
         reader: &mut TraceReader<'_>,
     ) -> Result<Vec<LaneResult<S::Output>>, StageError> {
+        reader.keep_columns();
         let driven = drive(reader, &mut self);
         if let Err(error) = driven {
             if matches!(error, StageError::Input(_)) {
@@ -128,8 +133,9 @@ impl<S: Sink<Lldu>> Apply<S> {
         mut self,
         input_end: Option<EndLine>,
     ) -> Result<Vec<LaneResult<S::Output>>, StageError> {
-        let end = |LaneState { walk, lldus, .. }: &mut LaneState| {
-            let end = walk.finish(lldus);
+        let end = |state: &mut LaneState| {
+            let end = state.walk.finish(&mut state.lldus);
+            state.count(None);
             // The timeline is usable no longer than its input.
             let until = input_end.map_or(end.usable_until, |input_end| {
                 input_end.usable_until.min(end.usable_until)
@@ -154,7 +160,7 @@ impl<S: Sink<Lldu>> Apply<S> {
                     lane.feedback_delay,
                     walk.unit_counts(),
                     &self.slots,
-                    &lane.tally,
+                    &lane.state.tally,
                 ),
                 output: output.map_err(|error| StageError::Output(index, error))?,
             })
@@ -165,26 +171,24 @@ impl<S: Sink<Lldu>> Apply<S> {
 
 impl<S: Sink<Lldu>> Stage for Apply<S> {
     fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
-        let batch: &[Rows] = batch;
-        let last = batch.iter().rev().find_map(|rows| rows.slots.last());
-        let safe =
-            last.is_none_or(|slot| self.safe_until.is_some_and(|until| slot.tx_time() <= until));
-        let slots = &mut self.slots;
-        scope.spawn(move |_| batch.iter().for_each(|rows| slots.slots(&rows.slots)));
-        let mut walks = Vec::new();
-        for lane in &mut self.lanes {
-            let (previous, tally) = (&lane.previous[..], &mut lane.tally);
-            if let Some(sink) = &mut lane.sink {
-                sink.spawn(previous, scope);
+        let last = batch.iter().rev().find_map(Rows::times);
+        let safe = last.is_none_or(|(_, last)| self.safe_until.is_some_and(|until| last <= until));
+        let mut slots = Some(&mut self.slots);
+        let walks = self.lanes.iter_mut().map(|lane| {
+            let sink = lane.sink.as_mut();
+            Walk {
+                taking: sink.and_then(|sink| sink.spawn(&lane.previous, scope)),
+                state: &mut lane.state,
+                slots: slots.take(),
             }
-            scope.spawn(move |_| tally.lldus(previous));
-            walks.push(&mut lane.state);
-        }
+        });
+        let mut walks: Vec<Walk<'s>> = walks.collect();
         if safe {
-            for state in walks {
+            let batch: &[Rows] = batch;
+            for mut walk in walks {
                 scope.spawn(move |_| {
                     let mut batch = batch.iter();
-                    batch.all(|rows| state.slots(rows, 0..rows.slots.len()));
+                    batch.all(|rows| walk.rows(rows));
                 });
             }
         } else {
@@ -199,7 +203,7 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
                 advanced.map_err(|error| StageError::Output(index, error))?;
             }
             std::mem::swap(&mut lane.state.lldus, &mut lane.previous);
-            lane.state.lldus.clear();
+            lane.state.clear();
         }
         // The error in the lowest row, and of the schemes that fail there, the first.
         let lanes = self.lanes.iter_mut();
@@ -209,11 +213,46 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
     }
 }
 
+/// Slots that a scheme takes before their LLDUs are counted and taken, which are in the L1 cache then.
+const AT_ONCE: usize = 512;
+
+/// A lane in a round.
+struct Walk<'s> {
+    state: &'s mut LaneState,
+    /// What takes LLDUs as they are made.
+    taking: Option<&'s mut (dyn Take<Lldu> + 's)>,
+    /// The tally of the slots, in one of the lanes.
+    slots: Option<&'s mut SlotTally>,
+}
+
+impl Walk<'_> {
+    /// Passes `rows` through the scheme; returns false if one of them fails.
+    fn rows(&mut self, rows: &Rows) -> bool {
+        let (mut from, mut passed) = (0, true);
+        rows.each(0..rows.len(), &mut |slots| {
+            for slots in slots.chunks(AT_ONCE) {
+                passed = passed && self.slots(rows, from, slots);
+                from += slots.len();
+            }
+        });
+        passed
+    }
+
+    /// The same for some slots, the first of which is row `from`.
+    fn slots(&mut self, rows: &Rows, from: usize, slots: &[Slot]) -> bool {
+        if let Some(tally) = &mut self.slots {
+            tally.slots(slots);
+        }
+        let passed = self.state.slots(rows, from, slots);
+        self.state.count(self.taking.as_deref_mut());
+        passed
+    }
+}
+
 impl LaneState {
-    /// Passes some of `rows` through the scheme; returns false if one of them fails.
-    fn slots(&mut self, rows: &Rows, some: Range<usize>) -> bool {
-        let from = some.start;
-        let walked = self.walk.push_slots(&rows.slots[some], &mut self.lldus);
+    /// Passes slots through the scheme, of which the first is row `from` of `rows`; returns false if one of them fails.
+    fn slots(&mut self, rows: &Rows, from: usize, slots: &[Slot]) -> bool {
+        let walked = self.walk.push_slots(slots, &mut self.lldus);
         self.failed = walked.err().map(|error| {
             let index = from + error.index;
             let position = Position {
@@ -225,15 +264,36 @@ impl LaneState {
         });
         self.failed.is_none()
     }
+
+    /// Counts the LLDUs that were added since the last call, and passes them on to `taking`. Only those that are written later
+    /// stay.
+    fn count(&mut self, mut taking: Option<&mut (dyn Take<Lldu> + '_)>) {
+        for some in self.lldus[self.counted..].chunks(AT_ONCE) {
+            self.tally.lldus(some);
+            if let Some(taking) = &mut taking {
+                taking.take(some);
+            }
+        }
+        self.counted = self.lldus.len();
+        if taking.is_some() || !self.is_kept {
+            self.clear();
+        }
+    }
+
+    /// Removes the LLDUs.
+    fn clear(&mut self) {
+        self.lldus.clear();
+        self.counted = 0;
+    }
 }
 
 /// Processes a batch in which a scheme may fail: all schemes row by row, so that none goes beyond a failing row.
-fn run_in_lockstep(walks: &mut [&mut LaneState], batch: &[Rows]) {
+fn run_in_lockstep(walks: &mut [Walk<'_>], batch: &mut [Rows]) {
     for rows in batch {
-        for index in 0..rows.slots.len() {
-            let walked = walks
-                .iter_mut()
-                .map(|state| state.slots(rows, index..index + 1));
+        rows.settle();
+        for (index, slot) in rows.slots.iter().enumerate() {
+            let slot = std::slice::from_ref(slot);
+            let walked = walks.iter_mut().map(|walk| walk.slots(rows, index, slot));
             if !walked.fold(true, |all, walked| all & walked) {
                 return;
             }

@@ -2,22 +2,55 @@
 //! then resolved in order; all others erase any piece without the pieces before it.
 
 use std::io::Write;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
 use crate::channel::{ChainState, Channel, Erasing, ErasurePiece, Erasures, SlotChannel, Use};
 use crate::format::pool::Pool;
-use crate::format::{Rows, TraceReader, TraceWriter};
+use crate::format::{Make, Rows, TraceReader, TraceWriter};
 use crate::types::{EndLine, Slot, Span, Time};
 
 /// A piece of the trace between drawing and writing.
 #[derive(Default)]
 struct Piece {
-    slots: Vec<Slot>,
+    rows: Rows,
     drawn: Option<ErasurePiece>,
+    /// Erasures of the slots; `None` if they are erased already.
     resolved: Option<Erasures>,
-    erased: u64,
+    /// Number of slots that are erased, as far as they have been made.
+    erased: AtomicU64,
+}
+
+/// Slots that are erased at a time.
+const AT_ONCE: usize = 512;
+
+impl Make<Slot> for Piece {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn make(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
+        let mut marked = Vec::with_capacity(AT_ONCE);
+        let (mut from, mut erased) = (range.start, 0);
+        self.rows.each(range, &mut |slots| {
+            for mut slots in slots.chunks(AT_ONCE) {
+                if let Some(erasures) = &self.resolved {
+                    marked.clear();
+                    marked.extend_from_slice(slots);
+                    erasures.mark(from, &mut marked);
+                    from += slots.len();
+                    slots = &marked;
+                }
+                let count = |slot: &Slot| u64::from(slot.is_erased());
+                erased += slots.iter().map(count).sum::<u64>();
+                take(slots);
+            }
+        });
+        self.erased.fetch_add(erased, Ordering::Relaxed);
+    }
 }
 
 /// Applies an erasure process to a trace, as `tmt inject` does (docs/trace-format.md, Sec. 11).
@@ -31,7 +64,6 @@ pub struct Inject<W: Write + Send> {
     /// State of the channel after the last resolved piece.
     chain: ChainState,
     drawn: Pool<Piece>,
-    marked: Pool<Piece>,
     ready: Pool<Piece>,
     slots: u64,
     erased: u64,
@@ -66,7 +98,6 @@ impl<W: Write + Send> Inject<W> {
             running: Vec::new(),
             chain: ChainState::default(),
             drawn: Pool::default(),
-            marked: Pool::default(),
             ready: Pool::default(),
             slots: 0,
             erased: 0,
@@ -79,12 +110,13 @@ impl<W: Write + Send> Inject<W> {
     /// # Errors
     /// The first invalid row, after the rows before it have been written; or an I/O error of the output.
     pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Injected<W>, StageError> {
+        reader.keep_columns();
         let driven = match drive(reader, &mut self) {
             Err(error @ StageError::Output(..)) => return Err(error),
             driven => driven,
         };
-        // Two more rounds: mark what is drawn, then format what is marked.
-        let drained = self.idle().and(self.idle());
+        // One more round, to format what is drawn.
+        let drained = self.idle();
         if let Err(error) = driven {
             // The error of the input is reported, even if writing the rows before it fails.
             let _ = self.writer.abandon();
@@ -110,15 +142,8 @@ impl<W: Write + Send> Inject<W> {
 impl<W: Write + Send> Stage for Inject<W> {
     fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
         let ready = self.ready.used().iter();
-        let ready = ready.map(|piece| piece.slots.as_slice());
+        let ready = ready.map(|piece| piece as &dyn Make<Slot>);
         self.writer.spawn(ready, scope);
-        for piece in self.marked.used_mut() {
-            scope.spawn(move |_| {
-                if let Some(erasures) = piece.resolved.take() {
-                    piece.erased = erasures.apply(&mut piece.slots);
-                }
-            });
-        }
         let (process, seed, on_air) = (&self.process, self.seed, self.on_air);
         if let SlotChannel::Timed(_) = process {
             let more = batch.len().saturating_sub(self.running.len());
@@ -129,22 +154,22 @@ impl<W: Write + Send> Stage for Inject<W> {
         let mut running = self.running.iter_mut();
         let drawn = self.drawn.resize(batch.len());
         for (rows, piece) in batch.iter_mut().zip(drawn) {
-            // The reader gets the memory of slots that have been written for its next rows.
-            std::mem::swap(&mut piece.slots, &mut rows.slots);
-            let from = self.slots;
-            self.slots += piece.slots.len() as u64;
-            if let Some(last) = piece.slots.last() {
-                self.last = last.tx_time();
+            // The reader gets the memory of rows that have been written for its next ones.
+            std::mem::swap(&mut piece.rows, rows);
+            let (from, len) = (self.slots, piece.rows.len());
+            self.slots += len as u64;
+            if let Some((_, last)) = piece.rows.times() {
+                self.last = last;
             }
             let running = running.next();
             scope.spawn(move |_| {
                 match (process, running) {
                     (SlotChannel::Steps(spec), _) => {
-                        piece.drawn = Some(Channel::piece(*spec, seed, from, piece.slots.len()));
+                        piece.drawn = Some(Channel::piece(*spec, seed, from, len));
                     }
                     (SlotChannel::Timed(_), Some(running)) => {
-                        running.erase(from, on_air, &mut piece.slots);
-                        piece.erased = erased_in(&piece.slots);
+                        piece.rows.settle();
+                        running.erase(from, on_air, &mut piece.rows.slots);
                     }
                     // There is a running process for each piece.
                     (SlotChannel::Timed(_), None) => {}
@@ -160,17 +185,11 @@ impl<W: Write + Send> Stage for Inject<W> {
             let drawn = piece.drawn.take();
             piece.resolved = drawn.map(|drawn| drawn.resolve(&mut self.chain));
         }
-        for piece in self.marked.used_mut() {
-            self.erased += std::mem::take(&mut piece.erased);
+        for piece in self.ready.used_mut() {
+            self.erased += std::mem::take(piece.erased.get_mut());
         }
-        // drawn → marked → ready → drawn
-        std::mem::swap(&mut self.ready, &mut self.marked);
-        std::mem::swap(&mut self.marked, &mut self.drawn);
+        std::mem::swap(&mut self.ready, &mut self.drawn);
         self.drawn.resize(0);
         Ok(())
     }
-}
-
-fn erased_in(slots: &[Slot]) -> u64 {
-    slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
 }

@@ -1,12 +1,13 @@
 //! Writes rows that are generated instead of read.
 
 use std::io::Write;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::StageError;
 use crate::channel::synth::ConstantRate;
 use crate::channel::{Erasing, SlotChannel, Use};
-use crate::format::TraceWriter;
+use crate::format::{Make, TraceWriter};
 use crate::radio::{Adapted, AdaptedSlots};
 use crate::types::{Result, Slot, Span, Time};
 
@@ -43,14 +44,14 @@ pub fn produce<W: Write + Send>(
     }
 }
 
-/// Slots per piece of [`synthesise`].
-const PIECE: usize = 1 << 13;
-
-/// The same if slots are erased. A process may compute stretches of time for which a short piece is too little.
-const ERASED_PIECE: usize = 1 << 16;
+/// Slots per piece. A process may compute stretches of time for which a short piece is too little.
+const PIECE: usize = 1 << 16;
 
 /// Pieces generated per round.
 const PIECES: usize = 8;
+
+/// Slots per round if none is erased: they are made while they are formatted, and two blocks are enough for two threads.
+const ROUND: usize = 1 << 16;
 
 /// An erasure process on the slots that [`synthesise`] writes.
 #[derive(Debug, Clone)]
@@ -87,20 +88,71 @@ pub fn synthesise<W: Write + Send>(
     writer: &mut TraceWriter<Slot, W>,
     made: impl Fn(u64),
 ) -> Result<Written, StageError> {
-    let length = erased.map_or(PIECE, |_| ERASED_PIECE);
-    let on_air = erased.map_or(Span::ZERO, |erased| erased.on_air);
-    let withheld = erased.is_some_and(|erased| erased.withheld);
-    let begin = || erased.map(|erased| erased.channel.begin(erased.seed, Use::Forward));
-    let fill = |running: &mut Option<Box<dyn Erasing>>, from: u64, piece: &mut Vec<Slot>| {
-        link.piece(from, length, piece);
-        if let Some(running) = running {
-            running.erase(from, on_air, piece);
-        }
-        if withheld {
+    let Some(erased) = erased else {
+        return error_free(link, writer, made);
+    };
+    let begin = || erased.channel.begin(erased.seed, Use::Forward);
+    let fill = |running: &mut Box<dyn Erasing>, from: u64, piece: &mut Vec<Slot>| {
+        link.piece(from, PIECE, piece);
+        running.erase(from, erased.on_air, piece);
+        if erased.withheld {
             piece.retain(|slot| !slot.is_erased());
         }
     };
-    in_pieces(link.slots(), length, begin, fill, writer, made)
+    in_pieces(link.slots(), begin, fill, writer, made)
+}
+
+/// Slots that are made while they are formatted.
+struct Stretch<'a> {
+    link: &'a ConstantRate,
+    first: u64,
+    len: usize,
+}
+
+/// Slots of a stretch that are made at a time.
+const AT_ONCE: usize = 512;
+
+impl Make<Slot> for Stretch<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn make(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
+        let mut slots = Vec::with_capacity(AT_ONCE);
+        for at in range.clone().step_by(AT_ONCE) {
+            slots.clear();
+            let count = AT_ONCE.min(range.end - at);
+            self.link.piece(self.first + at as u64, count, &mut slots);
+            take(&slots);
+        }
+    }
+}
+
+/// [`synthesise`] without erasures.
+fn error_free<W: Write + Send>(
+    link: &ConstantRate,
+    writer: &mut TraceWriter<Slot, W>,
+    made: impl Fn(u64),
+) -> Result<Written, StageError> {
+    let (slots, mut first) = (link.slots(), 0);
+    loop {
+        let len = ROUND.min(usize::try_from(slots - first).unwrap_or(usize::MAX));
+        let stretch = Stretch { link, first, len };
+        rayon::scope(|scope| writer.spawn([&stretch as &dyn Make<Slot>], scope));
+        let advanced = writer.advance();
+        advanced.map_err(|error| StageError::Output(0, error))?;
+        if len == 0 {
+            break;
+        }
+        made(len as u64);
+        first += len as u64;
+    }
+    let last = slots.checked_sub(1).and_then(|last| link.tx_time(last));
+    Ok(Written {
+        slots,
+        erased: 0,
+        last: last.unwrap_or_default(),
+    })
 }
 
 /// Writes all slots of a link with adaptive coding and modulation (docs/acm.md). Calls `made` with the number of slots of each
@@ -114,25 +166,17 @@ pub fn synthesise_adapted<W: Write + Send>(
     made: impl Fn(u64),
 ) -> Result<Written, StageError> {
     let fill = |running: &mut AdaptedSlots, from: u64, piece: &mut Vec<Slot>| {
-        running.piece(from, ERASED_PIECE, piece);
+        running.piece(from, PIECE, piece);
     };
-    in_pieces(
-        link.slots(),
-        ERASED_PIECE,
-        || link.begin(),
-        fill,
-        writer,
-        made,
-    )
+    in_pieces(link.slots(), || link.begin(), fill, writer, made)
 }
 
-/// Writes `slots` slots in pieces of `length`, several at the same time: `fill` makes each from its first slot on, with a state
+/// Writes `slots` slots in pieces of [`PIECE`], several at the same time: `fill` makes each from its first slot on, with a state
 /// of its own that `begin` makes. `fill` may leave slots out.
 ///
 /// The buffers of the pieces stay, as a piece is so long that the system would take it back and clear it again each time.
 fn in_pieces<S: Send, W: Write + Send>(
     slots: u64,
-    length: usize,
     begin: impl Fn() -> S,
     fill: impl Fn(&mut S, u64, &mut Vec<Slot>) + Sync + Send,
     writer: &mut TraceWriter<Slot, W>,
@@ -149,7 +193,7 @@ fn in_pieces<S: Send, W: Write + Send>(
             if ended {
                 return;
             }
-            let firsts = (begun..).step_by(length);
+            let firsts = (begun..).step_by(PIECE);
             for ((state, piece), first) in states.iter_mut().zip(&mut next).zip(firsts) {
                 scope.spawn(move |_| {
                     piece.clear();
@@ -177,7 +221,7 @@ fn in_pieces<S: Send, W: Write + Send>(
             last = slot.tx_time();
         }
         let before = begun;
-        begun = slots.min(begun.saturating_add((length * PIECES) as u64));
+        begun = slots.min(begun.saturating_add((PIECE * PIECES) as u64));
         made(begun - before);
         ended = begun == before;
     }

@@ -35,6 +35,8 @@ pub struct LlduTally {
     delay: Distribution,
     attempts: Counts,
     runs: Runs,
+    /// Ranges of a slice in which arrivals ascend; empty between slices, but its memory is kept.
+    ascending: Vec<Range<usize>>,
 }
 
 impl LlduTally {
@@ -50,7 +52,7 @@ impl LlduTally {
     /// Adds the next LLDUs, in number order.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
         // Ranges in which arrivals ascend, and the last arrival.
-        let (mut ascending, mut last): (Vec<Range<usize>>, _) = (Vec::new(), Time::ZERO);
+        let (mut ascending, mut last) = (std::mem::take(&mut self.ascending), Time::ZERO);
         let mut at = 0;
         for ((attempts, fate), run) in equal_runs(lldus, |lldu| (lldu.attempts, lldu.fate)) {
             let count = run.len() as u64;
@@ -83,6 +85,8 @@ impl LlduTally {
         if !self.in_order {
             self.reordering.add(lldus, &ascending);
         }
+        ascending.clear();
+        self.ascending = ascending;
     }
 }
 

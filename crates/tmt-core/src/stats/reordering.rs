@@ -28,11 +28,24 @@ pub(super) struct Reordering {
     records: Kept,
 }
 
-/// LLDUs kept from one slice to the next: numbers of the first ones of the pieces, and the lengths of the pieces.
+/// LLDUs kept from one slice to the next: numbers of the first ones of the pieces, and the lengths of the pieces. Arrivals ascend
+/// from piece to piece.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     pieces: Vec<(u64, usize)>,
+    /// The LLDUs of all pieces, from `from` on. What is before leaves when it is more than half, so that an LLDU is moved once
+    /// on average even if slices are short.
     lldus: Vec<Lldu>,
+    from: usize,
+}
+
+/// What stays of the pieces kept and of those of a slice.
+#[derive(Debug, Default)]
+struct Staying {
+    pieces: Vec<(u64, usize)>,
+    /// LLDUs that have been kept, and those of the slice.
+    kept: Range<usize>,
+    new: Vec<Range<usize>>,
 }
 
 /// Delivered LLDUs of successive numbers whose arrivals ascend; at least one.
@@ -76,7 +89,7 @@ impl Piece<'_> {
 
 impl Kept {
     fn pieces(&self) -> Vec<Piece<'_>> {
-        let mut rest = &self.lldus[..];
+        let mut rest = &self.lldus[self.from..];
         let piece = |&(number, length): &(u64, usize)| {
             let (lldus, after) = rest.split_at(length);
             rest = after;
@@ -85,14 +98,49 @@ impl Kept {
         self.pieces.iter().map(piece).collect()
     }
 
-    /// Keeps of `pieces` what arrives after `time`.
-    fn of(pieces: &[Piece<'_>], time: Time) -> Self {
-        let mut kept = Self::default();
-        for piece in pieces.iter().filter_map(|piece| piece.after(time)) {
-            kept.pieces.push((piece.number, piece.lldus.len()));
-            kept.lldus.extend_from_slice(piece.lldus);
+    /// What of `pieces` arrives after `time`: first pieces of these from number `skipped` on, then pieces of the slice whose first
+    /// LLDU has number `next`.
+    fn staying(&self, pieces: &[Piece<'_>], skipped: usize, next: u64, time: Time) -> Staying {
+        let mut staying = Staying::default();
+        let (before, lengths) = self.pieces.split_at(skipped.min(self.pieces.len()));
+        let mut at = self.from + before.iter().map(|piece| piece.1).sum::<usize>();
+        let mut lengths = lengths.iter().map(|piece| piece.1);
+        let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        for piece in pieces {
+            let is_kept = piece.number < next;
+            let start = at;
+            at += lengths.next().filter(|_| is_kept).unwrap_or(0);
+            let Some(rest) = piece.after(time) else {
+                continue;
+            };
+            let length = rest.lldus.len();
+            staying.pieces.push((rest.number, length));
+            if is_kept {
+                let from = start + index(rest.number - piece.number);
+                if staying.kept.is_empty() {
+                    staying.kept.start = from;
+                }
+                staying.kept.end = from + length;
+            } else {
+                let from = index(rest.number - next);
+                staying.new.push(from..from + length);
+            }
         }
-        kept
+        staying
+    }
+
+    /// Keeps what stays of these and of the LLDUs of a slice.
+    fn keep(&mut self, staying: Staying, slice: &[Lldu]) {
+        self.pieces = staying.pieces;
+        self.lldus.truncate(staying.kept.end);
+        self.from = staying.kept.start;
+        if self.from > self.lldus.len() / 2 {
+            self.lldus.drain(..self.from);
+            self.from = 0;
+        }
+        for range in staying.new {
+            self.lldus.extend_from_slice(&slice[range]);
+        }
     }
 }
 
@@ -103,8 +151,7 @@ impl Reordering {
         let Some(last) = lldus.last() else {
             return;
         };
-        let kept = [&mut self.in_order, &mut self.records].map(std::mem::take);
-        let [mut in_order, mut records] = kept.each_ref().map(Kept::pieces);
+        let [mut in_order, mut records] = [&self.in_order, &self.records].map(Kept::pieces);
         // Records that nothing sent from now on can overtake.
         let mut past = 0;
         for range in ascending {
@@ -132,9 +179,12 @@ impl Reordering {
                 self.latest = ahead.last_arrival();
             }
         }
+        let (next, now) = (self.next, last.tx_time);
+        let in_order = self.in_order.staying(&in_order, 0, next, now);
+        let records = self.records.staying(&records[past..], past, next, now);
+        self.in_order.keep(in_order, lldus);
+        self.records.keep(records, lldus);
         self.next += lldus.len() as u64;
-        self.in_order = Kept::of(&in_order, last.tx_time);
-        self.records = Kept::of(&records[past..], last.tx_time);
     }
 }
 
@@ -270,7 +320,8 @@ mod tests {
             let lldus: Vec<Lldu> = numbers.map(|n| lldu(n, delay(n))).collect();
             tally.lldus(&lldus);
             let kept = [&tally.reordering.in_order, &tally.reordering.records];
-            assert!(kept.iter().all(|kept| kept.lldus.len() <= 50));
+            assert!(kept.iter().all(|kept| kept.lldus.len() - kept.from <= 50));
+            assert!(kept.iter().all(|kept| kept.lldus.len() <= 100));
         }
         assert_eq!(tally.reordering.reordered, 2000);
     }

@@ -5,6 +5,7 @@
 //! and a [`footer`], which lists the batches.
 
 use std::iter::repeat_n;
+use std::marker::PhantomData;
 
 use arrow_ipc::{
     Block, Buffer, Field, FieldArgs, FieldNode, Footer, FooterArgs, Int, IntArgs, KeyValue,
@@ -16,6 +17,7 @@ use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WI
 use super::{CONTINUATION, MAGIC};
 use crate::format::columnar::{Row, head};
 use crate::format::columns::{BINARY_NAMES, DECODE_DELAY};
+use crate::format::trace::part::Part;
 use crate::types::{EndLine, Metadata};
 
 /// Messages, bodies and buffers are padded to a multiple of this, bytes.
@@ -113,68 +115,214 @@ pub fn footer<R: Row>(metadata: &Metadata, batches: &[BatchPlace], out: &mut Vec
 
 /// Appends a batch of `rows`; nothing if `rows` is empty. Returns the bytes of its header and its body.
 pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
-    batch_at(out.len(), &[rows], out)
+    let encoded = batch_at(out.len(), &[Part::Kept(rows)], false, out);
+    (encoded.header, encoded.body)
 }
 
-/// The same with rows in several `parts`, one after another, but the batch replaces the content of `out`. It is written over the
-/// batch before, which mostly has the same length, so that nothing need be cleared.
-pub fn batch_of<R: Row>(parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
-    batch_at(0, parts, out)
+/// The same with rows in several `parts`, one after another, but the batch replaces the content of `out`. Returns the number of
+/// erased rows, too; see [`Open::new`] for `expects_erased`.
+pub(crate) fn batch_of<R: Row>(
+    parts: &[Part<'_, R>],
+    expects_erased: bool,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    batch_at(0, parts, expects_erased, out)
 }
 
-/// Writes a batch from byte `at` of `out` on, over the bytes there.
-fn batch_at<R: Row>(at: usize, parts: &[&[R]], out: &mut Vec<u8>) -> (usize, usize) {
-    let length: usize = parts.iter().map(|rows| rows.len()).sum();
-    if length == 0 {
-        out.truncate(at);
-        return (0, 0);
+fn batch_at<R: Row>(
+    at: usize,
+    parts: &[Part<'_, R>],
+    expects_erased: bool,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    let room = parts.iter().map(Part::len).sum();
+    let mut open = Open::new(at, room, expects_erased, out);
+    for part in parts {
+        part.rows(&mut |rows| open.push(rows, out));
     }
-    let erased = parts.iter().map(|rows| erased_in(rows)).sum();
-    let mut header = Vec::new();
-    let lengths = record_batch::<R>(length, erased, None, &mut header);
-    out.resize(at + lengths.0 + lengths.1, 0);
-    let (front, mut body) = out[at..].split_at_mut(header.len());
-    front.copy_from_slice(&header);
-    let mut buffer = |bytes: usize| {
-        let padded = bytes.next_multiple_of(ALIGNMENT);
-        let (buffer, after) = std::mem::take(&mut body).split_at_mut(padded);
-        body = after;
-        let (buffer, padding) = buffer.split_at_mut(bytes);
-        padding.fill(0);
-        buffer
-    };
-    let (times, _) = buffer(length * WIDTH).as_chunks_mut();
-    let valid = buffer(if erased > 0 { length.div_ceil(8) } else { 0 });
-    let (delays, _) = buffer(length * WIDTH).as_chunks_mut();
-    let attempts = if R::HAS_ATTEMPTS { length } else { 0 };
-    let (attempts, _) = buffer(attempts * WIDTH).as_chunks_mut();
-    let mut done = 0;
-    // All columns of some rows, as those rows are in the L1 cache then.
-    for rows in parts.iter().flat_map(|rows| rows.chunks(CHUNK)) {
-        let range = done..done + rows.len();
-        words(
-            rows,
-            |row| row.tx_time().as_nanos(),
-            &mut times[range.clone()],
-        );
-        words(
-            rows,
-            |row| row.decode_delay().as_nanos(),
-            &mut delays[range.clone()],
-        );
-        if R::HAS_ATTEMPTS {
-            words(rows, |row| row.attempts().into(), &mut attempts[range]);
+    open.finish(out)
+}
+
+/// A batch that has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    /// Bytes of its header.
+    pub(crate) header: usize,
+    /// Bytes of its body.
+    pub(crate) body: usize,
+    /// Number of rows without a delay.
+    pub(crate) erased: usize,
+}
+
+/// A batch that is being written, a few rows at a time.
+pub(crate) struct Open<R> {
+    /// Where the batch starts.
+    at: usize,
+    /// Bytes of its header.
+    header: usize,
+    /// Rows that there is room for, and rows so far.
+    room: usize,
+    rows: usize,
+    has_validity: bool,
+    /// A bit for each delay that is zero, the first one in the lowest.
+    erased: Vec<u64>,
+    kind: PhantomData<R>,
+}
+
+/// Where the columns of a batch start and how long it is, bytes.
+#[derive(Clone, Copy)]
+struct Places {
+    times: usize,
+    delays: usize,
+    attempts: usize,
+    end: usize,
+}
+
+impl<R: Row> Open<R> {
+    /// Begins a batch of up to `room` rows at byte `at` of `out`. It is written over the bytes there, mostly those of a batch of
+    /// the same length, so that nothing need be cleared.
+    ///
+    /// It is the fastest if it becomes full and `expects_erased` says rightly whether rows are erased.
+    pub(crate) fn new(at: usize, room: usize, expects_erased: bool, out: &mut Vec<u8>) -> Self {
+        let mut header = Vec::new();
+        if room > 0 {
+            record_batch::<R>(room, usize::from(expects_erased), None, &mut header);
         }
-        done += rows.len();
+        let open = Self {
+            at,
+            header: header.len(),
+            room,
+            rows: 0,
+            has_validity: expects_erased,
+            erased: Vec::with_capacity(room.div_ceil(64)),
+            kind: PhantomData,
+        };
+        out.resize(open.places(room, expects_erased).end, 0);
+        open
     }
-    validity(delays, valid);
-    lengths
-}
 
-fn erased_in<R: Row>(rows: &[R]) -> usize {
-    rows.iter()
-        .map(|row| usize::from(row.decode_delay().is_zero()))
-        .sum()
+    /// Number of rows that there is still room for.
+    pub(crate) fn left(&self) -> usize {
+        self.room - self.rows
+    }
+
+    fn places(&self, rows: usize, has_validity: bool) -> Places {
+        let padded = |bytes: usize| bytes.next_multiple_of(ALIGNMENT);
+        let column = padded(rows * WIDTH);
+        let times = self.at + self.header;
+        let validity = if has_validity {
+            padded(rows.div_ceil(8))
+        } else {
+            0
+        };
+        let delays = times + column + validity;
+        let attempts = delays + column;
+        let end = attempts + if R::HAS_ATTEMPTS { column } else { 0 };
+        Places {
+            times,
+            delays,
+            attempts,
+            end,
+        }
+    }
+
+    /// Writes `rows`, of which there are no more than [`Self::left`].
+    pub(crate) fn push(&mut self, rows: &[R], out: &mut [u8]) {
+        let places = self.places(self.room, self.has_validity);
+        let mut rest = rows;
+        // All columns of some rows, as those rows are in the L1 cache then; in whole words of the mask.
+        while !rest.is_empty() {
+            let count = rest.len().min(CHUNK - self.rows % 64);
+            let (rows, after) = rest.split_at(count);
+            rest = after;
+            let from = self.rows * WIDTH;
+            let range = |column: usize| column + from..column + from + count * WIDTH;
+            words(
+                rows,
+                |row| row.tx_time().as_nanos(),
+                &mut out[range(places.times)],
+            );
+            if R::HAS_ATTEMPTS {
+                words(
+                    rows,
+                    |row| row.attempts().into(),
+                    &mut out[range(places.attempts)],
+                );
+            }
+            let delays = &mut out[range(places.delays)];
+            words(rows, |row| row.decode_delay().as_nanos(), delays);
+            self.mark(delays.as_chunks().0);
+        }
+    }
+
+    /// Notes which of the next rows are erased.
+    fn mark(&mut self, delays: &[[u8; WIDTH]]) {
+        let shift = self.rows % 64;
+        let (first, rest) = delays.split_at(delays.len().min((64 - shift) % 64));
+        if let Some(last) = self.erased.last_mut().filter(|_| shift > 0) {
+            *last |= zeros(first) << shift;
+        }
+        self.erased.extend(rest.chunks(64).map(zeros));
+        self.rows += delays.len();
+    }
+
+    /// Ends the batch; without rows there is none.
+    pub(crate) fn finish(self, out: &mut Vec<u8>) -> Encoded {
+        if self.rows == 0 {
+            out.truncate(self.at);
+            return Encoded {
+                header: 0,
+                body: 0,
+                erased: 0,
+            };
+        }
+        let erased: u32 = self.erased.iter().map(|mask| mask.count_ones()).sum();
+        let erased = erased as usize;
+        let from = self.places(self.room, self.has_validity);
+        let to = self.places(self.rows, erased > 0);
+        let bytes = self.rows * WIDTH;
+        out.resize(from.end.max(to.end), 0);
+        // A column that moves up goes before the one that it makes room for.
+        let mut shift = |from: usize, to: usize| {
+            if from != to {
+                out.copy_within(from..from + bytes, to);
+            }
+        };
+        if R::HAS_ATTEMPTS && to.attempts > from.attempts {
+            shift(from.attempts, to.attempts);
+            shift(from.delays, to.delays);
+        } else {
+            shift(from.delays, to.delays);
+            if R::HAS_ATTEMPTS {
+                shift(from.attempts, to.attempts);
+            }
+        }
+        out.truncate(to.end);
+        // Padding, and the validity of the delays, which follows the times.
+        out[to.times + bytes..to.delays].fill(0);
+        out[to.delays + bytes..to.attempts].fill(0);
+        if R::HAS_ATTEMPTS {
+            out[to.attempts + bytes..].fill(0);
+        }
+        if erased > 0 {
+            let valid = to.times + bytes.next_multiple_of(ALIGNMENT);
+            let valid = &mut out[valid..valid + self.rows.div_ceil(8)];
+            let last = u64::MAX >> (self.erased.len() * 64 - self.rows);
+            let whole = repeat_n(u64::MAX, self.erased.len() - 1);
+            let masks = self.erased.iter().zip(whole.chain([last]));
+            for (bytes, (erased, rows)) in valid.chunks_mut(8).zip(masks) {
+                bytes.copy_from_slice(&(!erased & rows).to_le_bytes()[..bytes.len()]);
+            }
+        }
+        let mut header = Vec::new();
+        record_batch::<R>(self.rows, erased, None, &mut header);
+        out[self.at..to.times].copy_from_slice(&header);
+        Encoded {
+            header: header.len(),
+            body: to.end - to.times,
+            erased,
+        }
+    }
 }
 
 /// Appends the end line, if there is one, and the end of the stream. Returns the bytes of the header of the batch that
@@ -313,28 +461,21 @@ fn signed(length: usize) -> i64 {
 }
 
 /// Lays out a column of some rows.
-fn words<R>(rows: &[R], word: impl Fn(&R) -> u64, places: &mut [[u8; WIDTH]]) {
-    for (place, row) in places.iter_mut().zip(rows) {
+fn words<R>(rows: &[R], word: impl Fn(&R) -> u64, places: &mut [u8]) {
+    for (place, row) in places.as_chunks_mut().0.iter_mut().zip(rows) {
         *place = word(row).to_le_bytes();
     }
 }
 
-/// Sets a bit for each delay that is not zero, the first in the lowest bit.
-fn validity(delays: &[[u8; WIDTH]], valid: &mut [u8]) {
-    let (whole, last) = delays.as_chunks::<64>();
-    let masks = whole.iter().map(|delays| !zeros(delays));
-    let masks = masks.chain((!last.is_empty()).then(|| !zeros(last) & !(u64::MAX << last.len())));
-    for (bytes, mask) in valid.chunks_mut(8).zip(masks) {
-        bytes.copy_from_slice(&mask.to_le_bytes()[..bytes.len()]);
-    }
-}
-
 /// Mask of those of up to 64 delays that are zero.
-#[inline]
 fn zeros(delays: &[[u8; WIDTH]]) -> u64 {
-    // In reverse order, so that the carry of a comparison is shifted straight into the mask.
-    delays.iter().rev().fold(0, |mask, delay| {
-        mask << 1 | u64::from(u64::from_le_bytes(*delay) < 1)
+    let is_zero = |delay: &[u8; WIDTH]| u64::from_le_bytes(*delay) == 0;
+    if !delays.iter().fold(false, |any, delay| any | is_zero(delay)) {
+        return 0;
+    }
+    let bits = delays.iter().enumerate();
+    bits.fold(0, |mask, (bit, delay)| {
+        mask | u64::from(is_zero(delay)) << bit
     })
 }
 
@@ -352,6 +493,7 @@ mod tests {
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
             older in 0usize..40_000,
             erases: bool,
+            expects: bool,
         ) {
             let lldu = |&(time, delay, attempts): &(u64, u64, u32)| Lldu {
                 tx_time: Time::from_nanos(time).unwrap(),
@@ -363,10 +505,12 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(rows.len() + 1)).collect();
             cuts.extend([0, rows.len()]);
             cuts.sort_unstable();
-            let parts: Vec<&[Lldu]> = cuts.windows(2).map(|ends| &lldus[ends[0]..ends[1]]).collect();
+            let parts: Vec<Part<'_, Lldu>> =
+                cuts.windows(2).map(|ends| Part::Kept(&lldus[ends[0]..ends[1]])).collect();
             let (mut alone, mut over) = (Vec::new(), vec![0xA5; older]);
             let lengths = batch(&lldus, &mut alone);
-            prop_assert_eq!(batch_of(&parts, &mut over), lengths);
+            let erased = lldus.iter().filter(|lldu| lldu.decode_delay.is_zero()).count();
+            prop_assert_eq!(batch_of(&parts, expects, &mut over), Encoded { header: lengths.0, body: lengths.1, erased });
             prop_assert_eq!(&over, &alone);
             let mut appended = vec![0xA5; older];
             prop_assert_eq!(batch(&lldus, &mut appended), lengths);

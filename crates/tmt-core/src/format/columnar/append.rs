@@ -83,7 +83,10 @@ pub(super) fn append(
     let mut received = [0; CHUNK];
     for from in (0..rows).step_by(CHUNK) {
         let to = (from + CHUNK).min(rows);
-        if !table.append_chunk(from..to, previous, &mut received, slots, attempts) {
+        let words = table.words(from..to, &mut received);
+        if let Some(words) = words.filter(|words| words.are_valid(previous)) {
+            words.append(slots, attempts);
+        } else {
             for row in from..to {
                 let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
                 let count = table.attempts(row).map_err(at);
@@ -97,6 +100,46 @@ pub(super) fn append(
         previous = slots.last().map_or(previous, Slot::tx_time);
     }
     Ok(missing)
+}
+
+/// The times of the first and last row, if all rows are integers in nanoseconds without attempts and valid, so that [`each`] can
+/// convert them. There is at least one row.
+pub(super) fn check(records: &RecordBatch, layout: &Layout, zero: i64) -> Option<(Time, Time)> {
+    let table = Table::of(records, layout, zero);
+    let rows = records.num_rows();
+    let mut previous = Time::ZERO;
+    let mut received = [0; CHUNK];
+    let mut ends = None;
+    for from in (0..rows).step_by(CHUNK) {
+        let words = table.words(from..rows.min(from + CHUNK), &mut received)?;
+        if table.attempts.is_some() || !words.are_valid(previous) {
+            return None;
+        }
+        let time = |time: &i64| checked_slot(*time, 0).tx_time();
+        let (first, last) = (words.times.first()?, words.times.last()?);
+        previous = time(last);
+        ends = Some((ends.map_or(time(first), |(first, _)| first), previous));
+    }
+    ends
+}
+
+/// Passes the slots of `rows`, which [`check`] accepted, to `take` in order.
+pub(super) fn each(
+    records: &RecordBatch,
+    layout: &Layout,
+    rows: Range<usize>,
+    take: &mut dyn FnMut(&[Slot]),
+) {
+    let table = Table::of(records, layout, 0);
+    let mut slots = Vec::with_capacity(CHUNK);
+    let mut received = [0; CHUNK];
+    for from in rows.clone().step_by(CHUNK) {
+        slots.clear();
+        if let Some(words) = table.words(from..rows.end.min(from + CHUNK), &mut received) {
+            words.append(&mut slots, &mut Vec::new());
+        }
+        take(&slots);
+    }
 }
 
 /// The timestamp of the first row; 0 if times are no timestamps, or if it is null, which is refused later.
@@ -225,51 +268,59 @@ impl Table {
         })
     }
 
-    /// Appends `rows` if they are integers in nanoseconds and all of them are valid; returns whether they are. `received` has
-    /// room for their delays.
-    fn append_chunk(
-        &self,
+    /// The values of `rows` if all columns are integers, and times are in nanoseconds. `received` has room for their delays.
+    fn words<'a>(
+        &'a self,
         rows: Range<usize>,
-        previous: Time,
-        received: &mut [i64; CHUNK],
-        slots: &mut Vec<Slot>,
-        attempts: &mut Vec<u32>,
-    ) -> bool {
-        let (Some(times), Some(delays)) = (&self.tx_time, &self.decode_delay) else {
-            return false;
-        };
-        let (Some(times), Some(delays)) = (times.nanos(), delays.nanos()) else {
-            return false;
-        };
+        received: &'a mut [i64; CHUNK],
+    ) -> Option<Words<'a>> {
+        let times = self.tx_time.as_ref()?.nanos()?;
+        let delays = self.decode_delay.as_ref()?.nanos()?;
         if times.null_count() > 0
             || self.erased.is_some()
             || (delays.null_count() > 0 && !self.null_is_erased)
         {
-            return false;
+            return None;
         }
-        let times = &times.values()[rows.clone()];
-        let delays = received_delays(delays, rows.clone(), received);
         let counts = match &self.attempts {
             None => &[],
-            Some(Integers::Signed(counts)) if counts.null_count() == 0 => &counts.values()[rows],
-            Some(_) => return false,
+            Some(Integers::Signed(counts)) if counts.null_count() == 0 => {
+                &counts.values()[rows.clone()]
+            }
+            Some(_) => return None,
         };
-        if !are_counts(counts) || !are_slots(previous.as_nanos().cast_signed(), times, delays) {
-            return false;
-        }
+        Some(Words {
+            times: &times.values()[rows.clone()],
+            delays: received_delays(delays, rows, received),
+            counts,
+        })
+    }
+}
+
+/// Values of some rows: times and delays in ns, and attempts if there are any.
+struct Words<'a> {
+    times: &'a [i64],
+    delays: &'a [i64],
+    counts: &'a [i64],
+}
+
+impl Words<'_> {
+    /// Whether all rows are valid after a row at `previous`.
+    fn are_valid(&self, previous: Time) -> bool {
+        are_counts(self.counts)
+            && are_slots(previous.as_nanos().cast_signed(), self.times, self.delays)
+    }
+
+    /// Appends the rows, which are valid.
+    fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "`are_counts` checked that they fit"
         )]
         let count = |&count: &i64| count.cast_unsigned() as u32;
-        attempts.extend(counts.iter().map(count));
-        slots.extend(
-            times
-                .iter()
-                .zip(delays)
-                .map(|(&time, &delay)| checked_slot(time, delay)),
-        );
-        true
+        attempts.extend(self.counts.iter().map(count));
+        let values = self.times.iter().zip(self.delays);
+        slots.extend(values.map(|(&time, &delay)| checked_slot(time, delay)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use arrow_array::RecordBatch;
 
 use super::append::{self, append};
 use super::layout::Layout;
-use crate::types::{EndLine, Error, ErrorKind, Metadata, Result, Slot};
+use crate::types::{EndLine, Error, ErrorKind, Metadata, Result, Slot, Time};
 
 /// Result of [`Source::next_batch`].
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Batch {
     layout: Arc<Layout>,
     /// Timestamp of the first row of the trace, in the unit of its column; 0 if times are no timestamps.
     zero: i64,
+    /// Times of the first and last row, if [`Batch::check`] has accepted all rows.
+    checked: Option<(Time, Time)>,
 }
 
 impl Batch {
@@ -48,6 +51,21 @@ impl Batch {
     /// The first invalid row, numbered from 1 within the batch. The rows before it were appended.
     pub fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<u64> {
         append(&self.records, &self.layout, self.zero, slots, attempts)
+    }
+
+    /// Checks all rows, so that they can be converted without another check if all are valid and of the common types.
+    pub(crate) fn check(&mut self) {
+        self.checked = append::check(&self.records, &self.layout, self.zero);
+    }
+
+    /// The times of the first and last row, if all rows have been checked.
+    pub(crate) fn checked(&self) -> Option<(Time, Time)> {
+        self.checked
+    }
+
+    /// Passes the slots of the rows `range` to `take`, in order and a few at a time. All rows have been checked.
+    pub(crate) fn each(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
+        append::each(&self.records, &self.layout, range, take);
     }
 }
 
@@ -120,6 +138,7 @@ impl Source<'_> {
                             records,
                             layout,
                             zero,
+                            checked: None,
                         }));
                     }
                 }

@@ -7,7 +7,7 @@ use super::options::Options;
 use crate::format::batch::{Rows, TraceEnd};
 use crate::format::columnar::{Batch, Next, Source};
 use crate::format::pool::Pool;
-use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Slot, Time};
+use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
 /// Typical bytes of a row of text: a chunk has about as many rows as a chunk of text.
 const ROW: usize = 26;
@@ -17,6 +17,8 @@ pub(super) struct Binary<'a> {
     source: Source<'a>,
     /// Rows fetched at a time.
     chunk: u64,
+    /// Whether rows stay in their columns until they are used.
+    keeps_columns: bool,
     allow_cut: bool,
     /// Fetched in this round; parsed in this round.
     fetched: Fetched,
@@ -38,6 +40,7 @@ impl<'a> Binary<'a> {
         Self {
             source,
             chunk: (options.chunk / ROW).max(1) as u64,
+            keeps_columns: false,
             allow_cut: options.allow_cut,
             fetched: Fetched::default(),
             parsed: Fetched::default(),
@@ -47,18 +50,24 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches. Returns what follows them, if
-/// known.
+/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches, and checks them if `checks`: their bytes
+/// are in a cache then. Returns what follows them, if known.
 fn fetch(
     source: &mut Source<'_>,
     batches: &mut Vec<Batch>,
     rows: u64,
+    checks: bool,
 ) -> Option<Result<Option<EndLine>>> {
     batches.clear();
     let until = source.rows().saturating_add(rows);
     while source.rows() < until {
         match source.next_batch() {
-            Ok(Next::Batch(batch)) => batches.push(batch),
+            Ok(Next::Batch(mut batch)) => {
+                if checks {
+                    batch.check();
+                }
+                batches.push(batch);
+            }
             Ok(Next::End) => return Some(Ok(source.end())),
             Ok(Next::Cut) => {
                 let (format, rows) = (source.format, source.rows());
@@ -84,24 +93,31 @@ impl Input for Binary<'_> {
         }
     }
 
+    fn keep_columns(&mut self) {
+        self.keeps_columns = true;
+    }
+
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
-        let (source, fetched, chunk) = (&mut self.source, &mut self.fetched, self.chunk);
+        let (source, fetched) = (&mut self.source, &mut self.fetched);
+        let (chunk, checks) = (self.chunk, self.keeps_columns);
         if self.parsed.after.is_none() {
-            scope.spawn(move |_| fetched.after = fetch(source, &mut fetched.batches, chunk));
+            scope.spawn(move |_| {
+                fetched.after = fetch(source, &mut fetched.batches, chunk, checks);
+            });
         }
         let batches = &self.parsed.batches;
         for (batch, rows) in batches.iter().zip(pieces.resize(batches.len())) {
-            scope.spawn(move |_| {
-                rows.clear();
-                rows.fill(batch);
-            });
+            rows.clear();
+            if !rows.keep(batch) {
+                scope.spawn(move |_| rows.fill(batch));
+            }
         }
     }
 
     fn commit(&mut self, rows: &mut Rows) -> Result<()> {
         let before = self.rows;
         rows.set_rows_before(before);
-        if let Some(first) = rows.slots.first().map(Slot::tx_time)
+        if let Some((first, _)) = rows.times()
             && first < self.previous
         {
             let kind = ErrorKind::OutOfOrder {
@@ -111,9 +127,9 @@ impl Input for Binary<'_> {
             rows.truncate(0);
             return Err(Error::at(kind, Position::of_row(before + 1)));
         }
-        if let Some(last) = rows.slots.last() {
-            self.previous = last.tx_time();
-            self.rows += rows.slots.len() as u64;
+        if let Some((_, last)) = rows.times() {
+            self.previous = last;
+            self.rows += rows.len() as u64;
         }
         let fault = rows.take_fault();
         fault.map_or(Ok(()), |error| Err(error.offset_rows(before)))

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use rayon::Scope;
 
-use super::sink::Sink;
+use super::sink::{Sink, Take};
 use super::writer::Row;
 use crate::format::columnar::{Collected, batches, fields, head};
 use crate::types::{EndLine, Metadata};
@@ -36,7 +36,9 @@ pub struct Batches {
 ///
 /// let mut collector = TraceCollector::new(&Metadata::new());
 /// let slots = [Slot::erased(Time::ZERO); 3];
-/// rayon::scope(|scope| collector.spawn(&slots, scope));
+/// rayon::scope(|scope| {
+///     collector.spawn(&slots, scope);
+/// });
 /// let end = EndLine { rows: 3, slots: 3, usable_until: Time::ZERO };
 /// let table = collector.finish(&end)?;
 /// assert_eq!((table.batches[0].num_rows(), table.batches[0].column(1).null_count()), (3, 3));
@@ -82,10 +84,15 @@ impl<T: Row> TraceCollector<T> {
 impl<T: Row> Sink<T> for TraceCollector<T> {
     type Output = Batches;
 
-    fn spawn<'s>(&'s mut self, rows: &'s [T], scope: &Scope<'s>) {
+    fn spawn<'s>(
+        &'s mut self,
+        rows: &'s [T],
+        scope: &Scope<'s>,
+    ) -> Option<&'s mut (dyn Take<T> + 's)> {
         for column in &mut self.columns {
             scope.spawn(move |_| column.append(rows));
         }
+        None
     }
 
     fn advance(&mut self) -> io::Result<()> {

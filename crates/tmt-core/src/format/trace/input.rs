@@ -25,6 +25,9 @@ pub(super) trait Input: Send {
     /// How the columns are read.
     fn reading(&self) -> Reading<'_>;
 
+    /// Allows rows that are kept in columns from now on, for a format that has columns.
+    fn keep_columns(&mut self) {}
+
     /// Spawns the tasks of a round: parses into `pieces` what the last round fetched, and fetches more.
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>);
 

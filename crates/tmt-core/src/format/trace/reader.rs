@@ -230,6 +230,12 @@ impl<'a> TraceReader<'a> {
         self.missing
     }
 
+    /// Lets the rows of the next rounds stay in columns where the format has them, until [`Rows::each`] converts a few at a time.
+    /// For stages that use rows in no other way.
+    pub(crate) fn keep_columns(&mut self) {
+        self.input.keep_columns();
+    }
+
     /// Puts the next rows into `rows`; returns false at the end of the trace.
     ///
     /// # Errors
@@ -239,6 +245,7 @@ impl<'a> TraceReader<'a> {
             while let Some(next) = self.batch.used_mut().get_mut(self.returned) {
                 std::mem::swap(rows, next);
                 self.returned += 1;
+                rows.settle();
                 if !rows.slots.is_empty() {
                     return Ok(true);
                 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use rayon::Scope;
 
-use super::sink::Sink;
-use crate::format::arrow::encode::{BatchPlace, FILE_START};
+use super::part::Part;
+use super::sink::{Sink, Take};
+use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, Open, batch_of};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
 use crate::format::pool::Pool;
@@ -31,6 +32,8 @@ struct Formatted {
     block: Block,
     /// Bytes of header and body of the Arrow batch in it.
     batch: Option<(usize, usize)>,
+    /// Whether the last Arrow batch had erased rows, as the next one then has most often.
+    has_erased: bool,
     failed: Option<io::Error>,
 }
 
@@ -48,20 +51,65 @@ impl Formatted {
         self.failed = self.block.pack(form.compression).err();
     }
 
+    /// Compresses the block, which has an Arrow batch.
+    fn encoded(&mut self, encoded: Encoded, form: Form) {
+        self.batch = Some((encoded.header, encoded.body));
+        self.has_erased = encoded.erased > 0;
+        self.pack(form);
+    }
+
     /// Formats the rows of `parts`, one after another.
-    fn rows<T: Row>(&mut self, parts: &[&[T]], form: Form) {
+    fn rows<T: Row>(&mut self, parts: &[Part<'_, T>], form: Form) {
         match form.format {
             Format::Csv => self.fill(form, |out| {
-                for rows in parts {
-                    encode::rows(rows, out);
+                for part in parts {
+                    part.rows(&mut |rows| encode::rows(rows, out));
                 }
             }),
             Format::Arrow | Format::ArrowStream => {
-                self.batch = Some(arrow::encode::batch_of(parts, &mut self.block.plain));
-                self.pack(form);
+                let encoded = batch_of(parts, self.has_erased, &mut self.block.plain);
+                self.encoded(encoded, form);
             }
             // Parquet encodes columns when it writes them.
             Format::Parquet => {}
+        }
+    }
+}
+
+/// The blocks of a round.
+struct Blocks<T: Row> {
+    form: Form,
+    formatted: Pool<Formatted>,
+    /// An Arrow batch that is not full yet, of rows that are taken as they are made, and its block.
+    open: Option<Open<T>>,
+    begun: Formatted,
+}
+
+impl<T: Row> Take<T> for Blocks<T> {
+    fn take(&mut self, mut rows: &[T]) {
+        while !rows.is_empty() {
+            let Formatted {
+                block, has_erased, ..
+            } = &mut self.begun;
+            let new = || Open::new(0, BLOCK, *has_erased, &mut block.plain);
+            let open = self.open.get_or_insert_with(new);
+            let (first, rest) = rows.split_at(rows.len().min(open.left()));
+            open.push(first, &mut block.plain);
+            rows = rest;
+            if open.left() == 0 {
+                self.close();
+                std::mem::swap(self.formatted.grow(), &mut self.begun);
+            }
+        }
+    }
+}
+
+impl<T: Row> Blocks<T> {
+    /// Ends the batch that is open, so that its block can be taken.
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            let encoded = open.finish(&mut self.begun.block.plain);
+            self.begun.encoded(encoded, self.form);
         }
     }
 }
@@ -99,6 +147,37 @@ impl<W: Write> ArrowFile<W> {
     }
 }
 
+impl<T: Row, W: Write + Send> Target<T, W> {
+    /// Spawns the tasks that write the blocks of the round before, or `parts` in a format without blocks. Returns the parts that
+    /// are to be formatted.
+    fn spawn<'s>(
+        &'s mut self,
+        writing: &'s mut Pool<Formatted>,
+        parts: Vec<Part<'s, T>>,
+        outcome: &'s mut io::Result<()>,
+        scope: &Scope<'s>,
+    ) -> Vec<Part<'s, T>> {
+        match self {
+            Self::Bytes(output) => scope.spawn(move |_| *outcome = write_all(writing, output)),
+            Self::ArrowFile(file) => scope.spawn(move |_| *outcome = file.write(writing)),
+            Self::Parquet(writer) => {
+                // One thread encodes the columns.
+                scope.spawn(move |_| {
+                    for part in parts {
+                        part.rows(&mut |rows| {
+                            if outcome.is_ok() {
+                                *outcome = writer.rows(rows);
+                            }
+                        });
+                    }
+                });
+                return Vec::new();
+            }
+        }
+        parts
+    }
+}
+
 /// Writes rows of one type in one form, in bounded memory.
 ///
 /// ```
@@ -124,7 +203,7 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
     /// Rows that do not fill a block yet, and those of the round before, which begin a block that is being formatted.
     rest: Vec<T>,
     begun: Vec<T>,
-    formatted: Pool<Formatted>,
+    blocks: Blocks<T>,
     writing: Pool<Formatted>,
     outcome: io::Result<()>,
 }
@@ -174,7 +253,12 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             has_head: head.is_head(),
             rest: Vec::new(),
             begun: Vec::new(),
-            formatted: Pool::default(),
+            blocks: Blocks {
+                form,
+                formatted: Pool::default(),
+                open: None,
+                begun: Formatted::default(),
+            },
             writing,
             outcome: Ok(()),
         })
@@ -194,26 +278,26 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     /// Spawns the tasks that format `rows`, the next ones in order, and that write what the last call formatted.
     ///
     /// Call [`TraceWriter::advance`] when `scope` has ended.
-    pub fn spawn<'s>(&'s mut self, rows: impl IntoIterator<Item = &'s [T]>, scope: &Scope<'s>) {
-        let (outcome, writing, form) = (&mut self.outcome, &mut self.writing, self.form);
-        let rows = rows.into_iter();
-        match &mut self.target {
-            Target::Bytes(output) => scope.spawn(move |_| *outcome = write_all(writing, output)),
-            Target::ArrowFile(file) => scope.spawn(move |_| *outcome = file.write(writing)),
-            Target::Parquet(writer) => {
-                // One thread encodes the columns.
-                let mut rows = rows.collect::<Vec<_>>().into_iter();
-                scope.spawn(move |_| *outcome = rows.try_for_each(|rows| writer.rows(rows)));
-                return;
+    pub fn spawn<'s, P>(&'s mut self, rows: impl IntoIterator<Item = P>, scope: &Scope<'s>)
+    where
+        Part<'s, T>: From<P>,
+    {
+        let form = self.form;
+        let parts: Vec<Part<'s, T>> = rows.into_iter().map(Part::from).collect();
+        let outcome = &mut self.outcome;
+        let parts = self.target.spawn(&mut self.writing, parts, outcome, scope);
+        if self.blocks.open.is_some() {
+            for part in parts {
+                part.rows(&mut |rows| self.blocks.take(rows));
             }
+            return;
         }
-        let blocks: Vec<Vec<&[T]>> = if form == Form::default() {
-            let pieces = rows.flat_map(|rows| rows.chunks(PIECE));
-            pieces.map(|rows| vec![rows]).collect()
+        let blocks = if form == Form::default() {
+            in_pieces(parts)
         } else {
-            in_blocks(rows.collect(), &mut self.rest, &mut self.begun)
+            in_blocks(parts, &mut self.rest, &mut self.begun)
         };
-        let formatted = self.formatted.resize(blocks.len());
+        let formatted = self.blocks.formatted.resize(blocks.len());
         for (parts, block) in blocks.into_iter().zip(formatted) {
             scope.spawn(move |_| block.rows(&parts, form));
         }
@@ -224,7 +308,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     /// # Errors
     /// I/O errors of the output.
     pub fn advance(&mut self) -> io::Result<()> {
-        std::mem::swap(&mut self.writing, &mut self.formatted);
+        std::mem::swap(&mut self.writing, &mut self.blocks.formatted);
         std::mem::replace(&mut self.outcome, Ok(()))
     }
 
@@ -278,38 +362,53 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
 
     /// Formats the rows that do not fill a block.
     fn format_rest(&mut self) {
+        if self.blocks.open.is_some() {
+            self.blocks.close();
+            std::mem::swap(self.writing.grow(), &mut self.blocks.begun);
+        }
         if !self.rest.is_empty() {
-            self.writing.grow().rows(&[&self.rest], self.form);
+            let rest = Part::Kept(&self.rest);
+            self.writing.grow().rows(&[rest], self.form);
         }
     }
+}
+
+/// Cuts each of `parts` into pieces.
+fn in_pieces<T>(parts: Vec<Part<'_, T>>) -> Vec<Vec<Part<'_, T>>> {
+    let mut pieces = Vec::new();
+    for mut part in parts {
+        while part.len() > 0 {
+            pieces.push(vec![part.take(PIECE)]);
+        }
+    }
+    pieces
 }
 
 /// Cuts the rows of `rest` and those of `parts` into blocks, in order. Those of `rest` are then in `begun`, and `rest` has those
 /// that fill no block; no others are copied.
 fn in_blocks<'s, T: Copy>(
-    parts: Vec<&'s [T]>,
+    parts: Vec<Part<'s, T>>,
     rest: &mut Vec<T>,
     begun: &'s mut Vec<T>,
-) -> Vec<Vec<&'s [T]>> {
-    let more: usize = parts.iter().map(|rows| rows.len()).sum();
+) -> Vec<Vec<Part<'s, T>>> {
+    let more: usize = parts.iter().map(Part::len).sum();
     let number = (rest.len() + more) / BLOCK;
     begun.clear();
     if number > 0 {
         std::mem::swap(rest, begun);
     }
-    let mut blocks = vec![Vec::new(); number];
+    let mut blocks: Vec<Vec<_>> = (0..number).map(|_| Vec::new()).collect();
     let (mut at, mut room) = (0, BLOCK);
-    for mut rows in std::iter::once(begun.as_slice()).chain(parts) {
-        while let Some(block) = blocks.get_mut(at).filter(|_| !rows.is_empty()) {
-            let (part, after) = rows.split_at(rows.len().min(room));
-            block.push(part);
-            rows = after;
-            room -= part.len();
+    for mut part in std::iter::once(Part::Kept(begun.as_slice())).chain(parts) {
+        while let Some(block) = blocks.get_mut(at).filter(|_| part.len() > 0) {
+            let first = part.take(room);
+            room -= first.len();
+            block.push(first);
             if room == 0 {
                 (at, room) = (at + 1, BLOCK);
             }
         }
-        rest.extend_from_slice(rows);
+        part.rows(&mut |rows| rest.extend_from_slice(rows));
     }
     blocks
 }
@@ -317,8 +416,24 @@ fn in_blocks<'s, T: Copy>(
 impl<T: Row, W: Write + Send> Sink<T> for TraceWriter<T, W> {
     type Output = W;
 
-    fn spawn<'s>(&'s mut self, rows: &'s [T], scope: &Scope<'s>) {
-        self.spawn([rows], scope);
+    fn spawn<'s>(
+        &'s mut self,
+        rows: &'s [T],
+        scope: &Scope<'s>,
+    ) -> Option<&'s mut (dyn Take<T> + 's)> {
+        let is_arrow = matches!(self.form.format, Format::Arrow | Format::ArrowStream);
+        if !is_arrow || self.form.compression.is_some() {
+            self.spawn([rows], scope);
+            return None;
+        }
+        let outcome = &mut self.outcome;
+        let _ = self
+            .target
+            .spawn(&mut self.writing, Vec::new(), outcome, scope);
+        let rest = std::mem::take(&mut self.rest);
+        self.blocks.take(&rest);
+        self.blocks.take(rows);
+        Some(&mut self.blocks)
     }
 
     fn advance(&mut self) -> io::Result<()> {
