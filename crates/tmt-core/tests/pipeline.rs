@@ -4,6 +4,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tmt_core::channel::{Channel, ChannelSpec, SlotChannel, Use};
@@ -161,13 +164,24 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
 
 /// Runs the same through the pipeline.
 fn in_rounds(trace: &[u8], schemes: &[&str], rtt: Span, threads: usize, chunk: usize) -> Outcome {
+    in_form(trace, Form::default(), schemes, rtt, threads, chunk)
+}
+
+/// The same with outputs in `form`.
+fn in_form(
+    trace: &[u8],
+    form: Form,
+    schemes: &[&str],
+    rtt: Span,
+    threads: usize,
+    chunk: usize,
+) -> Outcome {
     let outputs: Vec<Shared> = schemes.iter().map(|_| Shared::default()).collect();
     let end = pool(threads).install(|| {
         let mut reader =
             TraceReader::new(trace, options(chunk)).map_err(|error| (true, words(&error)))?;
         let lanes = schemes.iter().zip(&outputs).map(|(scheme, output)| {
-            let writer =
-                TraceWriter::new(output.clone(), Form::default(), reader.metadata()).unwrap();
+            let writer = TraceWriter::new(output.clone(), form, reader.metadata()).unwrap();
             Lane::new(scheme.parse().unwrap(), rtt, Span::ZERO, Some(writer))
         });
         let apply = Apply::new(lanes.collect());
@@ -186,6 +200,48 @@ fn in_rounds(trace: &[u8], schemes: &[&str], rtt: Span, threads: usize, chunk: u
         },
         end: end.map_err(|(_, words)| words),
     }
+}
+
+/// An Arrow stream of times and delays, in batches whose lengths repeat.
+fn arrow_stream(times: &[Option<i64>], delays: &[Option<i64>], batches: &[usize]) -> Vec<u8> {
+    let field = |name| Field::new(name, DataType::Int64, true);
+    let schema = Schema::new(vec![field("tx_time_ns"), field("decode_delay_ns")]);
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema).unwrap();
+    let mut from = 0;
+    for length in batches.iter().cycle() {
+        let rows = from..times.len().min(from + length);
+        let columns = [times, delays].map(|column| {
+            let column: Int64Array = column[rows.clone()].iter().copied().collect();
+            Arc::new(column) as ArrayRef
+        });
+        let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns.to_vec());
+        writer.write(&batch.unwrap()).unwrap();
+        from = rows.end;
+        if from == times.len() {
+            break;
+        }
+    }
+    writer.into_inner().unwrap()
+}
+
+/// Times, delays and attempts of a timeline, which may be cut.
+fn lldus(timeline: &[u8]) -> Vec<(Time, Span, u32)> {
+    let options = Options {
+        allow_cut: true,
+        ..Options::default()
+    };
+    let (mut rows, mut found) = (Rows::default(), Vec::new());
+    // A timeline without rows is refused.
+    let Ok(mut reader) = TraceReader::new(timeline, options) else {
+        return found;
+    };
+    while let Ok(true) = reader.next_rows(&mut rows) {
+        found.extend(
+            rows.lldus()
+                .map(|lldu| (lldu.tx_time, lldu.decode_delay, lldu.attempts)),
+        );
+    }
+    found
 }
 
 /// A trace with the gaps, bursts and jitter of a measured one.
@@ -617,6 +673,71 @@ proptest! {
         let rtt = Span::from_secs(rtt * 1_000);
         let expected = by_hand(text.as_bytes(), &[scheme], rtt);
         prop_assert_eq!(in_rounds(text.as_bytes(), &[scheme], rtt, threads, chunk), expected);
+    }
+
+    #[test]
+    fn columns_give_the_same_as_rows(
+        rows in prop::collection::vec((0i64..300_000, prop_oneof![1 => Just(None), 30 => (1i64..90_000_000).prop_map(Some)]), 1..2_500),
+        same_delay: bool,
+        fault in prop::option::of((any::<prop::sample::Index>(), 0..3_usize)),
+        batches in prop::collection::vec(1usize..900, 1..4),
+        scheme in prop::sample::select(schemes()),
+        (threads, chunk, rtt, seed) in (1usize..4, 1usize..60_000, 0u32..20, any::<u64>()),
+    ) {
+        let mut now = 0;
+        let mut columns: (Vec<Option<i64>>, Vec<Option<i64>>) = rows
+            .iter()
+            .map(|(step, delay)| {
+                now += step;
+                (Some(now), delay.map(|delay| if same_delay { 36_000_000 } else { delay }))
+            })
+            .unzip();
+        // Rows before the fault, which is a negative time, no time, or a time before the last one.
+        let mut valid = columns.0.len();
+        if let Some((at, kind)) = fault {
+            let at = at.index(valid);
+            let faults = [Some(-1), None, columns.0[at.max(1) - 1].filter(|_| at > 0).map_or(Some(-2), |last| Some(last - 1))];
+            columns.0[at] = faults[kind];
+            valid = at;
+        }
+        let arrow = arrow_stream(&columns.0, &columns.1, &batches);
+        let mut text = String::from("tx_time_ns,decode_delay_ns\n");
+        for (time, delay) in columns.0.iter().zip(&columns.1).take(valid) {
+            text.push_str(&format!("{},{}\n", time.unwrap_or(0), delay.unwrap_or(0)));
+        }
+        if valid < columns.0.len() {
+            text.push_str("oops\n");
+        }
+
+        let rtt = Span::from_millis(rtt);
+        let expected = by_hand(&arrow, &[scheme, "none"], rtt);
+        prop_assert_eq!(expected.end.is_err(), fault.is_some());
+        let found = in_rounds(&arrow, &[scheme, "none"], rtt, threads, chunk);
+        prop_assert_eq!(&found, &expected);
+        // LLDUs that are encoded as they are made.
+        let encoded = in_form(&arrow, "arrows".parse().unwrap(), &[scheme, "none"], rtt, threads, chunk);
+        prop_assert_eq!(encoded.end, expected.end);
+        for (encoded, expected) in encoded.outputs.iter().zip(&expected.outputs) {
+            prop_assert_eq!(lldus(encoded), lldus(expected));
+        }
+
+        let process: SlotChannel = "gilbert-elliott:alpha=0.98,beta=0.8".parse().unwrap();
+        let injected = |input: &[u8], threads: usize, chunk: usize| {
+            let output = Shared::default();
+            let end = pool(threads).install(|| {
+                let mut reader = TraceReader::new(input, options(chunk)).ok()?;
+                let writer = TraceWriter::new(output.clone(), Form::default(), &Metadata::new()).unwrap();
+                let injected = Inject::new(process.clone(), seed, Span::ZERO, writer).run(&mut reader);
+                injected.ok().map(|injected| (injected.slots, injected.erased))
+            });
+            (end, output.bytes())
+        };
+        let expected = injected(text.as_bytes(), 1, 1 << 20);
+        prop_assert_eq!(expected.0.is_none(), fault.is_some());
+        // A text whose first row is faulty is refused before anything is written.
+        if valid > 0 {
+            prop_assert_eq!(injected(&arrow, threads, chunk), expected);
+        }
     }
 
     #[test]

@@ -213,8 +213,9 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
     }
 }
 
-/// Slots that a scheme takes before their LLDUs are counted and taken, which are in the L1 cache then.
-const AT_ONCE: usize = 512;
+/// LLDUs that are counted and passed on at a time, and slots that a scheme takes before it is seen whether there are as many: the
+/// LLDUs are in the L1 cache then.
+const AT_ONCE: usize = 1 << 10;
 
 /// A lane in a round.
 struct Walk<'s> {
@@ -233,19 +234,25 @@ impl Walk<'_> {
             for slots in slots.chunks(AT_ONCE) {
                 passed = passed && self.slots(rows, from, slots);
                 from += slots.len();
+                if self.state.uncounted() >= AT_ONCE {
+                    self.count();
+                }
             }
         });
+        self.count();
         passed
     }
 
-    /// The same for some slots, the first of which is row `from`.
+    /// Passes some slots through the scheme, the first of which is row `from` of `rows`; returns false if one of them fails.
     fn slots(&mut self, rows: &Rows, from: usize, slots: &[Slot]) -> bool {
         if let Some(tally) = &mut self.slots {
             tally.slots(slots);
         }
-        let passed = self.state.slots(rows, from, slots);
+        self.state.slots(rows, from, slots)
+    }
+
+    fn count(&mut self) {
         self.state.count(self.taking.as_deref_mut());
-        passed
     }
 }
 
@@ -263,6 +270,11 @@ impl LaneState {
             Error::at(error.kind, position)
         });
         self.failed.is_none()
+    }
+
+    /// Number of LLDUs that were added since the last call of [`Self::count`].
+    fn uncounted(&self) -> usize {
+        self.lldus.len() - self.counted
     }
 
     /// Counts the LLDUs that were added since the last call, and passes them on to `taking`. Only those that are written later
@@ -295,8 +307,9 @@ fn run_in_lockstep(walks: &mut [Walk<'_>], batch: &mut [Rows]) {
             let slot = std::slice::from_ref(slot);
             let walked = walks.iter_mut().map(|walk| walk.slots(rows, index, slot));
             if !walked.fold(true, |all, walked| all & walked) {
-                return;
+                return walks.iter_mut().for_each(Walk::count);
             }
         }
+        walks.iter_mut().for_each(Walk::count);
     }
 }

@@ -334,8 +334,11 @@ fn received_delays<'a>(
     let Some(valid) = delays.nulls().filter(|nulls| nulls.null_count() > 0) else {
         return values;
     };
-    let words = valid.inner().slice(rows.start, rows.len());
-    let words = words.bit_chunks().iter_padded();
+    let valid = valid.inner().slice(rows.start, rows.len());
+    if valid.count_set_bits() == rows.len() {
+        return values;
+    }
+    let words = valid.bit_chunks().iter_padded();
     for (word, (received, values)) in words.zip(received.chunks_mut(64).zip(values.chunks(64))) {
         if word == u64::MAX {
             received[..values.len()].copy_from_slice(values);
