@@ -29,7 +29,7 @@ pub use columns::{Columns, Spacing};
 pub use foreign::{Carries, ForeignFormat, joined};
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, FormError, Format, recognise};
 pub use trace::{
-    Batches, Make, Options, Part, Row, Sink, Take, TraceCollector, TraceReader, TraceWriter,
+    Batches, Make, Options, Part, Round, Row, Sink, Take, TraceCollector, TraceReader, TraceWriter,
     reading_notes,
 };
 pub use unit::Unit;

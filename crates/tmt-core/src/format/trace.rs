@@ -21,5 +21,5 @@ pub use options::Options;
 pub use part::{Make, Part};
 pub use reader::TraceReader;
 pub use reading::reading_notes;
-pub use sink::{Sink, Take};
+pub use sink::{Round, Sink, Take};
 pub use writer::{Row, TraceWriter};

@@ -14,20 +14,17 @@ pub struct Lane<S> {
     state: LaneState,
     rtt: Span,
     feedback_delay: Span,
+    tally: LlduTally,
     sink: Option<S>,
-    /// LLDUs of the last round, which are formatted in this one.
+    /// LLDUs of the last round, which are counted and formatted in this one.
     previous: Vec<Lldu>,
 }
 
 /// The runner of a scheme, with its results of this round.
 struct LaneState {
     walk: SchemeRunner,
+    /// LLDUs that have not been counted.
     lldus: Vec<Lldu>,
-    tally: LlduTally,
-    /// Number of `lldus` that the tally has.
-    counted: usize,
-    /// Whether the LLDUs are written.
-    is_kept: bool,
     /// Error of the first row that the scheme refused.
     failed: Option<Error>,
 }
@@ -45,12 +42,10 @@ impl<S: Sink<Lldu>> Lane<S> {
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span, sink: Option<S>) -> Self {
         Self {
+            tally: LlduTally::of(&scheme),
             state: LaneState {
-                tally: LlduTally::of(&scheme),
                 walk: SchemeRunner::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
-                counted: 0,
-                is_kept: sink.is_some(),
                 failed: None,
             },
             rtt,
@@ -133,9 +128,8 @@ impl<S: Sink<Lldu>> Apply<S> {
         mut self,
         input_end: Option<EndLine>,
     ) -> Result<Vec<LaneResult<S::Output>>, StageError> {
-        let end = |state: &mut LaneState| {
-            let end = state.walk.finish(&mut state.lldus);
-            state.count(None);
+        let end = |LaneState { walk, lldus, .. }: &mut LaneState| {
+            let end = walk.finish(lldus);
             // The timeline is usable no longer than its input.
             let until = input_end.map_or(end.usable_until, |input_end| {
                 input_end.usable_until.min(end.usable_until)
@@ -160,7 +154,7 @@ impl<S: Sink<Lldu>> Apply<S> {
                     lane.feedback_delay,
                     walk.unit_counts(),
                     &self.slots,
-                    &lane.state.tally,
+                    &lane.tally,
                 ),
                 output: output.map_err(|error| StageError::Output(index, error))?,
             })
@@ -173,27 +167,55 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
     fn spawn<'s>(&'s mut self, batch: &'s mut [Rows], scope: &Scope<'s>) {
         let last = batch.iter().rev().find_map(Rows::times);
         let safe = last.is_none_or(|(_, last)| self.safe_until.is_some_and(|until| last <= until));
-        let mut slots = Some(&mut self.slots);
-        let walks = self.lanes.iter_mut().map(|lane| {
-            let sink = lane.sink.as_mut();
-            Walk {
-                taking: sink.and_then(|sink| sink.spawn(&lane.previous, scope)),
+        let (mut slots, mut walks, mut tasks) = (Some(&mut self.slots), Vec::new(), Vec::new());
+        for lane in &mut self.lanes {
+            let (previous, tally) = (&lane.previous[..], &mut lane.tally);
+            let round = lane.sink.as_mut().map(|sink| sink.round(previous));
+            let (taking, spawn) =
+                round.map_or((None, None), |round| (round.taking, Some(round.tasks)));
+            tasks.extend(spawn);
+            let taking = match taking {
+                Some(sink) => {
+                    tally.lldus(previous);
+                    let slots = slots.take();
+                    Some(Taking { tally, sink, slots })
+                }
+                None => {
+                    tasks.push(Box::new(|scope| scope.spawn(|_| tally.lldus(previous))));
+                    None
+                }
+            };
+            walks.push(Walk {
                 state: &mut lane.state,
-                slots: slots.take(),
-            }
-        });
-        let mut walks: Vec<Walk<'s>> = walks.collect();
-        if safe {
-            let batch: &[Rows] = batch;
-            for mut walk in walks {
-                scope.spawn(move |_| {
-                    let mut batch = batch.iter();
-                    batch.all(|rows| walk.rows(rows));
-                });
-            }
-        } else {
-            scope.spawn(move |_| run_in_lockstep(&mut walks, batch));
+                taking,
+            });
         }
+        let others = move |scope: &Scope<'s>| tasks.into_iter().for_each(|spawn| spawn(scope));
+        if !safe {
+            others(scope);
+            scope.spawn(move |_| run_in_lockstep(&mut walks, slots, batch));
+            return;
+        }
+        let batch: &[Rows] = batch;
+        // The longest tasks first: those of schemes whose LLDUs are encoded, too.
+        let (long, short): (Vec<_>, Vec<_>) =
+            walks.into_iter().partition(|walk| walk.taking.is_some());
+        let walk = |mut walk: Walk<'s>| {
+            scope.spawn(move |_| {
+                let mut batch = batch.iter();
+                batch.all(|rows| walk.rows(rows));
+            })
+        };
+        long.into_iter().for_each(walk);
+        if let Some(slots) = slots {
+            scope.spawn(move |_| {
+                batch
+                    .iter()
+                    .for_each(|rows| rows.each(0..rows.len(), &mut |some| slots.slots(some)))
+            });
+        }
+        others(scope);
+        short.into_iter().for_each(walk);
     }
 
     fn advance(&mut self) -> Result<(), StageError> {
@@ -203,7 +225,7 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
                 advanced.map_err(|error| StageError::Output(index, error))?;
             }
             std::mem::swap(&mut lane.state.lldus, &mut lane.previous);
-            lane.state.clear();
+            lane.state.lldus.clear();
         }
         // The error in the lowest row, and of the schemes that fail there, the first.
         let lanes = self.lanes.iter_mut();
@@ -220,8 +242,14 @@ const AT_ONCE: usize = 1 << 10;
 /// A lane in a round.
 struct Walk<'s> {
     state: &'s mut LaneState,
-    /// What takes LLDUs as they are made.
-    taking: Option<&'s mut (dyn Take<Lldu> + 's)>,
+    /// `None` if LLDUs are counted and formatted in the next round.
+    taking: Option<Taking<'s>>,
+}
+
+/// What counts and takes LLDUs as they are made.
+struct Taking<'s> {
+    tally: &'s mut LlduTally,
+    sink: &'s mut (dyn Take<Lldu> + 's),
     /// The tally of the slots, in one of the lanes.
     slots: Option<&'s mut SlotTally>,
 }
@@ -232,27 +260,33 @@ impl Walk<'_> {
         let (mut from, mut passed) = (0, true);
         rows.each(0..rows.len(), &mut |slots| {
             for slots in slots.chunks(AT_ONCE) {
-                passed = passed && self.slots(rows, from, slots);
+                passed = passed && self.state.slots(rows, from, slots);
                 from += slots.len();
-                if self.state.uncounted() >= AT_ONCE {
-                    self.count();
+                if let Some(taking) = &mut self.taking {
+                    taking.slots(slots, &mut self.state.lldus, AT_ONCE);
                 }
             }
         });
-        self.count();
+        if let Some(taking) = &mut self.taking {
+            taking.slots(&[], &mut self.state.lldus, 1);
+        }
         passed
     }
+}
 
-    /// Passes some slots through the scheme, the first of which is row `from` of `rows`; returns false if one of them fails.
-    fn slots(&mut self, rows: &Rows, from: usize, slots: &[Slot]) -> bool {
+impl Taking<'_> {
+    /// Counts slots, and takes the LLDUs away if there are `least` or more.
+    fn slots(&mut self, slots: &[Slot], lldus: &mut Vec<Lldu>, least: usize) {
         if let Some(tally) = &mut self.slots {
             tally.slots(slots);
         }
-        self.state.slots(rows, from, slots)
-    }
-
-    fn count(&mut self) {
-        self.state.count(self.taking.as_deref_mut());
+        if lldus.len() >= least {
+            for some in lldus.chunks(AT_ONCE) {
+                self.tally.lldus(some);
+                self.sink.take(some);
+            }
+            lldus.clear();
+        }
     }
 }
 
@@ -271,45 +305,26 @@ impl LaneState {
         });
         self.failed.is_none()
     }
-
-    /// Number of LLDUs that were added since the last call of [`Self::count`].
-    fn uncounted(&self) -> usize {
-        self.lldus.len() - self.counted
-    }
-
-    /// Counts the LLDUs that were added since the last call, and passes them on to `taking`. Only those that are written later
-    /// stay.
-    fn count(&mut self, mut taking: Option<&mut (dyn Take<Lldu> + '_)>) {
-        for some in self.lldus[self.counted..].chunks(AT_ONCE) {
-            self.tally.lldus(some);
-            if let Some(taking) = &mut taking {
-                taking.take(some);
-            }
-        }
-        self.counted = self.lldus.len();
-        if taking.is_some() || !self.is_kept {
-            self.clear();
-        }
-    }
-
-    /// Removes the LLDUs.
-    fn clear(&mut self) {
-        self.lldus.clear();
-        self.counted = 0;
-    }
 }
 
-/// Processes a batch in which a scheme may fail: all schemes row by row, so that none goes beyond a failing row.
-fn run_in_lockstep(walks: &mut [Walk<'_>], batch: &mut [Rows]) {
+/// Processes a batch in which a scheme may fail: all schemes row by row, so that none goes beyond a failing row. The LLDUs are
+/// counted and formatted in the next round.
+fn run_in_lockstep(walks: &mut [Walk<'_>], slots: Option<&mut SlotTally>, batch: &mut [Rows]) {
+    let mut taking = walks.iter_mut().filter_map(|walk| walk.taking.as_mut());
+    let mut tally = slots.or_else(|| taking.find_map(|taking| taking.slots.take()));
     for rows in batch {
         rows.settle();
+        if let Some(tally) = &mut tally {
+            tally.slots(&rows.slots);
+        }
         for (index, slot) in rows.slots.iter().enumerate() {
             let slot = std::slice::from_ref(slot);
-            let walked = walks.iter_mut().map(|walk| walk.slots(rows, index, slot));
+            let walked = walks
+                .iter_mut()
+                .map(|walk| walk.state.slots(rows, index, slot));
             if !walked.fold(true, |all, walked| all & walked) {
-                return walks.iter_mut().for_each(Walk::count);
+                return;
             }
         }
-        walks.iter_mut().for_each(Walk::count);
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use rayon::Scope;
 
-use super::sink::{Sink, Take};
+use super::sink::{Round, Sink};
 use super::writer::Row;
 use crate::format::columnar::{Collected, batches, fields, head};
 use crate::types::{EndLine, Metadata};
@@ -36,9 +35,7 @@ pub struct Batches {
 ///
 /// let mut collector = TraceCollector::new(&Metadata::new());
 /// let slots = [Slot::erased(Time::ZERO); 3];
-/// rayon::scope(|scope| {
-///     collector.spawn(&slots, scope);
-/// });
+/// rayon::scope(|scope| collector.spawn(&slots, scope));
 /// let end = EndLine { rows: 3, slots: 3, usable_until: Time::ZERO };
 /// let table = collector.finish(&end)?;
 /// assert_eq!((table.batches[0].num_rows(), table.batches[0].column(1).null_count()), (3, 3));
@@ -84,15 +81,16 @@ impl<T: Row> TraceCollector<T> {
 impl<T: Row> Sink<T> for TraceCollector<T> {
     type Output = Batches;
 
-    fn spawn<'s>(
-        &'s mut self,
-        rows: &'s [T],
-        scope: &Scope<'s>,
-    ) -> Option<&'s mut (dyn Take<T> + 's)> {
-        for column in &mut self.columns {
-            scope.spawn(move |_| column.append(rows));
+    fn round<'s>(&'s mut self, rows: &'s [T]) -> Round<'s, T> {
+        let columns = &mut self.columns;
+        Round {
+            taking: None,
+            tasks: Box::new(move |scope| {
+                for column in columns {
+                    scope.spawn(move |_| column.append(rows));
+                }
+            }),
         }
-        None
     }
 
     fn advance(&mut self) -> io::Result<()> {

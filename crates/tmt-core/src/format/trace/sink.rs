@@ -12,6 +12,14 @@ pub trait Take<T>: Send {
     fn take(&mut self, rows: &[T]);
 }
 
+/// A round of a [`Sink`].
+pub struct Round<'s, T> {
+    /// What takes the rows that follow during this round, of a sink that takes rows best as they are made.
+    pub taking: Option<&'s mut (dyn Take<T> + 's)>,
+    /// Spawns the tasks of the round.
+    pub tasks: Box<dyn FnOnce(&Scope<'s>) + 's>,
+}
+
 /// Takes rows in rounds: a file that is written, or a table in memory.
 ///
 /// A round spawns its tasks in a scope, and advances when they have ended.
@@ -19,14 +27,13 @@ pub trait Sink<T>: Send {
     /// Result of all rows.
     type Output;
 
+    /// Begins a round, whose tasks take `rows`, the next ones in order.
+    fn round<'s>(&'s mut self, rows: &'s [T]) -> Round<'s, T>;
+
     /// Spawns the tasks that take `rows`, the next ones in order.
-    ///
-    /// A sink that takes rows best as they are made returns what takes those that follow, during this round. `rows` are then few.
-    fn spawn<'s>(
-        &'s mut self,
-        rows: &'s [T],
-        scope: &Scope<'s>,
-    ) -> Option<&'s mut (dyn Take<T> + 's)>;
+    fn spawn<'s>(&'s mut self, rows: &'s [T], scope: &Scope<'s>) {
+        (self.round(rows).tasks)(scope);
+    }
 
     /// Ends a round whose tasks have ended.
     ///

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use rayon::Scope;
 
 use super::part::Part;
-use super::sink::{Sink, Take};
+use super::sink::{Round, Sink, Take};
 use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, Open, batch_of};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
@@ -416,24 +416,24 @@ fn in_blocks<'s, T: Copy>(
 impl<T: Row, W: Write + Send> Sink<T> for TraceWriter<T, W> {
     type Output = W;
 
-    fn spawn<'s>(
-        &'s mut self,
-        rows: &'s [T],
-        scope: &Scope<'s>,
-    ) -> Option<&'s mut (dyn Take<T> + 's)> {
+    fn round<'s>(&'s mut self, rows: &'s [T]) -> Round<'s, T> {
         let is_arrow = matches!(self.form.format, Format::Arrow | Format::ArrowStream);
         if !is_arrow || self.form.compression.is_some() {
-            self.spawn([rows], scope);
-            return None;
+            return Round {
+                taking: None,
+                tasks: Box::new(move |scope| self.spawn([rows], scope)),
+            };
         }
-        let outcome = &mut self.outcome;
-        let _ = self
-            .target
-            .spawn(&mut self.writing, Vec::new(), outcome, scope);
         let rest = std::mem::take(&mut self.rest);
         self.blocks.take(&rest);
         self.blocks.take(rows);
-        Some(&mut self.blocks)
+        let (target, writing, outcome) = (&mut self.target, &mut self.writing, &mut self.outcome);
+        Round {
+            taking: Some(&mut self.blocks),
+            tasks: Box::new(move |scope| {
+                target.spawn(writing, Vec::new(), outcome, scope);
+            }),
+        }
     }
 
     fn advance(&mut self) -> io::Result<()> {
