@@ -15,12 +15,13 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, Refused, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use rayon::ThreadPoolBuilder;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{ChainState, Channel, ChannelSpec};
-use tmt_core::format::Rows;
 use tmt_core::format::arrow;
-use tmt_core::format::columnar::{self, Next};
 use tmt_core::format::text::{Decoder, Options, encode};
+use tmt_core::format::{Rows, TraceReader, TraceWriter};
+use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{BitRate, Bytes, Lldu, Metadata, Slot, Span, Time};
 use tmt_fit::{Fit, Sequence, fit, model};
@@ -72,7 +73,9 @@ fn erased(link: &ConstantRate, number: usize) -> Vec<Slot> {
     let mut slots = Vec::with_capacity(number);
     link.piece(0, number, &mut slots);
     let piece = Channel::piece(WEATHER.parse().unwrap(), 1, 0, number);
-    piece.resolve(&mut ChainState::default()).apply(&mut slots);
+    piece
+        .resolve(&mut ChainState::default())
+        .mark(0, &mut slots);
     slots
 }
 
@@ -163,25 +166,25 @@ fn stream() -> Vec<u8> {
     bytes
 }
 
-// The same from Arrow to Arrow.
+// The same from Arrow to Arrow, by the pipeline on this thread alone.
 #[library_benchmark]
-#[bench::stream(stream(), Vec::with_capacity(64 * SLICE))]
-fn apply_arrow(bytes: Vec<u8>, mut out: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
-    let options = columnar::Options::default();
-    let mut reader = arrow::open(black_box(&bytes[..]), &options).unwrap();
-    let mut runner = SchemeRunner::new("harq:10/12".parse().unwrap(), RTT, Span::ZERO);
-    let (mut slots, mut lldus) = (Vec::<Slot>::with_capacity(SLICE), Vec::with_capacity(SLICE));
-    while let Next::Batch(batch) = reader.next_batch().unwrap() {
-        slots.clear();
-        lldus.clear();
-        batch.append(&mut slots, &mut Vec::new()).unwrap();
-        runner.push_slots(&slots, &mut lldus).unwrap();
-        // Over the one before, as the writer of a trace does.
-        arrow::encode::batch_of(&[&lldus], &mut out);
-    }
-    assert_eq!(reader.rows(), SLOTS as u64);
+#[bench::stream(stream(), Vec::with_capacity(32 * SLOTS), alone())]
+fn apply_arrow(bytes: Vec<u8>, out: Vec<u8>, (): ()) -> (Vec<u8>, Vec<u8>) {
+    let mut reader =
+        TraceReader::new(black_box(&bytes[..]), tmt_core::format::Options::default()).unwrap();
+    let form = "arrows".parse().unwrap();
+    let writer = TraceWriter::new(out, form, &Metadata::new()).unwrap();
+    let lane = Lane::new("harq:10/12".parse().unwrap(), RTT, Span::ZERO, Some(writer));
+    let mut ends = Apply::new(vec![lane]).run(&mut reader).unwrap();
+    assert_eq!(ends[0].summary.slots, SLOTS as u64);
     drop(reader);
-    (bytes, out)
+    (bytes, ends.remove(0).output.unwrap())
+}
+
+/// Makes this thread the only one that tasks run on.
+fn alone() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().unwrap();
 }
 
 // Two models of `tmt fit`, from a sequence in memory.

@@ -603,3 +603,20 @@ pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcom
     text.push('\n');
     output.write(text.as_bytes())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_widened_and_never_narrowed() {
+        let size = |pipe| rustix::pipe::fcntl_getpipe_size(pipe).unwrap();
+        let (reading, writing) = rustix::pipe::pipe().unwrap();
+        assert!(size(&reading) < PIPE);
+        widen_pipe(&writing);
+        assert_eq!(size(&reading), PIPE);
+        rustix::pipe::fcntl_setpipe_size(&writing, 2 * PIPE).unwrap();
+        widen_pipe(&reading);
+        assert_eq!(size(&writing), 2 * PIPE);
+    }
+}

@@ -15,6 +15,7 @@ mod foreign;
 mod form;
 pub mod import;
 pub mod parquet;
+mod part;
 pub(crate) mod pool;
 pub mod records;
 pub mod table;
@@ -28,8 +29,9 @@ pub use columnar::panics_are_contained;
 pub use columns::{Columns, Spacing};
 pub use foreign::{Carries, ForeignFormat, joined};
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, FormError, Format, recognise};
+pub use part::{Make, Part};
 pub use trace::{
-    Batches, Make, Options, Part, Round, Row, Sink, Take, TraceCollector, TraceReader, TraceWriter,
+    Batches, Options, Round, Row, Sink, Take, TraceCollector, TraceReader, TraceWriter,
     reading_notes,
 };
 pub use unit::Unit;

@@ -4,7 +4,8 @@
 //! A batch is read in one round, parsed in the next, then passed through the schemes, then formatted, then written. In
 //! every round all stages run at the same time, each on its own batch. When all tasks of a round have ended, one
 //! thread passes the batches on, in order. So the result does not depend on scheduling, memory is limited to a few
-//! batches, buffers are reused, and an error keeps its place between the rows.
+//! batches, buffers are reused, and an error keeps its place between the rows. Where that keeps rows in the caches, some of these
+//! steps run together (docs/design.md, "Pipeline").
 
 mod apply;
 mod compare;

@@ -13,7 +13,7 @@ use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, 
 /// A batch of rows. Its memory is reused for the next batch.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// The slots, in the order of the input.
+    /// The slots, in the order of the input; a stage of this crate may have them in columns instead.
     pub slots: Vec<Slot>,
     /// Rows that are converted when they are used, instead of those in `slots`, for stages that ask for it
     /// ([`TraceReader::keep_columns`](crate::format::TraceReader::keep_columns)). All of them are valid.
@@ -60,7 +60,7 @@ impl TraceEnd {
     }
 
     /// Sets the fate of LLDUs from [`Rows::lldus`], which is known only at the end of the trace.
-    pub(crate) fn settle(&self, lldus: &mut [Lldu]) {
+    pub fn settle(&self, lldus: &mut [Lldu]) {
         for lldu in lldus {
             lldu.fate = self.fate(lldu.tx_time, lldu.decode_delay);
         }
@@ -153,7 +153,7 @@ impl Rows {
     }
 
     /// Puts the rows into [`Self::slots`] if they are kept in columns.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn convert(&mut self) {
         if let Some(batch) = self.columns.take() {
             let rows = usize::try_from(batch.rows()).unwrap_or(usize::MAX);
             batch.each(0..rows, &mut |slots| self.slots.extend_from_slice(slots));
@@ -212,7 +212,7 @@ impl Rows {
     /// # Errors
     /// A time or an arrival above 2^63 − 1 ns; the rows from that one on are dropped.
     pub(crate) fn space(&mut self, spacing: Spacing) -> Result<(), Error> {
-        self.settle();
+        self.convert();
         for index in 0..self.slots.len() {
             let time = spacing.tx_time(self.before + index as u64);
             let slot = time.and_then(|time| Slot::new(time, self.slots[index].decode_delay()));
@@ -302,7 +302,7 @@ impl Rows {
 
     /// Drops the rows from `length` on.
     pub(crate) fn truncate(&mut self, length: usize) {
-        self.settle();
+        self.convert();
         self.slots.truncate(length);
         self.attempts.truncate(length);
         let entries = self.lines.partition_point(|&(first, _)| first < length);

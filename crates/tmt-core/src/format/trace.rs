@@ -9,7 +9,6 @@ mod binary;
 mod collector;
 mod input;
 mod options;
-pub(crate) mod part;
 mod reader;
 mod reading;
 mod sink;
@@ -18,7 +17,6 @@ mod writer;
 
 pub use collector::{Batches, TraceCollector};
 pub use options::Options;
-pub use part::{Make, Part};
 pub use reader::TraceReader;
 pub use reading::reading_notes;
 pub use sink::{Round, Sink, Take};

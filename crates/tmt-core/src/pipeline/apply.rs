@@ -16,7 +16,7 @@ pub struct Lane<S> {
     feedback_delay: Span,
     tally: LlduTally,
     sink: Option<S>,
-    /// LLDUs of the last round, which are counted and formatted in this one.
+    /// LLDUs of the last round that have not been taken yet, which are counted and formatted in this one.
     previous: Vec<Lldu>,
 }
 
@@ -200,12 +200,7 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
         // The longest tasks first: those of schemes whose LLDUs are encoded, too.
         let (long, short): (Vec<_>, Vec<_>) =
             walks.into_iter().partition(|walk| walk.taking.is_some());
-        let walk = |mut walk: Walk<'s>| {
-            scope.spawn(move |_| {
-                let mut batch = batch.iter();
-                batch.all(|rows| walk.rows(rows));
-            })
-        };
+        let walk = |mut walk: Walk<'s>| scope.spawn(move |_| walk.batch(batch));
         long.into_iter().for_each(walk);
         if let Some(slots) = slots {
             scope.spawn(move |_| {
@@ -235,8 +230,7 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
     }
 }
 
-/// LLDUs that are counted and passed on at a time, and slots that a scheme takes before it is seen whether there are as many: the
-/// LLDUs are in the L1 cache then.
+/// Slots passed to a scheme at a time, and LLDUs counted and encoded at a time, so that they stay in the L1 cache.
 const AT_ONCE: usize = 1 << 10;
 
 /// A lane in a round.
@@ -255,6 +249,14 @@ struct Taking<'s> {
 }
 
 impl Walk<'_> {
+    /// Passes a batch through the scheme, up to the first row that fails.
+    fn batch(&mut self, batch: &[Rows]) {
+        let _ = batch.iter().all(|rows| self.rows(rows));
+        if let Some(taking) = &mut self.taking {
+            taking.slots(&[], &mut self.state.lldus, 1);
+        }
+    }
+
     /// Passes `rows` through the scheme; returns false if one of them fails.
     fn rows(&mut self, rows: &Rows) -> bool {
         let (mut from, mut passed) = (0, true);
@@ -267,9 +269,6 @@ impl Walk<'_> {
                 }
             }
         });
-        if let Some(taking) = &mut self.taking {
-            taking.slots(&[], &mut self.state.lldus, 1);
-        }
         passed
     }
 }
@@ -313,7 +312,7 @@ fn run_in_lockstep(walks: &mut [Walk<'_>], slots: Option<&mut SlotTally>, batch:
     let mut taking = walks.iter_mut().filter_map(|walk| walk.taking.as_mut());
     let mut tally = slots.or_else(|| taking.find_map(|taking| taking.slots.take()));
     for rows in batch {
-        rows.settle();
+        rows.convert();
         if let Some(tally) = &mut tally {
             tally.slots(&rows.slots);
         }

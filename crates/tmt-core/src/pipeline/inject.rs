@@ -33,7 +33,7 @@ impl Make<Slot> for Piece {
     }
 
     fn make(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
-        let mut marked = Vec::with_capacity(AT_ONCE);
+        let mut marked = Vec::with_capacity(range.len().min(AT_ONCE));
         let (mut from, mut erased) = (range.start, 0);
         self.rows.each(range, &mut |slots| {
             for mut slots in slots.chunks(AT_ONCE) {
@@ -168,7 +168,7 @@ impl<W: Write + Send> Stage for Inject<W> {
                         piece.drawn = Some(Channel::piece(*spec, seed, from, len));
                     }
                     (SlotChannel::Timed(_), Some(running)) => {
-                        piece.rows.settle();
+                        piece.rows.convert();
                         running.erase(from, on_air, &mut piece.rows.slots);
                     }
                     // There is a running process for each piece.

@@ -50,7 +50,7 @@ const PIECE: usize = 1 << 16;
 /// Pieces generated per round.
 const PIECES: usize = 8;
 
-/// Slots per round if none is erased: they are made while they are formatted, and two blocks are enough for two threads.
+/// Slots per round if none is erased: they are made while they are formatted, eight pieces of text or two blocks.
 const ROUND: usize = 1 << 16;
 
 /// An erasure process on the slots that [`synthesise`] writes.
@@ -118,7 +118,7 @@ impl Make<Slot> for Stretch<'_> {
     }
 
     fn make(&self, range: Range<usize>, take: &mut dyn FnMut(&[Slot])) {
-        let mut slots = Vec::with_capacity(AT_ONCE);
+        let mut slots = Vec::with_capacity(range.len().min(AT_ONCE));
         for at in range.clone().step_by(AT_ONCE) {
             slots.clear();
             let count = AT_ONCE.min(range.end - at);

@@ -114,7 +114,11 @@ impl Kept {
                 continue;
             };
             let length = rest.lldus.len();
-            staying.pieces.push((rest.number, length));
+            // Arrivals ascend from piece to piece, so that two without a gap are one.
+            match staying.pieces.last_mut() {
+                Some(last) if last.0 + last.1 as u64 == rest.number => last.1 += length,
+                _ => staying.pieces.push((rest.number, length)),
+            }
             if is_kept {
                 let from = start + index(rest.number - piece.number);
                 if staying.kept.is_empty() {

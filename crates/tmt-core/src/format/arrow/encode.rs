@@ -17,7 +17,7 @@ use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WI
 use super::{CONTINUATION, MAGIC};
 use crate::format::columnar::{Row, head};
 use crate::format::columns::{BINARY_NAMES, DECODE_DELAY};
-use crate::format::trace::part::Part;
+use crate::format::part::Part;
 use crate::types::{EndLine, Metadata};
 
 /// Messages, bodies and buffers are padded to a multiple of this, bytes.
@@ -120,7 +120,7 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
 }
 
 /// The same with rows in several `parts`, one after another, but the batch replaces the content of `out`. Returns the number of
-/// erased rows, too; see [`Open::new`] for `expects_erased`.
+/// erased rows, too; see [`OpenBatch::new`] for `expects_erased`.
 pub(crate) fn batch_of<R: Row>(
     parts: &[Part<'_, R>],
     expects_erased: bool,
@@ -136,7 +136,7 @@ fn batch_at<R: Row>(
     out: &mut Vec<u8>,
 ) -> Encoded {
     let room = parts.iter().map(Part::len).sum();
-    let mut open = Open::new(at, room, expects_erased, out);
+    let mut open = OpenBatch::new(at, room, expects_erased, out);
     for part in parts {
         part.rows(&mut |rows| open.push(rows, out));
     }
@@ -155,7 +155,7 @@ pub(crate) struct Encoded {
 }
 
 /// A batch that is being written, a few rows at a time.
-pub(crate) struct Open<R> {
+pub(crate) struct OpenBatch<R> {
     /// Where the batch starts.
     at: usize,
     /// Bytes of its header.
@@ -178,7 +178,7 @@ struct Places {
     end: usize,
 }
 
-impl<R: Row> Open<R> {
+impl<R: Row> OpenBatch<R> {
     /// Begins a batch of up to `room` rows at byte `at` of `out`. It is written over the bytes there, mostly those of a batch of
     /// the same length, so that nothing need be cleared.
     ///

@@ -130,12 +130,14 @@ pub(super) fn each(
     rows: Range<usize>,
     take: &mut dyn FnMut(&[Slot]),
 ) {
-    let table = Table::of(records, layout, 0);
-    let mut slots = Vec::with_capacity(CHUNK);
+    // Columns of other widths are converted as a whole.
+    let records = records.slice(rows.start, rows.len());
+    let table = Table::of(&records, layout, 0);
+    let mut slots = Vec::with_capacity(rows.len().min(CHUNK));
     let mut received = [0; CHUNK];
-    for from in rows.clone().step_by(CHUNK) {
+    for from in (0..rows.len()).step_by(CHUNK) {
         slots.clear();
-        if let Some(words) = table.words(from..rows.end.min(from + CHUNK), &mut received) {
+        if let Some(words) = table.words(from..rows.len().min(from + CHUNK), &mut received) {
             words.append(&mut slots, &mut Vec::new());
         }
         take(&slots);

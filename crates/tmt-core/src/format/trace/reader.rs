@@ -245,7 +245,7 @@ impl<'a> TraceReader<'a> {
             while let Some(next) = self.batch.used_mut().get_mut(self.returned) {
                 std::mem::swap(rows, next);
                 self.returned += 1;
-                rows.settle();
+                rows.convert();
                 if !rows.slots.is_empty() {
                     return Ok(true);
                 }

@@ -14,10 +14,10 @@ pub trait Take<T>: Send {
 
 /// A round of a [`Sink`].
 pub struct Round<'s, T> {
-    /// What takes the rows that follow during this round, of a sink that takes rows best as they are made.
+    /// Takes further rows during this round; `None` if the sink takes rows only at its start.
     pub taking: Option<&'s mut (dyn Take<T> + 's)>,
-    /// Spawns the tasks of the round.
-    pub tasks: Box<dyn FnOnce(&Scope<'s>) + 's>,
+    /// Spawns the tasks of the round. To be called once.
+    pub tasks: Box<dyn FnOnce(&Scope<'s>) + Send + 's>,
 }
 
 /// Takes rows in rounds: a file that is written, or a table in memory.
@@ -27,10 +27,11 @@ pub trait Sink<T>: Send {
     /// Result of all rows.
     type Output;
 
-    /// Begins a round, whose tasks take `rows`, the next ones in order.
+    /// Begins a round with `rows`, the next ones in order. Its tasks take them, or this call if more can follow
+    /// ([`Round::taking`]).
     fn round<'s>(&'s mut self, rows: &'s [T]) -> Round<'s, T>;
 
-    /// Spawns the tasks that take `rows`, the next ones in order.
+    /// Begins a round with `rows`, the next ones in order, and spawns its tasks.
     fn spawn<'s>(&'s mut self, rows: &'s [T], scope: &Scope<'s>) {
         (self.round(rows).tasks)(scope);
     }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use rayon::Scope;
 
-use super::part::Part;
 use super::sink::{Round, Sink, Take};
-use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, Open, batch_of};
+use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, OpenBatch, batch_of};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
+use crate::format::part::Part;
 use crate::format::pool::Pool;
 use crate::format::text::encode;
 use crate::format::{arrow, columnar, parquet};
@@ -81,7 +81,7 @@ struct Blocks<T: Row> {
     form: Form,
     formatted: Pool<Formatted>,
     /// An Arrow batch that is not full yet, of rows that are taken as they are made, and its block.
-    open: Option<Open<T>>,
+    open: Option<OpenBatch<T>>,
     begun: Formatted,
 }
 
@@ -91,7 +91,7 @@ impl<T: Row> Take<T> for Blocks<T> {
             let Formatted {
                 block, has_erased, ..
             } = &mut self.begun;
-            let new = || Open::new(0, BLOCK, *has_erased, &mut block.plain);
+            let new = || OpenBatch::new(0, BLOCK, *has_erased, &mut block.plain);
             let open = self.open.get_or_insert_with(new);
             let (first, rest) = rows.split_at(rows.len().min(open.left()));
             open.push(first, &mut block.plain);
