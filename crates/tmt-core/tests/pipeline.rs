@@ -226,12 +226,11 @@ fn arrow_stream(
         let rows = from..times.len().min(from + length);
         let sent: Int64Array = times[rows.clone()].iter().copied().collect();
         let delays = delays[rows.clone()].iter().copied();
-        let delays: ArrayRef = match short {
-            true => {
-                let delay = |delay: Option<i64>| delay.map(|delay| i32::try_from(delay).unwrap());
-                Arc::new(delays.map(delay).collect::<Int32Array>())
-            }
-            false => Arc::new(delays.collect::<Int64Array>()),
+        let delays: ArrayRef = if short {
+            let delay = |delay: Option<i64>| delay.map(|delay| i32::try_from(delay).unwrap());
+            Arc::new(delays.map(delay).collect::<Int32Array>())
+        } else {
+            Arc::new(delays.collect::<Int64Array>())
         };
         let batch = RecordBatch::try_new(Arc::new(schema.clone()), vec![Arc::new(sent), delays]);
         writer.write(&batch.unwrap()).unwrap();

@@ -174,16 +174,13 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
             let (taking, spawn) =
                 round.map_or((None, None), |round| (round.taking, Some(round.tasks)));
             tasks.extend(spawn);
-            let taking = match taking {
-                Some(sink) => {
-                    tally.lldus(previous);
-                    let slots = slots.take();
-                    Some(Taking { tally, sink, slots })
-                }
-                None => {
-                    tasks.push(Box::new(|scope| scope.spawn(|_| tally.lldus(previous))));
-                    None
-                }
+            let taking = if let Some(sink) = taking {
+                tally.lldus(previous);
+                let slots = slots.take();
+                Some(Taking { tally, sink, slots })
+            } else {
+                tasks.push(Box::new(|scope| scope.spawn(|_| tally.lldus(previous))));
+                None
             };
             walks.push(Walk {
                 state: &mut lane.state,
@@ -204,9 +201,9 @@ impl<S: Sink<Lldu>> Stage for Apply<S> {
         long.into_iter().for_each(walk);
         if let Some(slots) = slots {
             scope.spawn(move |_| {
-                batch
-                    .iter()
-                    .for_each(|rows| rows.each(0..rows.len(), &mut |some| slots.slots(some)))
+                for rows in batch {
+                    rows.each(0..rows.len(), &mut |some| slots.slots(some));
+                }
             });
         }
         others(scope);
