@@ -1,6 +1,7 @@
 //! Inputs of commands.
 
 mod ahead;
+pub(crate) mod pipe;
 pub(crate) mod process;
 
 use std::fs::File;
@@ -17,7 +18,6 @@ use tmt_core::types::{BitRate, Bytes, Metadata, Note, Severity, Span};
 
 use crate::exit::{Failure, Outcome, headline, warning};
 use crate::host::here;
-use crate::output::widen_pipe;
 use crate::progress;
 use crate::provenance::TOOL;
 pub(crate) use ahead::Ahead;
@@ -305,7 +305,7 @@ pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn R
         return Ok(progress::shown(file, known.map(|known| known.len())));
     }
     let stdin = io::stdin();
-    widen_pipe(&stdin);
+    pipe::widen(&stdin);
     if stdin.is_terminal() {
         headline!(
             command,

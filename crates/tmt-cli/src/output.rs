@@ -19,6 +19,7 @@ use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome, print_line, print_usage_error};
 use crate::host::{Here, STOPPED, here};
+use crate::input::pipe;
 use crate::progress;
 use crate::stderr::{controls, safe};
 
@@ -170,7 +171,7 @@ impl Output {
         path.filter(path_is_new).map_or(Ok(()), refuse_directory)?;
         let opened = match path.filter(|path| !is_stdout(path)) {
             None => stdout().map(|stdout| {
-                widen_pipe(&stdout);
+                pipe::widen(&stdout);
                 (stdout, None)
             }),
             Some(path) => open(path),
@@ -246,23 +247,6 @@ impl Output {
         named.map_err(|error| Failure::io(&self.name, &without_temporary_name(error.error)))
     }
 }
-
-/// Bytes that a pipe at stdin or stdout holds: both programs work on with fewer waits, and the bytes are still in a cache when they
-/// are read.
-#[cfg(target_os = "linux")]
-const PIPE: usize = 1 << 18;
-
-/// Lets a pipe hold [`PIPE`] bytes if it holds fewer and the system allows it; other files stay as they are.
-#[cfg(target_os = "linux")]
-pub(crate) fn widen_pipe(file: impl std::os::fd::AsFd) {
-    let size = rustix::pipe::fcntl_getpipe_size(&file);
-    if size.is_ok_and(|size| size < PIPE) {
-        let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn widen_pipe<T>(_: T) {}
 
 /// Stdout. Unlike [`io::stdout`], which takes a descriptor that cannot be written for a sink, it reports every error.
 #[cfg(unix)]
@@ -602,21 +586,4 @@ pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcom
     }
     text.push('\n');
     output.write(text.as_bytes())
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipe_is_widened_and_never_narrowed() {
-        let size = |pipe| rustix::pipe::fcntl_getpipe_size(pipe).unwrap();
-        let (reading, writing) = rustix::pipe::pipe().unwrap();
-        assert!(size(&reading) < PIPE);
-        widen_pipe(&writing);
-        assert_eq!(size(&reading), PIPE);
-        rustix::pipe::fcntl_setpipe_size(&writing, 2 * PIPE).unwrap();
-        widen_pipe(&reading);
-        assert_eq!(size(&writing), 2 * PIPE);
-    }
 }
