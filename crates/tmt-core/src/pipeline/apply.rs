@@ -287,7 +287,7 @@ impl Taking<'_> {
 }
 
 impl LaneState {
-    /// Passes slots through the scheme, of which the first is row `from` of `rows`; returns false if one of them fails.
+    /// Passes slots through the scheme, the first one row `from` of `rows`; returns false if one of them fails.
     fn slots(&mut self, rows: &Rows, from: usize, slots: &[Slot]) -> bool {
         let walked = self.walk.push_slots(slots, &mut self.lldus);
         self.failed = walked.err().map(|error| {

@@ -115,7 +115,7 @@ impl<W: Write + Send> Inject<W> {
             Err(error @ StageError::Output(..)) => return Err(error),
             driven => driven,
         };
-        // One more round, to format what is drawn.
+        // One more round, to format the slots whose erasures are drawn.
         let drained = self.idle();
         if let Err(error) = driven {
             // The error of the input is reported, even if writing the rows before it fails.

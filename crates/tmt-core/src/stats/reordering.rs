@@ -33,7 +33,7 @@ pub(super) struct Reordering {
 #[derive(Debug, Clone, Default)]
 struct Kept {
     pieces: Vec<(u64, usize)>,
-    /// The LLDUs of all pieces, from `from` on. What is before leaves when it is more than half, so that an LLDU is moved once
+    /// The LLDUs of all pieces, from `from` on. Those before it leave when they are more than half, so that an LLDU is moved once
     /// on average even if slices are short.
     lldus: Vec<Lldu>,
     from: usize,

@@ -119,17 +119,9 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
     (encoded.header, encoded.body)
 }
 
-/// The same with rows in several `parts`, one after another, but the batch replaces the content of `out`. Returns the number of
-/// erased rows, too; see [`OpenBatch::new`] for `expects_erased`.
-pub(crate) fn batch_of<R: Row>(
-    parts: &[Part<'_, R>],
-    expects_erased: bool,
-    out: &mut Vec<u8>,
-) -> Encoded {
-    batch_at(0, parts, expects_erased, out)
-}
-
-fn batch_at<R: Row>(
+/// The same with rows in several `parts`, one after another, but the batch replaces what `out` has from byte `at` on; see
+/// [`OpenBatch::new`] for `expects_erased`.
+pub(crate) fn batch_at<R: Row>(
     at: usize,
     parts: &[Part<'_, R>],
     expects_erased: bool,
@@ -226,7 +218,7 @@ impl<R: Row> OpenBatch<R> {
         }
     }
 
-    /// Writes `rows`, of which there are no more than [`Self::left`].
+    /// Writes `rows`, at most as many as are [`Self::left`].
     pub(crate) fn push(&mut self, rows: &[R], out: &mut [u8]) {
         let places = self.places(self.room, self.has_validity);
         let mut rest = rows;
@@ -266,7 +258,7 @@ impl<R: Row> OpenBatch<R> {
         self.rows += delays.len();
     }
 
-    /// Ends the batch; without rows there is none.
+    /// Ends the batch. A batch without rows is left out.
     pub(crate) fn finish(self, out: &mut Vec<u8>) -> Encoded {
         if self.rows == 0 {
             out.truncate(self.at);
@@ -510,7 +502,7 @@ mod tests {
             let (mut alone, mut over) = (Vec::new(), vec![0xA5; older]);
             let lengths = batch(&lldus, &mut alone);
             let erased = lldus.iter().filter(|lldu| lldu.decode_delay.is_zero()).count();
-            prop_assert_eq!(batch_of(&parts, expects, &mut over), Encoded { header: lengths.0, body: lengths.1, erased });
+            prop_assert_eq!(batch_at(0, &parts, expects, &mut over), Encoded { header: lengths.0, body: lengths.1, erased });
             prop_assert_eq!(&over, &alone);
             let mut appended = vec![0xA5; older];
             prop_assert_eq!(batch(&lldus, &mut appended), lengths);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use rayon::Scope;
 
 use super::sink::{Round, Sink, Take};
-use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, OpenBatch, batch_of};
+use crate::format::arrow::encode::{BatchPlace, Encoded, FILE_START, OpenBatch, batch_at};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
 use crate::format::part::Part;
@@ -67,7 +67,7 @@ impl Formatted {
                 }
             }),
             Format::Arrow | Format::ArrowStream => {
-                let encoded = batch_of(parts, self.has_erased, &mut self.block.plain);
+                let encoded = batch_at(0, parts, self.has_erased, &mut self.block.plain);
                 self.encoded(encoded, form);
             }
             // Parquet encodes columns when it writes them.
