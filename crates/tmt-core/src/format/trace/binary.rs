@@ -12,9 +12,6 @@ use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 /// Typical bytes of a row of text: a chunk has about as many rows as a chunk of text.
 const ROW: usize = 26;
 
-/// Rows of the smallest batch that stays in its columns. Fewer take less memory as slots.
-const LEAST: u64 = 512;
-
 /// A binary trace and the state of reading it.
 pub(super) struct Binary<'a> {
     source: Source<'a>,
@@ -53,8 +50,8 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches, and checks those that can stay in their
-/// columns if `checks`: their bytes are in a cache then. Returns what follows them, if known.
+/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches, and checks them if `checks`: their bytes
+/// are in a cache then. Returns what follows them, if known.
 fn fetch(
     source: &mut Source<'_>,
     batches: &mut Vec<Batch>,
@@ -66,7 +63,7 @@ fn fetch(
     while source.rows() < until {
         match source.next_batch() {
             Ok(Next::Batch(mut batch)) => {
-                if checks && batch.rows() >= LEAST {
+                if checks {
                     batch.check();
                 }
                 batches.push(batch);
