@@ -29,12 +29,14 @@ impl Slot {
     ///
     /// `None` if `tx_time + decode_delay` is above 2^63 − 1 ns.
     #[must_use]
+    #[inline]
     pub fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
         let arrival = tx_time.checked_add(decode_delay);
         arrival.map(|_| Self::unchecked(tx_time, decode_delay))
     }
 
     /// The slot of two values whose sum is known to be at most 2^63 − 1 ns.
+    #[inline]
     pub(crate) fn unchecked(tx_time: Time, decode_delay: Span) -> Self {
         debug_assert!(
             tx_time.checked_add(decode_delay).is_some(),
@@ -48,6 +50,7 @@ impl Slot {
 
     /// A slot sent at `tx_time` whose unit was erased.
     #[must_use]
+    #[inline]
     pub const fn erased(tx_time: Time) -> Self {
         Self {
             tx_time,
@@ -57,24 +60,28 @@ impl Slot {
 
     /// Transmission time t_j, at which the slot starts.
     #[must_use]
+    #[inline]
     pub const fn tx_time(&self) -> Time {
         self.tx_time
     }
 
     /// Decoding delay d_j, propagation excluded; zero if the unit was erased.
     #[must_use]
+    #[inline]
     pub const fn decode_delay(&self) -> Span {
         self.decode_delay
     }
 
     /// Whether the unit was erased, that is, not decoded by the receiver.
     #[must_use]
+    #[inline]
     pub const fn is_erased(&self) -> bool {
         self.decode_delay.is_zero()
     }
 
     /// Arrival t_j + d_j at the receiver's link layer, propagation excluded; `None` if the unit was erased.
     #[must_use]
+    #[inline]
     pub fn arrival(&self) -> Option<Time> {
         (!self.is_erased()).then(|| self.tx_time.saturating_add(self.decode_delay))
     }

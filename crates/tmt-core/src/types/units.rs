@@ -77,6 +77,7 @@ pub struct Bytes(pub u64);
 pub struct BitRate(pub u64);
 
 /// Implements what [`Time`] and [`Span`] have in common.
+// Accessors are `#[inline]`, here and in `slot`: an incremental build does not inline functions of another crate by itself.
 macro_rules! nanoseconds {
     ($time:ident) => {
         impl $time {
@@ -87,24 +88,28 @@ macro_rules! nanoseconds {
 
             /// This many nanoseconds; `None` above 2^63 − 1.
             #[must_use]
+            #[inline]
             pub fn from_nanos(nanos: u64) -> Option<Self> {
                 (nanos <= MAX).then_some(Self(nanos))
             }
 
             /// The value in nanoseconds.
             #[must_use]
+            #[inline]
             pub const fn as_nanos(self) -> u64 {
                 self.0
             }
 
             /// The sum with `span`; `None` above 2^63 − 1 ns.
             #[must_use]
+            #[inline]
             pub fn checked_add(self, span: Span) -> Option<Self> {
                 Self::from_nanos(self.0 + span.0)
             }
 
             /// The sum with `span`, at most 2^63 − 1 ns.
             #[must_use]
+            #[inline]
             pub fn saturating_add(self, span: Span) -> Self {
                 self.checked_add(span).unwrap_or(Self::MAX)
             }
@@ -118,12 +123,14 @@ nanoseconds!(Span);
 impl Time {
     /// The time since `earlier`; zero if `earlier` is later than this.
     #[must_use]
+    #[inline]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
     /// The time `span` before this, at least zero.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, span: Span) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
@@ -153,12 +160,14 @@ impl Span {
 
     /// Whether the span is 0 ns.
     #[must_use]
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// The length in seconds, rounded to the nearest double.
     #[must_use]
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         // Of the same value, and converted in one step.
         #[expect(clippy::cast_precision_loss, reason = "as in `to_f64`")]
@@ -168,6 +177,7 @@ impl Span {
 
     /// The difference; zero if `other` is longer.
     #[must_use]
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -180,6 +190,7 @@ impl Span {
 
     /// Half the span, rounded down: the propagation delay of a link with this RTT.
     #[must_use]
+    #[inline]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
@@ -191,6 +202,7 @@ impl Span {
     clippy::cast_precision_loss,
     reason = "the one place where an integer becomes a double for reporting"
 )]
+#[inline]
 pub const fn to_f64(value: u64) -> f64 {
     value as f64
 }

@@ -184,6 +184,7 @@ impl Block {
     /// # Panics
     /// There are no such rows.
     #[must_use]
+    #[inline]
     pub fn arrival(&self, rows: Range<usize>) -> Option<Time> {
         if !self.long_delays.is_empty() {
             return rows.into_iter().try_fold(self.base, |latest, row| {
@@ -305,11 +306,13 @@ fn column<T: FromBytes + IntoBytes + Clone>(bytes: &mut &[u8], length: u64) -> O
     clippy::cast_possible_truncation,
     reason = "the caller has checked that the value fits"
 )]
+#[inline]
 const fn low(nanos: u64) -> u32 {
     nanos as u32
 }
 
 /// Span of `nanos`, which is below 2^63 because it comes from a span or a time.
+#[inline]
 fn nanos(nanos: u64) -> Span {
     Span::from_nanos(nanos).unwrap_or(Span::MAX)
 }
