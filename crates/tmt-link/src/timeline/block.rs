@@ -184,7 +184,6 @@ impl Block {
     /// # Panics
     /// There are no such rows.
     #[must_use]
-    #[inline]
     pub fn arrival(&self, rows: Range<usize>) -> Option<Time> {
         if !self.long_delays.is_empty() {
             return rows.into_iter().try_fold(self.base, |latest, row| {
@@ -306,7 +305,6 @@ fn column<T: FromBytes + IntoBytes + Clone>(bytes: &mut &[u8], length: u64) -> O
     clippy::cast_possible_truncation,
     reason = "the caller has checked that the value fits"
 )]
-#[inline]
 const fn low(nanos: u64) -> u32 {
     nanos as u32
 }
